@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# Helpers of the scripts that run on the host.  Sourced, never run.
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # the scripts that source this use it
+SUITES="bookworm trixie backports"
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
+
+# Progress goes to stderr: what a script prints on stdout is its result.
+say() {
+	echo "==> $*" >&2
+}
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# usage TEXT-FILE: prints the comment block at the top of a script
+usage() {
+	sed -n '2,/^[^#]/{/^# SPDX/d;s/^# \{0,1\}//p}' "$1" | sed '$!b;/^$/d'
+}
+
+check_suite() {
+	case " $SUITES " in
+	*" $1 "*) ;;
+	*) die "unknown suite '$1' (known: $SUITES)" ;;
+	esac
+}
+
+# need COMMAND=PACKAGE...: install the packages whose command is missing
+need() {
+	local item missing=()
+	for item; do
+		command -v "${item%%=*}" >/dev/null || missing+=("${item#*=}")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${missing[*]}"
+	say "installing ${missing[*]}"
+	{
+		apt-get -o DPkg::Lock::Timeout=300 update
+		DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+			install -y --no-install-recommends "${missing[@]}"
+	} >&2
+}
+
+# hash_of FILE...: a short key of the contents, for things kept in the cache
+hash_of() {
+	cat "$@" | sha256sum | cut -c1-12
+}

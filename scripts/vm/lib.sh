@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0
+# Test machines: start, talk to, stop.  Sourced, after scripts/lib.sh.
+# shellcheck shell=bash
+#
+# A set of machines lives in a folder of its own:
+#   job/        shared with the machines, as /job
+#   X.serial    console of machine X (a or b)
+#   X.pid, X.port, X.mon, X.ssh, X.qemu.log
+#   image       symbolic link to the image's folder
+#
+# Three network cards each: eth0 is the wire between a and b that tests use,
+# eth1 lets a run commands on b, eth2 lets the host run commands on either.
+# None of them leads out of the machines' host.
+
+VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-120}
+VM_MEMORY=${VM_MEMORY:-2048}
+
+vm_nodes() { # DIR
+	local file
+	for file in "$1"/*.pid; do
+		basename "$file" .pid
+	done
+}
+
+vm_alive() { # DIR NODE
+	[ -s "$1/$2.pid" ] && kill -0 "$(cat "$1/$2.pid")" 2>/dev/null
+}
+
+# One cpio holds what all boots share; the init script rides in a second one.
+vm_initrd() { # DIR
+	local image=$1/image
+	mkdir -p "$1/initrd.d"
+	install -m 755 "$TOP/scripts/vm/init" "$1/initrd.d/init"
+	{
+		cat "$image/initrd"
+		(cd "$1/initrd.d" && echo init | "$image/tree/bin/busybox" cpio -o -H newc 2>/dev/null | gzip -1)
+	} > "$1/initrd"
+}
+
+vm_start_one() { # DIR NODE
+	local dir=$1 node=$2 peer=b mac=1
+	[ "$node" = a ] || { peer=a; mac=2; }
+	rm -f "$dir/$node".{wire,ctl,pid,mon,port} "$dir/job/up-$node"
+	(
+		# Unix socket paths are short this way.  (QEMU's own -daemonize would
+		# leave the folder, and then not find its peer's sockets.)
+		cd "$dir"
+		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
+			-name "rxe-$node" -accel tcg,thread=multi -cpu max -smp 2 -m "$VM_MEMORY" \
+			-kernel image/vmlinuz -initrd initrd \
+			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M rxe.node=$node" \
+			-drive file=image/root.ext4,format=raw,if=virtio,readonly=on \
+			-virtfs local,path=job,mount_tag=job,security_model=none,multidevs=remap \
+			-virtfs "local,path=$TOP,mount_tag=src,security_model=none,readonly=on,multidevs=remap" \
+			-netdev "dgram,id=wire,local.type=unix,local.path=$node.wire,remote.type=unix,remote.path=$peer.wire" \
+			-device "virtio-net-pci,netdev=wire,mac=52:54:00:00:01:0$mac" \
+			-netdev "dgram,id=ctl,local.type=unix,local.path=$node.ctl,remote.type=unix,remote.path=$peer.ctl" \
+			-device "virtio-net-pci,netdev=ctl,mac=52:54:00:00:02:0$mac" \
+			-netdev user,id=host,restrict=on,hostfwd=tcp:127.0.0.1:0-:22 \
+			-device "virtio-net-pci,netdev=host,mac=52:54:00:00:03:0$mac" \
+			-serial "file:$node.serial" -monitor "unix:$node.mon,server=on,wait=off" \
+			< /dev/null >> "$node.qemu.log" 2>&1
+	) &
+	echo $! > "$dir/$node.pid"
+	vm_port "$dir" "$node" > "$dir/$node.port" ||
+		die "QEMU doesn't start: $(tail -n 3 "$dir/$node.qemu.log")"
+}
+
+# The port that QEMU picked on the host's loopback for the machine's sshd.
+vm_port() { # DIR NODE
+	python3 - "$1/$2.mon" <<-'END'
+	import os, re, socket, sys, time
+	os.chdir(os.path.dirname(sys.argv[1]))
+	s = socket.socket(socket.AF_UNIX)
+	deadline = time.monotonic() + 20
+	while s.connect_ex(os.path.basename(sys.argv[1])):
+	    if time.monotonic() > deadline:
+	        sys.exit("no monitor")
+	    time.sleep(0.05)
+	s.settimeout(20)
+	s.sendall(b"info usernet\n")
+	text = b""
+	while not (m := re.search(rb"HOST_FORWARD\S*\s+\d+\s+127\.0\.0\.1\s+(\d+)", text)):
+	    text += s.recv(4096)
+	print(m[1].decode())
+	END
+}
+
+vm_wait_one() { # DIR NODE; fails when the machine is dead, or late
+	local deadline=$((SECONDS + VM_BOOT_SECONDS))
+	until [ -e "$1/job/up-$2" ]; do
+		vm_alive "$1" "$2" || return 1
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.1
+	done
+	until vm_run "$1" "$2" true 2>/dev/null; do
+		vm_alive "$1" "$2" || return 1
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.1
+	done
+}
+
+# vm_boot SUITE DIR NODES: start machine a, or a and b, and wait until they're up
+vm_boot() {
+	local suite=$1 dir=$2 nodes node
+	case $3 in
+	1) nodes=a ;;
+	2) nodes="a b" ;;
+	*) die "1 or 2 machines, not '$3'" ;;
+	esac
+	need qemu-system-x86_64=qemu-system-x86 ssh=openssh-client python3=python3-minimal
+	mkdir -p "$dir/job/log"
+	ln -sfn "$("$TOP/scripts/vm/image" "$suite")" "$dir/image"
+	vm_initrd "$dir"
+	for node in $nodes; do
+		vm_start_one "$dir" "$node"
+	done
+	for node in $nodes; do
+		vm_wait_one "$dir" "$node" && continue
+		# An emulated machine that dies before its init runs is QEMU's
+		# doing; once is forgiven.  A later death never is.
+		[ ! -e "$dir/job/up-$node" ] || die "machine $node died or hangs, see $dir/$node.serial"
+		say "machine $node didn't come up, starting it once more"
+		cp "$dir/$node.serial" "$dir/$node.serial.first" 2>/dev/null || true
+		vm_kill_one "$dir" "$node"
+		vm_start_one "$dir" "$node"
+		vm_wait_one "$dir" "$node" || die "machine $node doesn't come up, see $dir/$node.serial"
+	done
+}
+
+# vm_run DIR NODE COMMAND: one argument is a line for the shell, several are a
+# command and its arguments.  Exit status and output are the command's.
+vm_run() {
+	local dir=$1 node=$2 command
+	shift 2
+	[ $# -eq 1 ] && command=$1 || command=$(printf '%q ' "$@")
+	(
+		cd "$dir"
+		exec ssh -F none -i image/key -p "$(cat "$node.port")" -o BatchMode=yes \
+			-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
+			-o ConnectTimeout=20 -o ControlMaster=auto -o "ControlPath=$node.ssh" -o ControlPersist=yes \
+			${VM_TTY:+-t} root@127.0.0.1 "$command"
+	)
+}
+
+vm_kill_one() { # DIR NODE
+	local pid
+	(cd "$1" && [ -S "$2.ssh" ] && ssh -F none -o "ControlPath=$2.ssh" -O exit x 2>/dev/null) || true
+	[ -s "$1/$2.pid" ] || return 0
+	pid=$(cat "$1/$2.pid")
+	kill -9 "$pid" 2>/dev/null || true
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.05
+	done
+	rm -f "$1/$2.pid"
+}
+
+vm_stop() { # DIR
+	local node
+	for node in a b; do
+		vm_kill_one "$1" "$node"
+	done
+}
