@@ -44,7 +44,7 @@ vm_start_one() { # DIR NODE
 	(
 		# Unix socket paths are short this way.  (QEMU's own -daemonize would
 		# leave the folder, and then not find its peer's sockets.)
-		cd "$dir"
+		cd "$dir" || exit
 		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
 			-name "rxe-$node" -accel tcg,thread=multi -cpu max -smp 2 -m "$VM_MEMORY" \
 			-kernel image/vmlinuz -initrd initrd \
@@ -135,7 +135,7 @@ vm_run() {
 	shift 2
 	[ $# -eq 1 ] && command=$1 || command=$(printf '%q ' "$@")
 	(
-		cd "$dir"
+		cd "$dir" || exit
 		exec ssh -F none -i image/key -p "$(cat "$node.port")" -o BatchMode=yes \
 			-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
 			-o ConnectTimeout=20 -o ControlMaster=auto -o "ControlPath=$node.ssh" -o ControlPersist=yes \
