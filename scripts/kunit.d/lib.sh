@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+# User-Mode Linux for scripts/kunit and scripts/uml: the kernel (built from
+# Debian's linux-source, kept in the cache), the module, and a boot.  A UML
+# kernel is an ordinary program: it needs no KVM, and runs at native speed.
+# shellcheck shell=bash
+
+# shellcheck source=../lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+UML_D=$TOP/scripts/kunit.d
+UML_CACHE=$CACHE/uml
+UML_PKG=linux-source-6.12
+
+uml_tools() {
+	need gcc=gcc make=make flex=flex bison=bison bc=bc xz=xz-utils \
+		depmod=kmod flock=util-linux python3=python3
+	[ -e /usr/include/stdio.h ] || need stdio.h=libc6-dev
+}
+
+# The sources of everything that is not built here stay in the package: only
+# their Kconfig and Makefiles are unpacked.
+uml_unpack() {
+	local dir=$1 deb=$2 skip=() part
+	for part in 'arch/[!ux]*' drivers/gpu drivers/media drivers/scsi drivers/staging \
+		drivers/net/ethernet drivers/net/wireless drivers/infiniband/hw \
+		drivers/infiniband/sw drivers/infiniband/ulp sound; do
+		skip+=("--exclude=*/$part/*.[chS]")
+	done
+	rm -rf "$dir.part"
+	mkdir -p "$dir.part"
+	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$UML_PKG.tar.xz" | xz -dc -T0 |
+		tar -x -C "$dir.part" --strip-components=1 --wildcards "${skip[@]}" \
+			--exclude='*.dts' --exclude='*.dtsi' \
+			--exclude='*/Documentation/[a-z]*/*' \
+			--exclude='*/tools/perf/*' --exclude='*/tools/testing/selftests/*'
+	rm -rf "$dir"
+	mv "$dir.part" "$dir"
+}
+
+# uml_source: prints the folder of the kernel source, fetched at first use
+uml_source() {
+	local tmp deb dir
+	for dir in "$UML_CACHE/$UML_PKG"_*; do
+		[ -e "$dir/Kbuild" ] && echo "$dir" && return
+	done
+	tmp=$(mktemp -d)
+	say "fetching $UML_PKG (150 MB)"
+	(
+		cd "$tmp"
+		apt-get -q -o APT::Sandbox::User=root download "$UML_PKG" ||
+			{ apt-get -q -o DPkg::Lock::Timeout=300 update &&
+				apt-get -q -o APT::Sandbox::User=root download "$UML_PKG"; }
+	) >"$tmp/log" 2>&1 || die "cannot fetch $UML_PKG: $(tail -n 3 "$tmp/log")"
+	deb=$(echo "$tmp/$UML_PKG"_*.deb)
+	dir=${deb##*/}
+	dir=$UML_CACHE/${dir%_all.deb}
+	say "unpacking ${dir##*/}"
+	uml_unpack "$dir" "$deb"
+	rm -rf "$tmp"
+	echo "$dir"
+}
+
+# uml_config DIR: every line of the fragments must have made it to .config
+uml_config_check() {
+	local line name missing=
+	while read -r line; do
+		name=${line%%=*}
+		grep -qxF -- "$line" "$1/.config" ||
+			missing+=" $line ($(grep -E "^(# )?${name}[= ]" "$1/.config" || echo absent))"
+	done < <(tac "$1/wanted.config" | awk -F= '/^CONFIG/ && !seen[$1]++')
+	[ -z "$missing" ] || die "the kernel configuration lacks:$missing"
+}
+
+# uml_kernel plain|debug: prints the build folder of the kernel, built at need
+uml_kernel() {
+	local kind=$1 src out frags key log start
+	frags=("$UML_D/base.config")
+	[ "$kind" = plain ] || frags+=("$UML_D/$kind.config")
+	mkdir -p "$UML_CACHE"
+	exec 9>"$UML_CACHE/lock"
+	flock -n 9 || { say "waiting for another build of the test kernel" && flock 9; }
+	src=$(uml_source)
+	key=$({ cat "${frags[@]}"; gcc --version; } | sha256sum | cut -c1-12)
+	out=$UML_CACHE/${src##*_}-$kind-$key
+	if [ ! -e "$out/done" ]; then
+		mkdir -p "$out"
+		log=$out/build.log
+		start=$SECONDS
+		say "building the $kind test kernel (5 to 10 minutes of CPU time, once; log: $log)"
+		cat "${frags[@]}" >"$out/wanted.config"
+		make -s -C "$src" O="$out" ARCH=um KCONFIG_ALLCONFIG="$out/wanted.config" allnoconfig >"$log" 2>&1 ||
+			die "cannot configure the test kernel: $(tail -n 3 "$log")"
+		uml_config_check "$out"
+		nice make -s -C "$src" O="$out" ARCH=um -j"$(nproc)" linux modules >>"$log" 2>&1 ||
+			die "cannot build the test kernel: $(grep -E 'error|Error' "$log" | head -n 5)"
+		say "built the $kind test kernel in $((SECONDS - start)) s"
+		touch "$out/done"
+	fi
+	exec 9>&-
+	echo "$out"
+}
+
+# uml_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
+# so that the source tree stays clean; prints the path of the module
+uml_module() {
+	local kernel=$1 dir=$2 source=$3 item
+	shift 3
+	mkdir -p "$dir/tree"
+	exec 8>"$dir/lock"
+	flock 8
+	# what is gone from the source must not linger in the copy
+	(cd "$dir/tree" && find . -name '*.[chS]' ! -name '*.mod.c' -print) | while read -r item; do
+		[ -e "$source/$item" ] || rm -f "$dir/tree/$item"
+	done
+	for item in Kbuild drivers include kunit; do
+		[ ! -e "$source/$item" ] || cp -au "$source/$item" "$dir/tree/"
+	done
+	nice make -s -C "$kernel" ARCH=um M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
+		cat "$dir/build.log" >&2
+		die "the module does not build (log: $dir/build.log)"
+	}
+	grep -E 'warning:' "$dir/build.log" >&2 || true
+	exec 8>&-
+	ls "$dir"/tree/*.ko
+}
+
+# uml_boot KERNEL JOB [kernel words...]: boots and runs JOB/run in it; its
+# output is stdout, the kernel's log is stderr.  0 if it powered off by itself.
+uml_boot() {
+	local kernel=$1 job=$2 tmp=/tmp
+	shift 2
+	# the machine's memory is a file: on a tmpfs it costs no disk traffic
+	[ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && tmp=/dev/shm
+	TMPDIR=$tmp timeout -k 5 "${UML_TIMEOUT:-300}" "$kernel/linux" \
+		mem="${UML_MEM:-1G}" uml_dir="$job/" umid=uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
+		con=null con0=null,fd:1 ssl=null ssl0=null,fd:2 console=ttyS0 loglevel=7 \
+		panic=-1 oops=panic kmemleak=on kunit.enable=1 init="$UML_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
+}
+
+# uml_log_clean LOG: no complaint of the kernel in its log
+uml_log_clean() {
+	local bad='WARNING:|BUG:|KASAN:|UBSAN:|Oops|INFO: |cut here|Call Trace|refcount_t|Kernel panic|general protection'
+	bad+='|possible .* detected|suspicious RCU|unregister_netdevice: waiting|kmemleak: [1-9].* new suspected|ODEBUG:'
+	! grep -qE "$bad" "$1"
+}
