@@ -74,8 +74,7 @@ uml_config_check() {
 # uml_kernel plain|debug: prints the build folder of the kernel, built at need
 uml_kernel() {
 	local kind=$1 src out frags key log start
-	frags=("$UML_D/base.config")
-	[ "$kind" = plain ] || frags+=("$UML_D/$kind.config")
+	frags=("$UML_D/base.config" "$UML_D/$kind.config")
 	mkdir -p "$UML_CACHE"
 	exec 9>"$UML_CACHE/lock"
 	flock -n 9 || { say "waiting for another build of the test kernel" && flock 9; }
