@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0
+# Helpers of the tests, which run in machine a of a pair.  Sourced.
+# shellcheck shell=bash disable=SC2034,SC2120
+#
+# A test prints its results with ok, fail, skip or try; everything else that it
+# prints goes to its log.  It may leave devices, namespaces, queueing
+# disciplines and processes behind: scripts/vm/run-test removes them.
+
+set -euo pipefail
+
+PEER=198.51.100.2		# machine b on the control network
+A4=192.0.2.1 B4=192.0.2.2	# a and b on the wire
+A6=2001:db8::1 B6=2001:db8::2
+PATH=/job/bin:$PATH
+TESTS=${TESTS:-/src/scripts/tests}
+
+# Results go to file descriptor 3 (stdout, if a person runs the test by hand).
+{ true >&3; } 2>/dev/null || exec 3>&1
+
+say() {
+	echo "--- $*" >&2
+}
+
+ok() { # CASE
+	say "ok $*"
+	echo "ok $*" >&3
+}
+
+fail() { # CASE WHY...
+	say "fail $*"
+	echo "fail $*" >&3
+}
+
+skip() { # CASE WHY...
+	say "skip $*"
+	echo "skip $*" >&3
+}
+
+# try CASE COMMAND...: ok if the command succeeds, else fail.  The command may
+# be a function, which should chain what must hold with &&: set -e is off in it.
+try() {
+	local case=$1 status=0
+	shift
+	say "try $case: $*"
+	"$@" || status=$?
+	if [ $status -eq 0 ]; then
+		ok "$case"
+	else
+		fail "$case" "status $status: $*"
+	fi
+}
+
+# on_b COMMAND...: run on the peer; output and exit status are the command's.
+# A single argument is a line for the shell.  A function of this file works too.
+on_b() {
+	local line=$1
+	if declare -F "$1" > /dev/null; then
+		line=". $TESTS/lib.sh; $(printf '%q ' "$@")"
+	elif [ $# -gt 1 ]; then
+		line=$(printf '%q ' "$@")
+	fi
+	ssh $PEER "echo \$\$ > /sys/fs/cgroup/test/cgroup.procs; export RXE_MODULE=${RXE_MODULE:-ours} PATH=/job/bin:\$PATH; cd /tmp; $line"
+}
+
+# wait_for SECONDS COMMAND...: poll until the command succeeds
+wait_for() {
+	local limit=$1 deadline=$((SECONDS + $1))
+	shift
+	until "$@" > /dev/null 2>&1; do
+		if [ $SECONDS -ge "$deadline" ]; then
+			say "waited $limit s in vain for: $*"
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# wait_tcp PORT: until a process of this machine listens on it
+wait_tcp() {
+	wait_for 20 eval "ss -Hltn sport = :$1 | grep -q ."
+}
+
+# wait_cm: until a process of this machine listens with RDMA_CM
+wait_cm() {
+	wait_for 20 eval "rdma resource show cm_id | grep -q LISTEN"
+}
+
+# --- the module -------------------------------------------------------------
+
+load_ours() {
+	if [ "${RXE_MODULE:-ours}" = shipped ]; then
+		load_shipped
+		return
+	fi
+	modprobe -a ib_uverbs rdma_ucm
+	# shellcheck disable=SC2046 # a list
+	modprobe -a $(modinfo -F depends /job/rdma_rxe.ko | tr , ' ')
+	insmod /job/rdma_rxe.ko "$@"
+}
+
+load_shipped() {
+	modprobe -a ib_uverbs rdma_ucm
+	modprobe rdma_rxe "$@"
+}
+
+# Idle, the module can be unloaded: what holds it is a bug or is about to let go.
+unload() {
+	[ ! -d /sys/module/rdma_rxe ] || wait_for 10 modprobe -r rdma_rxe ||
+		{ modprobe -r rdma_rxe || true; rdma resource >&2; return 1; }
+}
+
+# rxe_add [DEV NETDEV]: a device, ready for use
+rxe_add() {
+	local dev=${1:-rxe0} netdev=${2:-eth0}
+	rdma link add "$dev" type rxe netdev "$netdev"
+	wait_for 20 rxe_ready "$dev" "$netdev"
+}
+
+# Ready: the port is active, and every address of the netdev has its GID.
+rxe_ready() { # DEV NETDEV
+	local address
+	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state" || return 1
+	for address in $(ip -o addr show dev "$2" | awk '{ sub("/.*", "", $4); print $4 }'); do
+		gid_index "$1" any "$address" > /dev/null || return 1
+	done
+}
+
+# rxe_up: the module on both machines, rxe0 on eth0
+rxe_up() {
+	load_ours
+	rxe_add
+	on_b load_ours
+	on_b rxe_add
+}
+
+# rxe_down: no device, no module, on both machines
+rxe_down() {
+	unload
+	on_b unload
+}
+
+# --- addresses --------------------------------------------------------------
+
+# gid_of ADDRESS: as sysfs writes a GID
+gid_of() {
+	local left right pad parts i out=''
+	if [[ $1 != *:* ]]; then
+		IFS=. read -ra parts <<< "$1"
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' "${parts[@]}"
+		return
+	fi
+	left=$1 right=''
+	if [[ $1 == *::* ]]; then
+		left=${1%%::*} right=${1##*::}
+		IFS=: read -ra parts <<< "$left${right:+${left:+:}$right}"
+		pad=$((8 - ${#parts[@]}))
+		for ((i = 0; i < pad; i++)); do
+			left=${left:+$left:}0
+		done
+	fi
+	IFS=: read -ra parts <<< "$left${right:+:$right}"
+	for i in "${parts[@]}"; do
+		out+=$(printf '%04x:' "0x$i")
+	done
+	echo "${out%:}"
+}
+
+# gid_index DEV v1|v2|any ADDRESS: the first index of that GID
+gid_index() {
+	local port=/sys/class/infiniband/$1/ports/1 gid index have type
+	gid=$(gid_of "$3")
+	for index in $(cd "$port/gids" && grep -lix "$gid" -- * 2>/dev/null | sort -n); do
+		read -r type < "$port/gid_attrs/types/$index" || continue
+		case $type in
+		*v1) have=v1 ;;
+		*v2) have=v2 ;;
+		*) continue ;;
+		esac
+		if [ "$2" = any ] || [ "$2" = $have ]; then
+			echo "$index"
+			return
+		fi
+	done
+	return 1
+}
+
+# link_local DEV: the link-local IPv6 address of a netdev
+link_local() {
+	ip -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+}
+
+# netns_pair [MTU]: namespaces A and B joined by a veth pair (netdev veth in
+# each; 203.0.113.1 and .2, 2001:db8:1::1 and ::2), an rxe device in each (rxeA,
+# rxeB).  Use `ip netns exec A ...` for rdma and the verbs programs.
+netns_pair() {
+	local ns n=1
+	[ -d /sys/module/rdma_rxe ] || load_ours
+	ip netns add A
+	ip netns add B
+	ip link add veth netns A mtu "${1:-1500}" type veth peer name veth netns B mtu "${1:-1500}"
+	for ns in A B; do
+		ip -n $ns link set lo up
+		ip -n $ns link set veth up
+		ip -n $ns addr add 203.0.113.$n/24 dev veth
+		ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad
+		n=2
+	done
+	for ns in A B; do
+		ip netns exec $ns bash -c ". $TESTS/lib.sh; rxe_add rxe$ns veth"
+	done
+}
+
+# --- the kernel's word ------------------------------------------------------
+
+BAD_DMESG='WARNING: |BUG: |BUG at |Oops|Call Trace|general protection|refcount_t:|unregister_netdevice: waiting'
+BAD_DMESG+='|KASAN|UBSAN|kmemleak:|INFO: (task|rcu|possible|suspicious|trying)|possible (recursive|circular)'
+BAD_DMESG+='|soft lockup|hard LOCKUP|rcu_.* (stall|detected)|DEBUG_LOCKS|leaked|Voluntary context switch within RCU'
+
+# dmesg_clean: fails, and prints it, if the kernel complained since the test began
+dmesg_clean() {
+	! dmesg | grep -E "$BAD_DMESG"
+}
+
+# --- between tests (for scripts/vm/run-test) ----------------------------------------------------------
+
+# A node as it was at boot, whatever the test left.
+node_reset() {
+	local ns dev
+	# Processes first: whatever the test, or its commands on b, left running.
+	echo 1 > /sys/fs/cgroup/test/cgroup.kill
+	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]'
+	for ns in $(ip netns list | awk '{ print $1 }'); do
+		ip netns del "$ns"
+	done
+	unload
+	nft flush ruleset 2>/dev/null || true
+	for dev in $(ip -o link | awk -F'[:@ ]+' '$2 !~ /^(lo|eth[0-9])$/ { print $2 }'); do
+		ip link del "$dev" 2>/dev/null || true
+	done
+	rdma system set netns shared 2>/dev/null || true
+	node_network || { say "eth0 can't be set up"; return 1; }
+}
+
+node_network() {
+	local n
+	case $(uname -n) in
+	a) n=1 ;;
+	b) n=2 ;;
+	esac
+	tc qdisc del dev eth0 root 2>/dev/null || true
+	tc qdisc del dev eth0 clsact 2>/dev/null || true
+	ethtool -K eth0 gso on gro on > /dev/null 2>&1 || true
+	ip link set eth0 up mtu 4200
+	if [ "$(node_addresses)" != "192.0.2.$n/24 2001:db8::$n/64 " ]; then
+		ip addr flush dev eth0 scope global
+		ip addr add "192.0.2.$n/24" dev eth0
+		ip addr add "2001:db8::$n/64" dev eth0 nodad
+	fi
+}
+
+node_addresses() {
+	ip -o addr show dev eth0 scope global | awk '{ printf "%s ", $4 }'
+}
