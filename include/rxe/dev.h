@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The device: one struct rxe_dev a netdev, from `rdma link add` to `rdma link
+ * delete` or until the netdev goes.
+ */
+#ifndef RXE_DEV_H
+#define RXE_DEV_H
+
+#include <linux/netdevice.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rxe/stats.h>
+
+/* What query_device advertises; each is enforced where the object is made. */
+enum rxe_limits {
+	RXE_MAX_QP		= 1 << 16,
+	RXE_MIN_QPN		= 16,		/* 0 and 1 are SMI and GSI */
+	RXE_MAX_QP_WR		= 1 << 15,
+	RXE_MAX_SGE		= 32,
+	RXE_MAX_INLINE		= 512,
+	RXE_MAX_CQ		= 1 << 16,
+	RXE_MAX_CQE		= 1 << 20,
+	RXE_MAX_MR		= 1 << 20,
+	RXE_MAX_PD		= 1 << 16,
+	RXE_MAX_AH		= 1 << 20,
+	RXE_MAX_UCONTEXT	= 1 << 16,
+	RXE_MAX_RD_ATOM		= 128,
+	RXE_MAX_MSG		= 1U << 31,
+	RXE_PKEY_TBL_LEN	= 1,
+	RXE_GID_TBL_LEN		= 1024,
+	RXE_MAX_PATH_BITS	= 24,
+	RXE_CA_ACK_DELAY	= 15,		/* 4.096 us * 2^15 = 134 ms */
+};
+
+#define RXE_MAX_MR_SIZE		(~0ULL)
+#define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
+#define RXE_PKEY		0xffff		/* the default partition, full member */
+
+/**
+ * struct rxe_dev - one software RoCE device
+ * @ibdev: the RDMA core's device; embeds the reference count
+ * @ndev: the netdev underneath; a reference is held until the device is freed
+ * @list: link in the namespace's list of devices (net/), RCU
+ * @qps: QPN -> struct rxe_qp; readers in RCU
+ * @mrs: key index -> struct rxe_mr; readers in RCU
+ * @ahs: AH number -> struct rxe_ah; readers in RCU
+ * @next_qpn: where the next search for a free QPN starts
+ * @next_mr: where the next search for a free key index starts
+ * @next_ah: where the next search for a free AH number starts
+ * @gsi: QP 1 or NULL, RCU
+ * @stats: per-CPU counters
+ * @port_active: last port state that was reported as an event
+ * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
+ *	written on netdev events, read locklessly
+ * @num_*: objects that exist, checked against the limits
+ */
+struct rxe_dev {
+	struct ib_device	ibdev;
+	struct net_device	*ndev;
+	netdevice_tracker	ndev_tracker;
+	struct list_head	list;
+	struct xarray		qps;
+	struct xarray		mrs;
+	struct xarray		ahs;
+	u32			next_qpn;
+	u32			next_mr;
+	u32			next_ah;
+	struct rxe_stats __percpu *stats;
+	bool			port_active;
+	u32			active_mtu;
+	atomic_t		num_qp;
+	atomic_t		num_cq;
+	atomic_t		num_mr;
+	atomic_t		num_pd;
+	atomic_t		num_ah;
+	atomic_t		num_ucontext;
+};
+
+static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct rxe_dev, ibdev);
+}
+
+/**
+ * rxe_limit_get - take one of a limited number of objects
+ * @num: how many exist
+ * @max: how many may
+ *
+ * Return: true if the object may be made; undo with atomic_dec().
+ */
+static inline bool rxe_limit_get(atomic_t *num, int max)
+{
+	if (atomic_inc_return(num) <= max)
+		return true;
+	atomic_dec(num);
+	return false;
+}
+
+/* device.c */
+struct rxe_dev *rxe_dev_add(const char *name, struct net_device *ndev);
+void rxe_dev_port_event(struct rxe_dev *rxe);
+int rxe_dev_mtu(const struct net_device *ndev);
+
+#endif /* RXE_DEV_H */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The way to and from the netdev: RoCE v1 and v2, routes, netdev events,
+ * network namespaces.
+ *
+ * Trains: what transport/ hands down and gets up is an skb that holds one or
+ * more complete packets of one QP, each from BTH to ICRC inclusive, all of one
+ * size but for the last, which may be shorter.
+ */
+#ifndef RXE_NET_H
+#define RXE_NET_H
+
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
+#include <net/dst_cache.h>
+#include <rdma/ib_verbs.h>
+
+struct rxe_dev;
+
+enum rxe_proto {
+	RXE_ROCE_V1,
+	RXE_ROCE_V2_IPV4,
+	RXE_ROCE_V2_IPV6,
+};
+
+/**
+ * struct rxe_path - where to send: what a QP or an AH knows of its peer
+ * @sgid_attr: our GID, reference held; its netdev is the egress device
+ *	(the netdev itself or a VLAN upper)
+ * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
+ * @dgid: the peer's address, GID form
+ * @proto: RoCE version and IP family, from the type of @sgid_attr
+ * @flow_label: 20 bits, host order
+ * @sport: UDP source port, host order
+ * @traffic_class: TOS or traffic class
+ * @hop_limit: TTL or hop limit; never 0
+ * @sl: service level, becomes skb->priority
+ * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
+ * @same_dev: the peer is this very device; never touches the wire
+ * @ip_id: next IPv4 ID
+ * @dst: cached route (v2), invalidated by the stack
+ *
+ * Immutable after rxe_path_init() except for @ip_id and @dst.
+ */
+struct rxe_path {
+	const struct ib_gid_attr *sgid_attr;
+	union ib_gid		sgid;
+	union ib_gid		dgid;
+	enum rxe_proto		proto;
+	u32			flow_label;
+	u16			sport;
+	u8			traffic_class;
+	u8			hop_limit;
+	u8			sl;
+	u8			dmac[ETH_ALEN];
+	bool			same_dev;
+	atomic_t		ip_id;
+	struct dst_cache	dst;
+};
+
+int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
+		  const struct rdma_ah_attr *attr, u16 sport);
+void rxe_path_destroy(struct rxe_path *path);
+
+/**
+ * struct rxe_train - a train being built
+ * @skb: the train
+ * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
+ * @npkts: packets so far
+ * @max_bytes: what one skb may carry towards this path
+ * @max_pkts: how many packets one skb may carry towards this path, 1 where
+ *	the path can't take trains
+ */
+struct rxe_train {
+	struct sk_buff	*skb;
+	u32		pkt;
+	u32		npkts;
+	u32		max_bytes;
+	u32		max_pkts;
+};
+
+/*
+ * Build and send. Bottom halves off; one builder of a train. rxe_train_push()
+ * returns contiguous memory for the next packet of @len bytes, BTH to ICRC
+ * inclusive, or NULL when the train is full (or memory is short): send it and
+ * start another. A packet must be as long as the first, or be the last.
+ */
+int rxe_train_start(struct rxe_dev *rxe, const struct rxe_path *path,
+		    struct rxe_train *train, u32 pkt_len, u32 npkts);
+void *rxe_train_push(struct rxe_train *train, u32 len);
+int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
+		   struct rxe_train *train);
+void rxe_train_drop(struct rxe_train *train);
+
+/**
+ * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
+ * @rxe: the device it came in on
+ * @pkt: bytes of each packet but the last, BTH to ICRC; skb->len if single
+ * @npkts: packets
+ * @proto: how it came
+ * @trusted: never left this host's memory: its ICRC needn't be verified
+ * @same_dev: came by the same-device path: there are no network headers, and
+ *	no ICRC was computed
+ * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH, unless @same_dev
+ * @path: for @same_dev, NULL otherwise: addresses are not needed there
+ *
+ * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
+ */
+struct rxe_rx {
+	struct rxe_dev	*rxe;
+	u32		pkt;
+	u16		npkts;
+	u16		l3_off;
+	u8		proto;
+	bool		trusted;
+	bool		same_dev;
+};
+
+static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct rxe_rx) > sizeof(skb->cb));
+	return (struct rxe_rx *)skb->cb;
+}
+
+static inline void *rxe_rx_l3(struct sk_buff *skb)
+{
+	return skb->head + rxe_rx(skb)->l3_off;
+}
+
+void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
+u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth);
+
+/**
+ * struct rxe_net_ops - what net/ calls upwards
+ * @rcv: takes a received train (owns the skb); softirq or bottom halves off
+ */
+struct rxe_net_ops {
+	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);
+};
+
+int rxe_net_init(const struct rxe_net_ops *ops);
+void rxe_net_exit(void);
+int rxe_net_add(struct rxe_dev *rxe);
+void rxe_net_del(struct rxe_dev *rxe);
+
+#endif /* RXE_NET_H */

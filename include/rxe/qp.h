@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The QP as verbs/ and net/ see it; transport.h has its inside.
+ */
+#ifndef RXE_QP_H
+#define RXE_QP_H
+
+#include <rdma/ib_verbs.h>
+
+struct rxe_dev;
+struct rxe_cq;
+struct sk_buff;
+
+/* ib_device_ops */
+int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata);
+int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
+
+/* sizeof(struct rxe_qp) and the offset of its ib_qp, for ib_device_ops */
+#define RXE_QP_OBJ_SIZE	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ibqp)
+
+/*
+ * Put every QP that completes into @cq into the error state (section 11.6.3.4);
+ * process context.
+ */
+void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
+
+/* struct rxe_net_ops.rcv */
+void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb);
+
+#endif /* RXE_QP_H */

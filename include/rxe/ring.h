@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rings: the queues of <rdma/rdma_user_rxe.h> that a process maps and writes.
+ *
+ * The process can change every byte of a ring at any time. The kernel keeps
+ * its own index, element size and mask here, reads the other side's index with
+ * acquire semantics, masks it, and copies an element once before it looks at
+ * it. Kernel consumers use the same rings, without mmap.
+ *
+ * A ring of 2^n elements holds at most 2^n - 1 (producer == consumer: empty).
+ */
+#ifndef RXE_RING_H
+#define RXE_RING_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_user_rxe.h>
+
+/**
+ * struct rxe_ring - the kernel's side of one ring
+ * @buf: shared memory, vmalloc_user()
+ * @mmap: how user space finds @buf; NULL for a kernel consumer's ring
+ * @mask: number of elements minus one
+ * @shift: log2 of the element size in bytes
+ * @index: the kernel's own index, masked: next element to consume (send and
+ *	receive rings) or to produce (completion rings); owned by the lock of
+ *	whoever owns the ring
+ */
+struct rxe_ring {
+	struct rxe_queue_buf	*buf;
+	struct rxe_ring_mmap	*mmap;
+	u32			mask;
+	u32			shift;
+	u32			index;
+};
+
+struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
+				 u32 elem_size);
+void rxe_ring_destroy(struct rxe_ring *ring);
+void rxe_ring_mminfo(const struct rxe_ring *ring, struct mminfo *mi);
+
+/* ib_device_ops */
+int rxe_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void rxe_mmap_free(struct rdma_user_mmap_entry *entry);
+
+static inline void *rxe_ring_elem(const struct rxe_ring *ring, u32 index)
+{
+	return ring->buf->data + ((size_t)(index & ring->mask) << ring->shift);
+}
+
+/**
+ * rxe_ring_capacity - how many elements fit
+ * @ring: the ring
+ */
+static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
+{
+	return ring->mask;
+}
+
+/*
+ * The kernel consumes (send and receive rings).
+ */
+
+/**
+ * rxe_ring_head - the element that the kernel may consume next
+ * @ring: a ring whose producer is user space or a kernel poster
+ *
+ * Return: the element, in shared memory: copy it, check the copy; or NULL if
+ * the ring is empty.
+ */
+static inline const void *rxe_ring_head(const struct rxe_ring *ring)
+{
+	u32 prod = smp_load_acquire(&ring->buf->producer_index) & ring->mask;
+
+	return prod == ring->index ? NULL : rxe_ring_elem(ring, ring->index);
+}
+
+/**
+ * rxe_ring_pending - elements that wait to be consumed
+ * @ring: a ring whose producer is user space or a kernel poster
+ */
+static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
+{
+	u32 prod = smp_load_acquire(&ring->buf->producer_index);
+
+	return (prod - ring->index) & ring->mask;
+}
+
+/**
+ * rxe_ring_peek - the element @n places behind the head
+ * @ring: a ring
+ * @n: less than rxe_ring_pending()
+ */
+static inline const void *rxe_ring_peek(const struct rxe_ring *ring, u32 n)
+{
+	return rxe_ring_elem(ring, ring->index + n);
+}
+
+/**
+ * rxe_ring_pop - give the head's place back to the producer
+ * @ring: a ring whose head has been copied
+ */
+static inline void rxe_ring_pop(struct rxe_ring *ring)
+{
+	ring->index = (ring->index + 1) & ring->mask;
+	smp_store_release(&ring->buf->consumer_index, ring->index);
+}
+
+/**
+ * rxe_ring_next - go on to the next element, but keep the head's place
+ * @ring: a ring whose head has been copied
+ *
+ * Send rings: a place is free when its work request has completed, see
+ * rxe_ring_release().
+ */
+static inline void rxe_ring_next(struct rxe_ring *ring)
+{
+	ring->index = (ring->index + 1) & ring->mask;
+}
+
+/**
+ * rxe_ring_release - give places back to the producer
+ * @ring: the ring
+ * @index: the oldest place that is still in use, or the head
+ */
+static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
+{
+	smp_store_release(&ring->buf->consumer_index, index & ring->mask);
+}
+
+/*
+ * The kernel produces (completion rings).
+ */
+
+/**
+ * rxe_ring_space - where the kernel may produce next
+ * @ring: a ring whose consumer is user space or a kernel poller
+ *
+ * Return: the place, or NULL if the ring is full.
+ */
+static inline void *rxe_ring_space(const struct rxe_ring *ring)
+{
+	u32 cons = smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
+
+	if (((ring->index + 1) & ring->mask) == cons)
+		return NULL;
+	return rxe_ring_elem(ring, ring->index);
+}
+
+/**
+ * rxe_ring_push - hand what was written to rxe_ring_space() to the consumer
+ * @ring: a ring
+ */
+static inline void rxe_ring_push(struct rxe_ring *ring)
+{
+	ring->index = (ring->index + 1) & ring->mask;
+	smp_store_release(&ring->buf->producer_index, ring->index);
+}
+
+#endif /* RXE_RING_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters: per CPU, lockless, summed when read (hw_counters in sysfs, `rdma
+ * statistic`). Names are the ones that users of the distribution's module and
+ * of mlx5 already scrape.
+ */
+#ifndef RXE_STATS_H
+#define RXE_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+/* X(enumerator suffix, sysfs name) */
+#define RXE_COUNTERS(X) \
+	X(SENT_PKTS, sent_pkts) \
+	X(RCVD_PKTS, rcvd_pkts) \
+	X(SENT_BYTES, sent_bytes) \
+	X(RCVD_BYTES, rcvd_bytes) \
+	X(DUP_REQ, duplicate_request) \
+	X(OUT_OF_SEQ_REQ, out_of_seq_request) \
+	X(RCVD_RNR, rcvd_rnr_err) \
+	X(SENT_RNR, send_rnr_err) \
+	X(RCVD_SEQ_ERR, rcvd_seq_err) \
+	X(ACK_DEFERRED, ack_deferred) \
+	X(RETRY_EXCEEDED, retry_exceeded_err) \
+	X(RNR_EXCEEDED, retry_rnr_exceeded_err) \
+	X(COMP_RETRY, completer_retry_err) \
+	X(SEND_ERR, send_err) \
+	X(LINK_DOWNED, link_downed) \
+	X(RDMA_SENDS, rdma_sends) \
+	X(RDMA_RECVS, rdma_recvs) \
+	X(RX_WRITE_REQ, rx_write_requests) \
+	X(RX_READ_REQ, rx_read_requests) \
+	X(RX_ATOMIC_REQ, rx_atomic_requests) \
+	X(ACK_TIMEOUT, local_ack_timeout_err) \
+	X(OUT_OF_BUFFER, out_of_buffer) \
+	X(ICRC_ERR, rx_icrc_encapsulated) \
+	X(DROP_MALFORMED, rx_drop_malformed) \
+	X(DROP_NO_QP, rx_drop_no_qp) \
+	X(DROP_QP_STATE, rx_drop_qp_state) \
+	X(DROP_ADDR, rx_drop_address) \
+	X(DROP_PKEY, rx_drop_pkey) \
+	X(DROP_QKEY, rx_drop_qkey) \
+	X(DROP_QUEUE, rx_drop_queue_full) \
+	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
+	X(DROP_TX, tx_drop)
+
+#define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
+enum rxe_counter {
+	RXE_COUNTERS(RXE_COUNTER_ENUM)
+	RXE_NUM_COUNTERS
+};
+#undef RXE_COUNTER_ENUM
+
+struct rxe_stats {
+	u64 cnt[RXE_NUM_COUNTERS];
+};
+
+/* Count @n of counter RXE_CNT_@c on @rxe; any context. */
+#define rxe_count_add(rxe, c, n) \
+	this_cpu_add((rxe)->stats->cnt[RXE_CNT_##c], n)
+#define rxe_count(rxe, c)	rxe_count_add(rxe, c, 1)
+
+struct ib_device;
+struct rdma_hw_stats;
+
+/* ib_device_ops */
+struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,
+					      u32 port);
+int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		     u32 port, int index);
+
+#endif /* RXE_STATS_H */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Verbs objects other than the QP: PD, AH, CQ, MR, user context.
+ */
+#ifndef RXE_VERBS_H
+#define RXE_VERBS_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <rdma/ib_verbs.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/ring.h>
+
+struct ib_umem;
+
+struct rxe_ucontext {
+	struct ib_ucontext	ibuc;
+};
+
+struct rxe_pd {
+	struct ib_pd		ibpd;
+};
+
+static inline struct rxe_pd *to_rxe_pd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct rxe_pd, ibpd);
+}
+
+/**
+ * struct rxe_ah_ref - what a UD send needs of an address handle
+ * @ref: one for the AH, one for each send that uses it
+ * @rcu: frees it after the last lookup
+ * @path: where to
+ * @ibpd: protection domain of the AH
+ *
+ * It outlives the ib_ah, whose memory the RDMA core frees at once.
+ */
+struct rxe_ah_ref {
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct rxe_dev		*rxe;
+	struct ib_pd		*ibpd;
+	struct rxe_path		path;
+	struct work_struct	work;
+};
+
+/**
+ * struct rxe_ah - address handle
+ * @ibah: the RDMA core's AH
+ * @num: AH number that user space puts into its work requests; never 0
+ * @r: the part that sends hold
+ */
+struct rxe_ah {
+	struct ib_ah		ibah;
+	u32			num;
+	struct rxe_ah_ref	*r;
+};
+
+static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct rxe_ah, ibah);
+}
+
+/* RCU lookup by number, for user QPs; NULL if there is none in this PD. */
+struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
+void rxe_ah_put(struct rxe_ah_ref *r);
+
+/**
+ * struct rxe_cq - completion queue
+ * @ibcq: the RDMA core's CQ
+ * @lock: protects @ring, @armed, @overflow; innermost lock of the driver, bottom
+ *	halves off
+ * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
+ * @is_user: who polls
+ * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
+ * @event_due: an armed completion came; the handler is yet to be called
+ * @overflow: a completion was lost; the CQ is dead
+ * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
+ */
+struct rxe_cq {
+	struct ib_cq		ibcq;
+	spinlock_t		lock;
+	struct rxe_ring		*ring;
+	bool			is_user;
+	u8			armed;
+	bool			event_due;
+	bool			overflow;
+	struct work_struct	overflow_work;
+};
+
+static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct rxe_cq, ibcq);
+}
+
+void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
+void rxe_cq_event(struct rxe_cq *cq);
+
+/**
+ * struct rxe_mr - memory region
+ * @ibmr: the RDMA core's MR; lkey and rkey are the same number, key index in
+ *	bits 31..8, key variant in bits 7..0
+ * @ref: one for the owner, one for each train that copies
+ * @idle: completed when @ref reaches zero
+ * @rcu: frees the struct after the last lookup
+ * @is_dma: kernel addresses, all of memory (get_dma_mr)
+ * @access: enum ib_access_flags
+ * @iova: address of the first byte as local and remote peers name it
+ * @length: bytes
+ * @offset: of the first byte in the first page
+ * @pages: the pages
+ * @umem: the pinned user memory
+ */
+struct rxe_mr {
+	struct ib_mr		ibmr;
+	struct kref		ref;
+	struct completion	idle;
+	struct rcu_head		rcu;
+	bool			is_dma;
+	int			access;
+	u64			iova;
+	u64			length;
+	u32			offset;
+	struct page		**pages;
+	struct ib_umem		*umem;
+};
+
+static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct rxe_mr, ibmr);
+}
+
+/*
+ * Lookup with every check: key, PD, access rights, bounds (no wrap-around).
+ * rxe_mr_get() is for keys in work requests (@access: 0 to read local memory,
+ * IB_ACCESS_LOCAL_WRITE to write it) and for R_Keys from the wire
+ * (IB_ACCESS_REMOTE_READ, _WRITE, _ATOMIC). Never called for zero bytes: those
+ * need no key (C9-88). NULL if any check fails. The reference keeps the memory
+ * pinned: hold it for one train, never across trains.
+ */
+struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
+			  int access, u64 va, u64 len);
+void rxe_mr_put(struct rxe_mr *mr);
+
+/**
+ * rxe_mr_run - the longest contiguous kernel address range at @va
+ * @mr: from rxe_mr_get() that covered @va to @va + @len
+ * @va: address in the MR
+ * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
+ *
+ * Return: kernel address.
+ */
+void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len);
+
+void rxe_mr_read(const struct rxe_mr *mr, u64 va, void *dst, u32 len);
+void rxe_mr_write(const struct rxe_mr *mr, u64 va, const void *src, u32 len);
+
+/*
+ * ib_device_ops by object; compat/ops.h adapts prototypes that differ between
+ * kernels.
+ */
+int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void rxe_dealloc_ucontext(struct ib_ucontext *ibuc);
+
+int rxe_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int rxe_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+		  struct ib_udata *udata);
+int rxe_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int rxe_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int rxe_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata);
+int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			      u64 iova, int access, struct ib_udata *udata);
+struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				u64 length, u64 iova, int access,
+				struct ib_pd *ibpd, struct ib_udata *udata);
+int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif /* RXE_VERBS_H */

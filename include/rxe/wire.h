@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The wire format: opcodes, headers, PSN arithmetic, ICRC.
+ *
+ * Pure functions on bytes: no device, no locks, any context. Everything that
+ * comes in is hostile until rxe_pkt_parse() has accepted it.
+ *
+ * InfiniBand Architecture specification, volume 1, chapter 9, and annexes A16
+ * (RoCE) and A17 (RoCEv2).
+ */
+#ifndef RXE_WIRE_H
+#define RXE_WIRE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+#include <rdma/ib_pack.h>
+
+#define RXE_PSN_MASK		0xffffffu
+#define RXE_QPN_MASK		0xffffffu
+#define RXE_MSN_MASK		0xffffffu
+
+#define RXE_ROCE_UDP_PORT	4791
+#define RXE_ROCE_ETHERTYPE	0x8915
+#define RXE_GRH_NXTHDR		0x1b	/* IBA transport, section 8.3.7 */
+
+#define RXE_BTH_BYTES		12
+#define RXE_DETH_BYTES		8
+#define RXE_RETH_BYTES		16
+#define RXE_AETH_BYTES		4
+#define RXE_ATOMIC_ETH_BYTES	28
+#define RXE_ATOMIC_ACK_BYTES	8
+#define RXE_IMMDT_BYTES		4
+#define RXE_IETH_BYTES		4
+#define RXE_ICRC_BYTES		4
+#define RXE_GRH_BYTES		40
+
+/* The longest stack of transport headers: BTH and AtomicETH */
+#define RXE_MAX_HDR_BYTES	(RXE_BTH_BYTES + RXE_ATOMIC_ETH_BYTES)
+
+/*
+ * What RoCE adds to an IB MTU: GRH, UDP, the longest transport header, ICRC.
+ * An Ethernet MTU of at least an IB MTU plus this carries that IB MTU.
+ */
+#define RXE_MAX_OVERHEAD	(RXE_GRH_BYTES + 8 + RXE_MAX_HDR_BYTES + \
+				 RXE_ICRC_BYTES)
+
+/**
+ * enum rxe_op_flags - what an opcode is and which headers follow its BTH
+ *
+ * The order of the header flags is the order of the headers on the wire.
+ */
+enum rxe_op_flags {
+	RXE_OP_VALID		= BIT(0),
+	/* extended headers */
+	RXE_OP_DETH		= BIT(1),
+	RXE_OP_RETH		= BIT(2),
+	RXE_OP_ATOMIC_ETH	= BIT(3),
+	RXE_OP_AETH		= BIT(4),
+	RXE_OP_ATOMIC_ACK	= BIT(5),
+	RXE_OP_IMMDT		= BIT(6),
+	RXE_OP_IETH		= BIT(7),
+	/* position in the message; an ONLY packet is START | END */
+	RXE_OP_START		= BIT(8),
+	RXE_OP_END		= BIT(9),
+	/* kind */
+	RXE_OP_SEND		= BIT(10),
+	RXE_OP_WRITE		= BIT(11),
+	RXE_OP_READ_REQ		= BIT(12),
+	RXE_OP_ATOMIC_REQ	= BIT(13),
+	RXE_OP_RESPONSE		= BIT(14),	/* ACK, READ response, atomic ACK */
+	RXE_OP_READ_RESP	= BIT(15),
+	RXE_OP_PAYLOAD		= BIT(16),	/* may carry payload */
+};
+
+/**
+ * struct rxe_opcode - one row of the opcode table
+ * @name: the specification's name, for traces
+ * @flags: enum rxe_op_flags; 0 for an opcode that we don't speak
+ * @hdr_len: bytes of BTH and all extended headers
+ */
+struct rxe_opcode {
+	const char	*name;
+	u32		flags;
+	u8		hdr_len;
+};
+
+extern const struct rxe_opcode rxe_opcode[256];
+
+/**
+ * struct rxe_pkt - the headers of one packet in host order
+ * @flags: enum rxe_op_flags of @opcode
+ * @psn: packet sequence number, 24 bits
+ * @qpn: destination QP, 24 bits
+ * @va: RETH or AtomicETH virtual address
+ * @rkey: RETH or AtomicETH R_Key, or the IETH's R_Key to invalidate
+ * @dma_len: RETH DMA length, bytes
+ * @swap_add: AtomicETH swap (or add) data
+ * @compare: AtomicETH compare data
+ * @atomic_orig: AtomicAckETH original remote data
+ * @msn: AETH message sequence number, 24 bits
+ * @qkey: DETH Q_Key
+ * @src_qpn: DETH source QP, 24 bits
+ * @imm: immediate data, kept in wire order as the verbs do
+ * @pkey: partition key
+ * @opcode: BTH opcode, enum ib_pack.h names
+ * @syndrome: AETH syndrome
+ * @pad: pad count, 0 to 3
+ * @hdr_len: bytes of headers
+ * @solicited: SE bit
+ * @ack_req: A bit
+ * @fecn: FECN bit
+ * @becn: BECN bit
+ * @mig: MigReq bit
+ * @payload_len: bytes of payload without pad and ICRC
+ */
+struct rxe_pkt {
+	u32	flags;
+	u32	psn;
+	u32	qpn;
+	u64	va;
+	u32	rkey;
+	u32	dma_len;
+	union {
+		u64	swap_add;
+		u64	atomic_orig;
+	};
+	u64	compare;
+	u32	msn;
+	u32	qkey;
+	u32	src_qpn;
+	__be32	imm;
+	u16	pkey;
+	u8	opcode;
+	u8	syndrome;
+	u8	pad;
+	u8	hdr_len;
+	bool	solicited;
+	bool	ack_req;
+	bool	fecn;
+	bool	becn;
+	bool	mig;
+	u32	payload_len;
+};
+
+/* AETH syndromes, section 9.7.5.1.1 */
+enum rxe_aeth {
+	RXE_AETH_TYPE_MASK	= 0xe0,
+	RXE_AETH_ACK		= 0x00,
+	RXE_AETH_RNR_NAK	= 0x20,
+	RXE_AETH_NAK		= 0x60,
+	RXE_AETH_VALUE_MASK	= 0x1f,
+	/* credits that mean "not flow controlled", table 50 */
+	RXE_AETH_CREDITS_NONE	= 0x1f,
+
+	RXE_NAK_PSN_SEQ		= 0x60,
+	RXE_NAK_INV_REQ		= 0x61,
+	RXE_NAK_REM_ACCESS	= 0x62,
+	RXE_NAK_REM_OP		= 0x63,
+};
+
+/**
+ * rxe_psn_diff - signed distance of two PSNs on the 24-bit circle
+ * @a: a PSN
+ * @b: a PSN
+ *
+ * Return: negative if @a is before @b, 0 if they are the same, positive if
+ * @a is after @b; -2^23 to 2^23 - 1 (section 9.7.3.1).
+ */
+static inline s32 rxe_psn_diff(u32 a, u32 b)
+{
+	return (s32)((a - b) << 8) >> 8;
+}
+
+/**
+ * rxe_psn_add - the PSN that is @n packets after @psn
+ * @psn: a PSN
+ * @n: packets, may be the two's complement of a negative number
+ *
+ * Return: a PSN, 24 bits.
+ */
+static inline u32 rxe_psn_add(u32 psn, u32 n)
+{
+	return (psn + n) & RXE_PSN_MASK;
+}
+
+/**
+ * rxe_num_pkts - packets that a message takes
+ * @len: message length in bytes
+ * @mtu: path MTU in bytes, a power of two
+ *
+ * Return: at least 1, since a message of 0 bytes is one packet.
+ */
+static inline u32 rxe_num_pkts(u32 len, u32 mtu)
+{
+	return len ? (u32)(((u64)len + mtu - 1) / mtu) : 1;
+}
+
+/**
+ * rxe_pad - pad bytes that bring a payload to a multiple of four
+ * @len: payload length in bytes
+ */
+static inline u32 rxe_pad(u32 len)
+{
+	return -len & 3;
+}
+
+/**
+ * rxe_pkt_bytes - bytes from BTH to ICRC inclusive
+ * @opcode: BTH opcode
+ * @payload: payload bytes
+ */
+static inline u32 rxe_pkt_bytes(u8 opcode, u32 payload)
+{
+	return rxe_opcode[opcode].hdr_len + payload + rxe_pad(payload) +
+	       RXE_ICRC_BYTES;
+}
+
+bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
+void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
+
+/*
+ * ICRC (section 7.8.1, A17.3.3): start with the headers up to and including
+ * the BTH, continue with everything behind the BTH, finish.
+ */
+u32 rxe_icrc_start_v1(const void *grh, const void *bth);
+u32 rxe_icrc_start_ipv4(const void *iph, const void *udph, const void *bth);
+u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph, const void *bth);
+u32 rxe_icrc_update(u32 state, const void *data, size_t len);
+__le32 rxe_icrc_finish(u32 state);
+
+#endif /* RXE_WIRE_H */
