@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the test programs share: opening a device, finding GIDs, bringing RC and UD queue
+ * pairs up, waiting for completions with a deadline, cheap random numbers, result lines.
+ * All of it is static inline so that each program compiles from one file.
+ */
+#ifndef VERBS_UTIL_H
+#define VERBS_UTIL_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define UNUSED __attribute__((unused))
+
+static UNUSED void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+/* milliseconds of the monotonic clock */
+static UNUSED uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+/* splitmix64: one multiply chain a number, any seed will do */
+static UNUSED uint64_t rnd(uint64_t *s)
+{
+	uint64_t z = (*s += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+/* lo..hi, both inclusive */
+static UNUSED uint32_t rnd_range(uint64_t *s, uint32_t lo, uint32_t hi)
+{
+	return lo + (uint32_t)(rnd(s) % ((uint64_t)hi - lo + 1));
+}
+
+static UNUSED void rnd_fill(void *buf, size_t len, uint64_t seed)
+{
+	uint64_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len / 8; i++)
+		p[i] = rnd(&seed);
+}
+
+static UNUSED struct ibv_context *open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int i;
+
+	if (!list)
+		die("no RDMA devices: %s", strerror(errno));
+	for (i = 0; list[i]; i++)
+		if (!name || !strcmp(ibv_get_device_name(list[i]), name))
+			break;
+	if (!list[i])
+		die("no RDMA device named %s", name ? name : "(any)");
+	ctx = ibv_open_device(list[i]);
+	if (!ctx)
+		die("cannot open %s: %s", ibv_get_device_name(list[i]), strerror(errno));
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static UNUSED enum ibv_mtu mtu_from_bytes(int bytes)
+{
+	enum ibv_mtu m = IBV_MTU_256;
+
+	while (m < IBV_MTU_4096 && (256 << m) <= bytes)
+		m++;
+	return m;
+}
+
+static UNUSED int mtu_bytes(enum ibv_mtu m)
+{
+	return 128 << m;
+}
+
+/* The first GID of a type ("v1", "v2"; NULL is any); skips link-local unless it is all there is. */
+static UNUSED int find_gid(struct ibv_context *ctx, const char *type)
+{
+	struct ibv_gid_entry e[128];
+	ssize_t n = ibv_query_gid_table(ctx, e, ARRAY_LEN(e), 0);
+	int i, fallback = -1;
+
+	for (i = 0; i < n; i++) {
+		bool v2 = e[i].gid_type == IBV_GID_TYPE_ROCE_V2;
+
+		if (type && v2 != !strcmp(type, "v2"))
+			continue;
+		if (e[i].gid.raw[0] != 0xfe)
+			return e[i].gid_index;
+		if (fallback < 0)
+			fallback = e[i].gid_index;
+	}
+	return fallback;
+}
+
+/* One end of a connection, as told to the other end. */
+struct addr {
+	uint32_t qpn;
+	uint32_t psn;
+	union ibv_gid gid;
+};
+
+/* What a connected queue pair is brought up with; zero members take the defaults of rc_attr(). */
+struct rc_attr {
+	int gid_index;
+	enum ibv_mtu mtu;
+	uint8_t rd_atomic;		/* as initiator */
+	uint8_t dest_rd_atomic;		/* as responder */
+	uint8_t timeout;
+	uint8_t retry;
+	uint8_t rnr_retry;
+	uint8_t min_rnr_timer;
+	int access;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint32_t flow_label;
+	uint8_t sl;
+	uint16_t pkey_index;
+};
+
+/* timeout 18 is 1 s: an emulated machine may stall for longer than the usual 67 ms */
+static UNUSED struct rc_attr rc_attr(int gid_index)
+{
+	return (struct rc_attr) {
+		.gid_index = gid_index, .mtu = IBV_MTU_1024, .rd_atomic = 4, .dest_rd_atomic = 4,
+		.timeout = 18, .retry = 7, .rnr_retry = 7, .min_rnr_timer = 12, .hop_limit = 64,
+		.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			  IBV_ACCESS_REMOTE_ATOMIC,
+	};
+}
+
+static UNUSED int rc_to_init(struct ibv_qp *qp, const struct rc_attr *r)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .pkey_index = r->pkey_index,
+		.qp_access_flags = r->access,
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+static UNUSED int rc_to_rtr(struct ibv_qp *qp, const struct rc_attr *r, const struct addr *peer)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = r->mtu, .dest_qp_num = peer->qpn,
+		.rq_psn = peer->psn, .max_dest_rd_atomic = r->dest_rd_atomic,
+		.min_rnr_timer = r->min_rnr_timer,
+		.ah_attr = {
+			.is_global = 1, .port_num = 1, .sl = r->sl,
+			.grh = { .dgid = peer->gid, .sgid_index = r->gid_index,
+				 .hop_limit = r->hop_limit, .flow_label = r->flow_label,
+				 .traffic_class = r->traffic_class },
+		},
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER);
+}
+
+static UNUSED int rc_to_rts(struct ibv_qp *qp, const struct rc_attr *r, uint32_t psn)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTS, .sq_psn = psn, .timeout = r->timeout,
+		.retry_cnt = r->retry, .rnr_retry = r->rnr_retry, .max_rd_atomic = r->rd_atomic,
+	};
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* RESET to RTS; dies on failure */
+static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t psn,
+			 const struct addr *peer)
+{
+	int err;
+
+	err = rc_to_init(qp, r);
+	if (err)
+		die("modify_qp to INIT: %s", strerror(err));
+	err = rc_to_rtr(qp, r, peer);
+	if (err)
+		die("modify_qp to RTR: %s", strerror(err));
+	err = rc_to_rts(qp, r, psn);
+	if (err)
+		die("modify_qp to RTS: %s", strerror(err));
+}
+
+static UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state s)
+{
+	struct ibv_qp_attr a = { .qp_state = s };
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
+}
+
+static UNUSED enum ibv_qp_state qp_state(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr ia;
+	struct ibv_qp_attr a;
+
+	if (ibv_query_qp(qp, &a, IBV_QP_STATE, &ia))
+		die("query_qp: %s", strerror(errno));
+	return a.qp_state;
+}
+
+/* One completion within ms milliseconds; 0 is none. Yields between polls: cores are few. */
+static UNUSED int wait_wc_ms(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
+{
+	uint64_t end = now_ms() + ms;
+	int n, spins = 0;
+
+	for (;;) {
+		n = ibv_poll_cq(cq, 1, wc);
+		if (n < 0)
+			die("poll_cq failed");
+		if (n)
+			return n;
+		if (now_ms() > end)
+			return 0;
+		if (++spins > 50)
+			usleep(200);
+	}
+}
+
+/* As wait_wc_ms(), with a deadline that only a hang exceeds. */
+static UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	return wait_wc_ms(cq, wc, 20000);
+}
+
+/* Result lines: "ok NAME", "fail NAME why", "skip NAME why"; the shell test passes them on. */
+static UNUSED int cases_failed;
+
+static UNUSED void case_ok(const char *name)
+{
+	printf("ok %s\n", name);
+	fflush(stdout);
+}
+
+static UNUSED void __attribute__((format(printf, 2, 3))) case_fail(const char *name,
+								   const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("fail %s ", name);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+	cases_failed++;
+}
+
+static UNUSED void case_skip(const char *name, const char *why)
+{
+	printf("skip %s %s\n", name, why);
+	fflush(stdout);
+}
+
+/* A TCP connection beside the RDMA one: connect to host (retrying till the peer listens) or accept. */
+static UNUSED int tcp_open(const char *host, const char *port)
+{
+	struct addrinfo hint = { .ai_socktype = SOCK_STREAM, .ai_flags = host ? 0 : AI_PASSIVE,
+				 .ai_family = host ? AF_UNSPEC : AF_INET6 }, *ai;
+	uint64_t end = now_ms() + 60000;
+	int fd, s, one = 1, err;
+
+	err = getaddrinfo(host, port, &hint, &ai);
+	if (err)
+		die("%s: %s", host ? host : "listen", gai_strerror(err));
+	if (!host) {
+		s = socket(ai->ai_family, SOCK_STREAM, 0);
+		setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (s < 0 || bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1))
+			die("cannot listen on port %s: %s", port, strerror(errno));
+		fd = accept(s, NULL, NULL);
+		if (fd < 0)
+			die("accept: %s", strerror(errno));
+		close(s);
+	} else {
+		for (;;) {
+			fd = socket(ai->ai_family, SOCK_STREAM, 0);
+			if (fd >= 0 && !connect(fd, ai->ai_addr, ai->ai_addrlen))
+				break;
+			if (now_ms() > end)
+				die("cannot connect to %s:%s: %s", host, port, strerror(errno));
+			close(fd);
+			usleep(50000);
+		}
+	}
+	freeaddrinfo(ai);
+	return fd;
+}
+
+static UNUSED void write_all(int fd, const void *buf, size_t len)
+{
+	const char *p = buf;
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, p, len);
+		if (n <= 0)
+			die("control connection: %s", n ? strerror(errno) : "closed");
+		p += n;
+		len -= n;
+	}
+}
+
+static UNUSED void read_all(int fd, void *buf, size_t len)
+{
+	char *p = buf;
+	ssize_t n;
+
+	while (len) {
+		n = read(fd, p, len);
+		if (n <= 0)
+			die("control connection: %s", n ? strerror(errno) : "closed by the peer");
+		p += n;
+		len -= n;
+	}
+}
+
+#endif
