@@ -45,7 +45,7 @@ need() {
 	} >&2
 }
 
-# hash_of FILE...: a short key of the contents, for things kept in the cache
+# hash_of [FILE]...: a short key of the contents, for things kept in the cache
 hash_of() {
 	cat "$@" | sha256sum | cut -c1-12
 }

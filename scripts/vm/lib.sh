@@ -62,6 +62,7 @@ vm_start_one() { # DIR NODE
 			< /dev/null >> "$node.qemu.log" 2>&1
 	) &
 	echo $! > "$dir/$node.pid"
+	disown
 	vm_port "$dir" "$node" > "$dir/$node.port" ||
 		die "QEMU doesn't start: $(tail -n 3 "$dir/$node.qemu.log")"
 }

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+# For people; the kernel's build system reads Kbuild.  "make help" lists it all.
+
+ifndef KERNELRELEASE
+ifdef KDIR
+KERNELRELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null || echo unknown)
+else
+KERNELRELEASE := $(shell uname -r)
+endif
+endif
+KDIR ?= /lib/modules/$(KERNELRELEASE)/build
+CONF := $(KDIR)/include/config/auto.conf
+
+# Objects stay out of the source tree.
+OUT := build/$(KERNELRELEASE)
+KBUILD := $(MAKE) -C $(KDIR) M=$(CURDIR)/$(OUT)/obj
+
+# Of the scripts: SUITE=bookworm|trixie|backports, TEST="names of tests"
+OPTIONS := $(addprefix --suite ,$(SUITE)) $(TEST)
+
+modules: headers
+	@mkdir -p $(OUT)/obj
+	@cp -pru Kbuild drivers include kunit $(OUT)/obj/
+	$(KBUILD) modules
+	@cp $(OUT)/obj/rdma_rxe.ko $(OUT)/
+	@echo "==> $(OUT)/rdma_rxe.ko"
+
+headers:
+	@[ -e $(CONF) ] || { echo "No headers of kernel $(KERNELRELEASE) in $(KDIR)." \
+		"Install them (Debian: apt-get install gcc linux-headers-$(KERNELRELEASE))" \
+		"or name their folder with KDIR=." >&2; exit 1; }
+	@! grep -q '^CONFIG_RDMA_RXE=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
+		"its own soft-RoCE built in (CONFIG_RDMA_RXE=y): no other can be loaded beside it." >&2; exit 1; }
+	@grep -q '^CONFIG_INFINIBAND=[ym]' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
+		"no RDMA core (CONFIG_INFINIBAND)." >&2; exit 1; }
+
+# updates/ comes before the kernel's own modules.
+install: modules
+	$(KBUILD) INSTALL_MOD_DIR=updates modules_install
+	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
+
+clean:
+	rm -rf build
+
+check:
+	scripts/check $(OPTIONS)
+
+check-quick:
+	scripts/check --level quick $(OPTIONS)
+
+check-long:
+	scripts/check --level long $(OPTIONS)
+
+kunit:
+	scripts/kunit
+
+demo:
+	scripts/demo
+
+vm:
+	scripts/vm/shell $(SUITE)
+
+bench:
+	scripts/bench
+
+help:
+	@echo 'The module:'
+	@echo '  make               build it for the running kernel (KDIR= or KERNELRELEASE= for another)'
+	@echo '  make install       install it to updates/, before the kernel'\''s own, and run depmod'
+	@echo '  make clean         remove what was built, and the logs'
+	@echo ''
+	@echo 'In virtual machines, with Debian kernels (nothing but Debian packages is needed):'
+	@echo '  make demo          see it work: two machines, RoCE v1 and v2, every command shown'
+	@echo '  make vm            the two machines, with a terminal each'
+	@echo '  make check         all tests on trixie, the core of them on bookworm and backports'
+	@echo '  make check-quick   one kernel, under three minutes'
+	@echo '  make check-long    all tests on all three kernels'
+	@echo '  make kunit         unit tests, on User-Mode Linux'
+	@echo '  make bench         compare with the distribution'\''s own module'
+	@echo ''
+	@echo 'SUITE=bookworm|trixie|backports picks a kernel, TEST=name one test ("make check TEST=smoke").'
+	@echo 'Each script in scripts/ tells more with --help; scripts/check --list names the tests.'
+
+.PHONY: modules headers install clean check check-quick check-long kunit demo vm bench help
