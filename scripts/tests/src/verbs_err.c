@@ -1194,7 +1194,8 @@ static bool c_modify_transitions(void)
 		for (to = 0; to < 6; to++) {
 			bool bad;
 
-			CHECK(!qp_to_state(p->a, IBV_QPS_RESET), "to RESET failed");
+			CHECK(!qp_to_state(p->a, IBV_QPS_RESET), "state %d to RESET failed",
+			      qp_state(p->a));
 			bad = (from >= 1 && from <= 4 && rc_to_init(p->a, &p->ra)) ||
 			      (from >= 2 && from <= 4 && rc_to_rtr(p->a, &p->ra, &b)) ||
 			      (from >= 3 && from <= 4 && rc_to_rts(p->a, &p->ra, a.psn)) ||

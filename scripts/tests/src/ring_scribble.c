@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring_scribble: a process that writes garbage into the queues that it shares with the kernel.
+ *
+ * Each round a child makes queue pairs, finds the mappings of their queues in /proc/self/maps,
+ * and spoils them (indices, header, work requests, all of it) from one thread while another
+ * rings the doorbell. It may lose its own queue pairs, or crash. A victim, the parent, moves
+ * checked data over queue pairs of its own all the while, and must not notice.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "verbs_util.h"
+
+#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, which it gives way to */
+
+#define LEN		(16 << 10)
+#define MAX_RINGS	32
+
+struct ends {			/* two connected queue pairs and their memory */
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *a, *b, *ud;
+	struct ibv_ah *ah;
+	uint8_t *src, *dst;
+	struct ibv_mr *smr, *dmr;
+};
+
+static const char *dev_name;
+static int gid_index = -1;
+static int round_ms = 300;
+
+static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = e->cq, .recv_cq = e->cq, .qp_type = type,
+		.cap = { 32, 32, 4, 4, 64 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(e->pd, &ia);
+
+	if (!qp)
+		die("create_qp: %s", strerror(errno));
+	return qp;
+}
+
+static void connect_ends(struct ends *e)
+{
+	struct rc_attr r = rc_attr(gid_index);
+	struct addr a = { .qpn = e->a->qp_num, .psn = 1 }, b = { .qpn = e->b->qp_num, .psn = 2 };
+
+	if (ibv_query_gid(e->ctx, 1, gid_index, &a.gid))
+		die("no GID with index %d", gid_index);
+	b.gid = a.gid;
+	rc_up(e->a, &r, a.psn, &b);
+	rc_up(e->b, &r, b.psn, &a);
+}
+
+static struct ends *make_ends(void)
+{
+	struct ends *e = calloc(1, sizeof(*e));
+	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		  IBV_ACCESS_REMOTE_ATOMIC;
+
+	e->ctx = open_device(dev_name);
+	if (gid_index < 0)
+		gid_index = find_gid(e->ctx, "v2");
+	e->pd = ibv_alloc_pd(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 128, NULL, NULL, 0);
+	if (!e->pd || !e->cq || posix_memalign((void **)&e->src, 4096, LEN) ||
+	    posix_memalign((void **)&e->dst, 4096, LEN))
+		die("cannot make objects: %s", strerror(errno));
+	e->smr = ibv_reg_mr(e->pd, e->src, LEN, all);
+	e->dmr = ibv_reg_mr(e->pd, e->dst, LEN, all);
+	if (!e->smr || !e->dmr)
+		die("reg_mr: %s", strerror(errno));
+	e->a = new_qp(e, IBV_QPT_RC);
+	e->b = new_qp(e, IBV_QPT_RC);
+	connect_ends(e);
+	return e;
+}
+
+static void free_ends(struct ends *e)
+{
+	if (ibv_destroy_qp(e->a) || ibv_destroy_qp(e->b) || ibv_destroy_cq(e->cq) ||
+	    ibv_dereg_mr(e->smr) || ibv_dereg_mr(e->dmr) || ibv_dealloc_pd(e->pd) ||
+	    ibv_close_device(e->ctx))
+		die("teardown failed: %s", strerror(errno));
+	free(e->src);
+	free(e->dst);
+	free(e);
+}
+
+/* ---- the victim ---- */
+
+static void transfer(struct ends *e, enum ibv_wr_opcode op)
+{
+	struct ibv_sge sge = { (uintptr_t)e->src, LEN, e->smr->lkey };
+	struct ibv_send_wr wr = { .opcode = op, .sg_list = &sge, .num_sge = 1,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .wr.rdma = { (uintptr_t)e->dst, e->dmr->rkey } }, *bad;
+	struct ibv_wc wc;
+
+	if (ibv_post_send(e->a, &wr, &bad))
+		die("victim: post_send failed: %s", strerror(errno));
+	if (!wait_wc(e->cq, &wc))
+		die("victim: no completion");
+	if (wc.status != IBV_WC_SUCCESS)
+		die("victim: %s", ibv_wc_status_str(wc.status));
+}
+
+static void victim_step(struct ends *e, uint64_t seed)
+{
+	rnd_fill(e->src, LEN, seed);
+	transfer(e, IBV_WR_RDMA_WRITE);
+	if (memcmp(e->src, e->dst, LEN))
+		die("victim: wrong data after a WRITE");
+	rnd_fill(e->dst, LEN, ~seed);
+	transfer(e, IBV_WR_RDMA_READ);
+	if (memcmp(e->src, e->dst, LEN))
+		die("victim: wrong data after a READ");
+}
+
+/* ---- the scribbler ---- */
+
+struct ring {
+	struct rxe_queue_buf *q;
+	size_t len;
+};
+
+static struct ring rings[MAX_RINGS];
+static int nrings;
+static volatile bool stop;
+static struct ends *mine;
+
+static void find_rings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long lo, hi;
+	char line[512];
+
+	while (fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "/dev/infiniband/uverbs") || nrings == MAX_RINGS ||
+		    sscanf(line, "%lx-%lx", &lo, &hi) != 2)
+			continue;
+		rings[nrings].q = (void *)lo;
+		rings[nrings++].len = hi - lo;
+	}
+	fclose(f);
+}
+
+static uint32_t nasty(uint64_t *s)
+{
+	static const uint32_t v[] = { 0, 1, 2, 31, 32, 33, 255, 0x7fffffff, 0x80000000, ~0u, ~0u - 1 };
+	uint32_t p = rnd_range(s, 0, 3);
+
+	if (!p)
+		return rnd(s);
+	return p == 1 ? rnd_range(s, 0, 63) : v[rnd(s) % ARRAY_LEN(v)];
+}
+
+static void spoil_words(struct ring *r, uint64_t *s, uint32_t n)
+{
+	volatile uint32_t *w = (void *)r->q;
+
+	while (n--)
+		w[rnd(s) % (r->len / 4)] = nasty(s);
+}
+
+/* A work request that is right, but for a member or two. */
+static void spoil_wqe(struct ring *r, uint64_t *s, size_t slot)
+{
+	struct rxe_send_wqe *w = (void *)(r->q->data + slot);
+	volatile uint32_t *word = (void *)w;
+	int i;
+
+	if (slot + sizeof(*w) + sizeof(w->dma.sge[0]) > r->len - sizeof(*r->q))
+		return;
+	memset(w, 0, sizeof(*w));
+	w->wr.opcode = rnd_range(s, 0, 20);
+	w->wr.send_flags = rnd_range(s, 0, 31);
+	w->wr.wr.rdma.remote_addr = (uintptr_t)mine->dst;
+	w->wr.wr.rdma.rkey = mine->dmr->rkey;
+	if (w->wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		w->wr.wr.atomic.rkey = mine->dmr->rkey;
+	w->dma.length = w->dma.resid = rnd_range(s, 0, LEN);
+	w->dma.num_sge = 1;
+	w->dma.sge[0].addr = (uintptr_t)mine->src;
+	w->dma.sge[0].length = w->dma.length;
+	w->dma.sge[0].lkey = mine->smr->lkey;
+	for (i = rnd_range(s, 0, 2); i; i--)
+		word[rnd(s) % ((sizeof(*w) + sizeof(w->dma.sge[0])) / 4)] = nasty(s);
+}
+
+static void spoil_ring(struct ring *r, uint64_t *s, uint32_t elem_shift)
+{
+	volatile struct rxe_queue_buf *q = r->q;
+
+	switch (rnd_range(s, 0, 9)) {
+	case 0:
+		q->producer_index = nasty(s);
+		break;
+	case 1:
+		q->consumer_index = nasty(s);
+		break;
+	case 2:
+		q->index_mask = nasty(s);
+		q->log2_elem_size = nasty(s);
+		break;
+	case 3:
+		spoil_words(r, s, 64);
+		break;
+	default:
+		if (elem_shift < 8) {	/* receive or completion queue: few words, often */
+			spoil_words(r, s, 2);
+			break;
+		}
+		spoil_wqe(r, s, (size_t)rnd_range(s, 0, 31) << elem_shift);
+		q->producer_index = q->producer_index + 1;
+	}
+}
+
+static void *scribble(void *arg)
+{
+	uint32_t shift[MAX_RINGS];
+	uint64_t s = *(uint64_t *)arg;
+	int i;
+
+	for (i = 0; i < nrings; i++)
+		shift[i] = rings[i].q->log2_elem_size & 15;
+	while (!stop) {
+		i = rnd(&s) % nrings;
+		spoil_ring(&rings[i], &s, shift[i]);
+	}
+	return NULL;
+}
+
+/* what the provider does after it put requests in the ring */
+static void doorbell(struct ibv_qp *qp)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+		struct ib_uverbs_post_send_resp resp;
+	} m = {
+		.hdr = { .command = IB_USER_VERBS_CMD_POST_SEND,
+			 .in_words = (sizeof(m.hdr) + sizeof(m.cmd)) / 4,
+			 .out_words = sizeof(m.resp) / 4 },
+		.cmd = { .qp_handle = qp->handle, .wqe_size = sizeof(struct ib_uverbs_send_wr) },
+	};
+	ssize_t n;
+
+	m.cmd.response = (uintptr_t)&m.resp;
+	n = write(qp->context->cmd_fd, &m, sizeof(m.hdr) + sizeof(m.cmd));
+	(void)n;
+}
+
+static void revive(struct ends *e)
+{
+	if (qp_state(e->a) != IBV_QPS_ERR && qp_state(e->b) != IBV_QPS_ERR)
+		return;
+	if (qp_to_state(e->a, IBV_QPS_RESET) || qp_to_state(e->b, IBV_QPS_RESET))
+		die("a spoilt queue pair can't be reset");
+	connect_ends(e);
+}
+
+static void ud_up(struct ends *e)
+{
+	struct ibv_qp_attr q = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
+	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
+				 .grh = { .sgid_index = gid_index, .hop_limit = 1 } };
+
+	e->ud = new_qp(e, IBV_QPT_UD);
+	ibv_query_gid(e->ctx, 1, gid_index, &a.grh.dgid);
+	e->ah = ibv_create_ah(e->pd, &a);
+	if (!e->ah || ibv_modify_qp(e->ud, &q, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				    IBV_QP_QKEY) || qp_to_state(e->ud, IBV_QPS_RTR))
+		die("UD: %s", strerror(errno));
+	q.qp_state = IBV_QPS_RTS;
+	ibv_modify_qp(e->ud, &q, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+/* The child. Status 0 or death by a signal are fine; anything else is a finding. */
+static void __attribute__((noreturn)) scribbler(uint64_t seed)
+{
+	uint64_t end = now_ms() + round_ms, s = seed;
+	uint8_t *canary;
+	pthread_t t;
+	size_t i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	mine = make_ends();
+	ud_up(mine);
+	canary = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(canary, 0x5a, LEN);
+	find_rings();
+	if (nrings < 5)
+		die("found only %d shared queues", nrings);
+	if (pthread_create(&t, NULL, scribble, &s))
+		die("cannot start a thread");
+	while (now_ms() < end) {
+		for (i = 0; i < 8; i++)
+			doorbell(i % 4 == 3 ? mine->ud : i % 2 ? mine->a : mine->b);
+		revive(mine);
+	}
+	stop = true;
+	pthread_join(t, NULL);
+	for (i = 0; i < LEN; i++)
+		if (canary[i] != 0x5a)
+			die("memory that was never registered was written");
+	if (seed % 2)			/* the others leave the cleaning to the kernel */
+		_exit(0);
+	ibv_destroy_ah(mine->ah);
+	ibv_destroy_qp(mine->ud);
+	free_ends(mine);
+	_exit(0);
+}
+
+static void wait_child(pid_t pid, struct ends *e, uint64_t seed, int *crashes)
+{
+	uint64_t end = now_ms() + round_ms + 20000;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		victim_step(e, seed += 7);
+		if (now_ms() > end) {
+			kill(pid, SIGKILL);
+			die("a scribbling process hangs");
+		}
+	}
+	if (WIFSIGNALED(status))
+		(*crashes)++;
+	else if (WEXITSTATUS(status))
+		die("the scribbling process found something wrong, status %d", WEXITSTATUS(status));
+}
+
+/* A program of its own, so that it has no mapping of the victim's queues. */
+static pid_t start_scribbler(char **argv, uint64_t seed)
+{
+	char s[32], t[32], g[32];
+	pid_t pid;
+
+	snprintf(s, sizeof(s), "%llu", (unsigned long long)seed);
+	snprintf(t, sizeof(t), "%d", round_ms);
+	snprintf(g, sizeof(g), "%d", gid_index);
+	pid = fork();
+	if (!pid) {
+		execl("/proc/self/exe", argv[0], "--scribble", s, "-t", t, "-g", g,
+		      dev_name ? "-d" : NULL, dev_name, NULL);
+		_exit(99);
+	}
+	return pid;
+}
+
+static const char usage[] =
+"usage: ring_scribble [-d DEV] [-g GID_INDEX] [-n ROUNDS] [-t MS] [-s SEED]\n"
+"Spoils the queues shared with the kernel while other queue pairs must go on.\n"
+"  -d, --dev DEV     device (the first one)\n"
+"  -g, --gid N       GID index (the first v2 one)\n"
+"  -n, --rounds N    scribbling processes, one after another (40)\n"
+"  -t, --time MS     how long each scribbles (300)\n"
+"  -s, --seed N      seed (1)\n"
+"  -h, --help        this text\n";
+
+static const struct option options[] = {
+	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "rounds", 1, NULL, 'n' },
+	{ "time", 1, NULL, 't' }, { "seed", 1, NULL, 's' }, { "help", 0, NULL, 'h' },
+	{ "scribble", 1, NULL, 'S' }, {},
+};
+
+int main(int argc, char **argv)
+{
+	int rounds = 40, crashes = 0, o, i;
+	uint64_t seed = 1, scribble_seed = 0;
+	struct ends *e;
+	pid_t pid;
+
+	while ((o = getopt_long(argc, argv, "d:g:n:t:s:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'd': dev_name = optarg; break;
+		case 'g': gid_index = atoi(optarg); break;
+		case 'n': rounds = atoi(optarg); break;
+		case 't': round_ms = atoi(optarg); break;
+		case 's': seed = strtoull(optarg, NULL, 0); break;
+		case 'S': scribble_seed = strtoull(optarg, NULL, 0); break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	if (scribble_seed)
+		scribbler(scribble_seed);
+	e = make_ends();
+	for (i = 0; i < rounds; i++) {
+		pid = start_scribbler(argv, seed * 1000 + i);
+		wait_child(pid, e, seed + i, &crashes);
+	}
+	free_ends(e);
+	e = make_ends();		/* and a new one works */
+	victim_step(e, seed);
+	free_ends(e);
+	printf("%d rounds, %d scribbling processes crashed themselves, the victim saw nothing\n",
+	       rounds, crashes);
+	return 0;
+}
