@@ -12,6 +12,8 @@ import sys
 STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\] ?")
 RESULT = re.compile(r"^( *)(not ok|ok) \d+ ?-? ?([^#]*?)(?: # (.*))?$")
 
+NOTES = 30    # lines printed of what a failed case has to say
+
 
 class Report:
     def __init__(self):
@@ -40,8 +42,10 @@ class Report:
         self.params, self.notes = 0, []
 
     def print_notes(self):
-        for note in self.notes:
+        for note in self.notes[:NOTES]:
             print("    " + note)
+        if len(self.notes) > NOTES:
+            print(f"    ({len(self.notes) - NOTES} more lines in the log)")
 
     def end_suite(self, good, name):
         self.seen_suites += 1

@@ -13,7 +13,7 @@ UML_PKG=linux-source-6.12
 
 uml_tools() {
 	need gcc=gcc make=make flex=flex bison=bison bc=bc xz=xz-utils \
-		depmod=kmod flock=util-linux python3=python3
+		depmod=kmod rsync=rsync flock=util-linux python3=python3
 	[ -e /usr/include/stdio.h ] || need stdio.h=libc6-dev
 }
 
@@ -102,18 +102,17 @@ uml_kernel() {
 # uml_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
 # so that the source tree stays clean; prints the path of the module
 uml_module() {
-	local kernel=$1 dir=$2 source=$3 item
+	local kernel=$1 dir=$2 source=$3
 	shift 3
 	mkdir -p "$dir/tree"
 	exec 8>"$dir/lock"
 	flock 8
-	# what is gone from the source must not linger in the copy
-	(cd "$dir/tree" && find . -name '*.[chS]' ! -name '*.mod.c' -print) | while read -r item; do
-		[ -e "$source/$item" ] || rm -f "$dir/tree/$item"
-	done
-	for item in Kbuild drivers include kunit; do
-		[ ! -e "$source/$item" ] || cp -au "$source/$item" "$dir/tree/"
-	done
+	# by content, not by time: a file that went back to what it was is newer
+	# than its object, too.  What only exists in the copy was built there.
+	(cd "$source" && rsync -rlc --delete --exclude='*.o' --exclude='.*' --exclude='*.ko' \
+		--exclude='*.mod' --exclude='*.mod.c' --exclude=modules.order --exclude=Module.symvers \
+		--exclude=/include/compat/have.h \
+		Kbuild drivers include kunit "$dir/tree/")
 	nice make -s -C "$kernel" ARCH=um M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
 		cat "$dir/build.log" >&2
 		die "the module does not build (log: $dir/build.log)"
@@ -136,9 +135,22 @@ uml_boot() {
 		panic=-1 oops=panic kmemleak=on kunit.enable=1 init="$UML_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
 }
 
+# what the kernel says when something is wrong
+UML_BAD='WARNING:|BUG:|KASAN:|UBSAN:|Oops|INFO: |cut here|Call Trace|refcount_t|Kernel panic|general protection'
+UML_BAD+='|possible .* detected|suspicious RCU|unregister_netdevice: waiting|kmemleak: [1-9].* new suspected|ODEBUG:'
+
 # uml_log_clean LOG: no complaint of the kernel in its log
 uml_log_clean() {
-	local bad='WARNING:|BUG:|KASAN:|UBSAN:|Oops|INFO: |cut here|Call Trace|refcount_t|Kernel panic|general protection'
-	bad+='|possible .* detected|suspicious RCU|unregister_netdevice: waiting|kmemleak: [1-9].* new suspected|ODEBUG:'
-	! grep -qE "$bad" "$1"
+	! grep -qE "$UML_BAD" "$1"
+}
+
+# uml_log_show LOG: the first complaint and what follows it, or the log's end
+uml_log_show() {
+	local first
+	first=$(grep -nE -m 1 "$UML_BAD" "$1" | cut -d: -f1)
+	if [ -n "$first" ]; then
+		tail -n "+$((first > 5 ? first - 5 : 1))" "$1" | head -n 120
+	else
+		tail -n 40 "$1"
+	fi >&2
 }

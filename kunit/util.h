@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the suites share: memory that ends where the test says it ends, and a
+ * random number generator that repeats.
+ */
+#ifndef RXE_KUNIT_UTIL_H
+#define RXE_KUNIT_UTIL_H
+
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/prandom.h>
+#include <linux/vmalloc.h>
+
+/*
+ * Memory whose last byte is followed by an unmapped page: reading or writing
+ * one byte too many is an Oops, with and without KASAN.
+ */
+struct edge {
+	u8 *page;
+};
+
+static inline void edge_init(struct kunit *test, struct edge *edge)
+{
+	edge->page = vmalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, edge->page);
+}
+
+static inline void edge_free(struct edge *edge)
+{
+	vfree(edge->page);
+}
+
+/* @len bytes, the last of them before the edge */
+static inline u8 *edge_buf(const struct edge *edge, u32 len)
+{
+	return edge->page + PAGE_SIZE - len;
+}
+
+/* A generator with a fixed seed, so that a failure can be repeated */
+static inline struct rnd_state rnd_init(u64 seed)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, seed);
+	return rnd;
+}
+
+static inline u32 rnd_below(struct rnd_state *rnd, u32 limit)
+{
+	return prandom_u32_state(rnd) % limit;
+}
+
+static inline u64 rnd_u64(struct rnd_state *rnd)
+{
+	return (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
+}
+
+#endif /* RXE_KUNIT_UTIL_H */
