@@ -11,6 +11,8 @@
 #include <rdma/ib_verbs.h>
 #include <rxe/stats.h>
 
+struct rxe_netns;
+
 /* What query_device advertises; each is enforced where the object is made. */
 enum rxe_limits {
 	RXE_MAX_QP		= 1 << 16,
@@ -41,9 +43,10 @@ enum rxe_limits {
  * @ibdev: the RDMA core's device; embeds the reference count
  * @ndev: the netdev underneath; a reference is held until the device is freed
  * @list: link in the namespace's list of devices (net/), RCU
+ * @netns: the namespace it is known in, NULL when in none; net/'s own
  * @qps: QPN -> struct rxe_qp; readers in RCU
  * @mrs: key index -> struct rxe_mr; readers in RCU
- * @ahs: AH number -> struct rxe_ah; readers in RCU
+ * @ahs: AH number -> struct rxe_ah_ref of user AHs; readers in RCU
  * @next_qpn: where the next search for a free QPN starts
  * @next_mr: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
@@ -59,6 +62,7 @@ struct rxe_dev {
 	struct net_device	*ndev;
 	netdevice_tracker	ndev_tracker;
 	struct list_head	list;
+	struct rxe_netns	*netns;
 	struct xarray		qps;
 	struct xarray		mrs;
 	struct xarray		ahs;

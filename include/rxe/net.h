@@ -12,7 +12,6 @@
 
 #include <linux/if_ether.h>
 #include <linux/skbuff.h>
-#include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
@@ -37,10 +36,15 @@ enum rxe_proto {
  * @sl: service level, becomes skb->priority
  * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
  * @same_dev: the peer is this very device; never touches the wire
+ * @local: the peer is another RDMA device of this network namespace; the stack
+ *	may take the loopback netdev to it
+ * @hash: of the flow, for queue selection and RPS
  * @ip_id: next IPv4 ID
- * @dst: cached route (v2), invalidated by the stack
+ * @dst: cached route (v2), RCU; checked before each use
+ * @dst_cookie: what dst_check() wants for @dst (IPv6)
  *
- * Immutable after rxe_path_init() except for @ip_id and @dst.
+ * Immutable after rxe_path_init() except for the last three, which senders on
+ * several CPUs may change at a time.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
@@ -54,8 +58,11 @@ struct rxe_path {
 	u8			sl;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
+	bool			local;
+	u32			hash;
 	atomic_t		ip_id;
-	struct dst_cache	dst;
+	struct dst_entry __rcu	*dst;
+	u32			dst_cookie;
 };
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
@@ -80,12 +87,14 @@ struct rxe_train {
 };
 
 /*
- * Build and send. Bottom halves off; one builder of a train. rxe_train_push()
- * returns contiguous memory for the next packet of @len bytes, BTH to ICRC
- * inclusive, or NULL when the train is full (or memory is short): send it and
- * start another. A packet must be as long as the first, or be the last.
+ * Build and send. Bottom halves off from rxe_train_start() to
+ * rxe_train_xmit() or rxe_train_drop(); one builder of a train.
+ * rxe_train_push() returns contiguous memory for the next packet of @len bytes,
+ * BTH to ICRC inclusive, or NULL when the train is full (or memory is short):
+ * send it and start another. A packet must be as long as the first, or be the
+ * last.
  */
-int rxe_train_start(struct rxe_dev *rxe, const struct rxe_path *path,
+int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		    struct rxe_train *train, u32 pkt_len, u32 npkts);
 void *rxe_train_push(struct rxe_train *train, u32 len);
 int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
@@ -99,12 +108,13 @@ void rxe_train_drop(struct rxe_train *train);
  * @npkts: packets
  * @proto: how it came
  * @trusted: never left this host's memory: its ICRC needn't be verified
- * @same_dev: came by the same-device path: there are no network headers, and
- *	no ICRC was computed
- * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH, unless @same_dev
- * @path: for @same_dev, NULL otherwise: addresses are not needed there
+ * @same_dev: came by the same-device path: no ICRC was computed; the network
+ *	header is there for its addresses, lengths and ID in it mean nothing
+ * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  *
  * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
+ * The linear part may end at any byte, and before the first: read with
+ * skb_header_pointer() or skb_copy_bits(). A received skb is never written to.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;

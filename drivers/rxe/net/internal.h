@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of net/ share among themselves; <rxe/net.h> is what others
+ * see.
+ */
+#ifndef RXE_NET_INTERNAL_H
+#define RXE_NET_INTERNAL_H
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <linux/udp.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/wire.h>
+
+struct net;
+struct socket;
+
+/**
+ * struct rxe_netns - what a network namespace has while it has RDMA devices
+ * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
+ * @sock4: holds UDP port 4791 for IPv4
+ * @sock6: the same for IPv6, NULL where IPv6 is off
+ * @net: the namespace
+ * @users: devices in @devs
+ */
+struct rxe_netns {
+	struct list_head	devs;
+	struct net		*net;
+	struct socket		*sock4;
+	struct socket		*sock6;
+	u32			users;
+};
+
+/* net.c */
+struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
+struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
+
+/* route.c */
+struct dst_entry *rxe_route(struct rxe_path *path);
+void rxe_route_forget(struct rxe_path *path);
+
+/* train.c */
+void rxe_blocks_free(void);
+
+/* rx.c */
+u32 rxe_l3_icrc_start(u8 proto, const void *l3, u32 n, u32 len,
+		      const void *bth);
+void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
+		    u8 proto, u32 pkt, bool same_dev);
+void rxe_rx_set_ops(const struct rxe_net_ops *ops);
+
+/* rocev1.c */
+void rxe_v1_push(struct sk_buff *skb, const struct rxe_path *path);
+int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path);
+void rxe_v1_open(void);
+void rxe_v1_close(void);
+
+/* rocev2.c */
+void rxe_v2_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts);
+int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
+		const struct rxe_train *train);
+int rxe_v2_open(struct net *net, struct rxe_netns *ns);
+void rxe_v2_close(struct net *net, struct rxe_netns *ns);
+
+/* events.c */
+int rxe_events_init(void);
+void rxe_events_exit(void);
+
+/**
+ * rxe_l3_bytes - length of the headers between the link layer and the BTH
+ * @proto: enum rxe_proto
+ */
+static inline u32 rxe_l3_bytes(u8 proto)
+{
+	switch (proto) {
+	case RXE_ROCE_V1:
+		return RXE_GRH_BYTES;
+	case RXE_ROCE_V2_IPV4:
+		return sizeof(struct iphdr) + sizeof(struct udphdr);
+	default:
+		return sizeof(struct ipv6hdr) + sizeof(struct udphdr);
+	}
+}
+
+#endif /* RXE_NET_INTERNAL_H */

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices by network namespace, and what a namespace needs while it has any:
+ * UDP port 4791, the receive hooks, the Ethertype of RoCE v1.
+ *
+ * Adding and removing sleeps and is serialised by rxe_net_lock. Lookups are in
+ * RCU, from softirq. rxe_net_lock is taken without RTNL and nests nothing of
+ * ours.
+ */
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <linux/rculist.h>
+#include <net/addrconf.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "internal.h"
+
+static unsigned int rxe_net_id;
+static DEFINE_MUTEX(rxe_net_lock);
+static u32 rxe_net_users;	/* devices in all namespaces */
+
+static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
+				     const struct net_device *ndev)
+{
+	struct rxe_dev *rxe;
+
+	list_for_each_entry_rcu(rxe, &ns->devs, list) {
+		if (rxe->ndev == ndev)
+			return rxe;
+	}
+	return NULL;
+}
+
+/**
+ * rxe_net_find - the RDMA device of a netdev
+ * @net: namespace
+ * @ndev: the netdev itself, or a VLAN upper of it
+ *
+ * Context: RCU read side; the device is good until its end.
+ * Return: the device or NULL.
+ */
+struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
+{
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+	struct rxe_dev *rxe = rxe_net_match(ns, ndev);
+
+	if (!rxe && is_vlan_dev(ndev))
+		rxe = rxe_net_match(ns, vlan_dev_real_dev(ndev));
+	return rxe;
+}
+
+/**
+ * rxe_addr_owner - the netdev that has an address
+ * @net: namespace
+ * @addr: IPv6 address, or IPv4 in its mapped form
+ *
+ * Context: RCU read side.
+ * Return: the netdev without a reference, or NULL.
+ */
+struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return __ip_dev_find(net, addr->s6_addr32[3], false);
+	return ipv6_dev_find(net, addr, NULL);
+}
+
+static int rxe_netns_get(struct net *net, struct rxe_netns *ns)
+{
+	int err;
+
+	if (!ns->users) {
+		err = rxe_v2_open(net, ns);
+		if (err)
+			return err;
+	}
+	ns->users++;
+	if (!rxe_net_users++)
+		rxe_v1_open();
+	return 0;
+}
+
+static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
+{
+	if (!--rxe_net_users)
+		rxe_v1_close();
+	if (!--ns->users)
+		rxe_v2_close(net, ns);
+}
+
+/**
+ * rxe_net_add - start receiving for a device
+ * @rxe: device, its netdev set
+ *
+ * Context: process, without RTNL.
+ * Return: 0, or -EADDRINUSE if someone else has UDP port 4791 in the netdev's
+ * namespace, or another error of opening sockets and hooks. After an error
+ * nothing is left behind.
+ */
+int rxe_net_add(struct rxe_dev *rxe)
+{
+	struct net *net = dev_net(rxe->ndev);
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+	int err = -ENODEV;
+
+	mutex_lock(&rxe_net_lock);
+	if (check_net(net))
+		err = rxe_netns_get(net, ns);
+	if (!err) {
+		rxe->netns = ns;
+		ns->net = net;
+		list_add_tail_rcu(&rxe->list, &ns->devs);
+	}
+	mutex_unlock(&rxe_net_lock);
+	return err;
+}
+
+/* Context: rxe_net_lock held; the caller waits for readers. */
+static void rxe_net_unlink(struct rxe_dev *rxe)
+{
+	struct rxe_netns *ns = rxe->netns;
+
+	list_del_rcu(&rxe->list);
+	rxe->netns = NULL;
+	rxe_netns_put(ns->net, ns);
+}
+
+/**
+ * rxe_net_del - stop receiving for a device
+ * @rxe: device; may not have been added, or have lost its namespace meanwhile
+ *
+ * When it returns, no receive path uses @rxe any more.
+ *
+ * Context: process, without RTNL.
+ */
+void rxe_net_del(struct rxe_dev *rxe)
+{
+	mutex_lock(&rxe_net_lock);
+	if (rxe->netns)
+		rxe_net_unlink(rxe);
+	mutex_unlock(&rxe_net_lock);
+	synchronize_net();
+}
+
+static int __net_init rxe_netns_init(struct net *net)
+{
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+
+	INIT_LIST_HEAD(&ns->devs);
+	return 0;
+}
+
+/*
+ * Devices whose netdev left for another namespace may still be on their way
+ * out when this one dies: they must not find it later.
+ */
+static void __net_exit rxe_netns_exit(struct net *net)
+{
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+	struct rxe_dev *rxe, *next;
+
+	mutex_lock(&rxe_net_lock);
+	if (!list_empty(&ns->devs)) {
+		list_for_each_entry_safe(rxe, next, &ns->devs, list)
+			rxe_net_unlink(rxe);
+		synchronize_net();
+	}
+	mutex_unlock(&rxe_net_lock);
+}
+
+static struct pernet_operations rxe_netns_ops = {
+	.init	= rxe_netns_init,
+	.exit	= rxe_netns_exit,
+	.id	= &rxe_net_id,
+	.size	= sizeof(struct rxe_netns),
+};
+
+/**
+ * rxe_net_init - at module load
+ * @ops: what net/ calls upwards
+ *
+ * Return: 0 or a negative error.
+ */
+int rxe_net_init(const struct rxe_net_ops *ops)
+{
+	int err;
+
+	rxe_rx_set_ops(ops);
+	err = register_pernet_subsys(&rxe_netns_ops);
+	if (err)
+		return err;
+	err = rxe_events_init();
+	if (err)
+		unregister_pernet_subsys(&rxe_netns_ops);
+	return err;
+}
+
+/**
+ * rxe_net_exit - at module unload, when no device is left
+ */
+void rxe_net_exit(void)
+{
+	rxe_events_exit();
+	unregister_pernet_subsys(&rxe_netns_ops);
+	rxe_blocks_free();
+}
