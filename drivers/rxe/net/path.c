@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths: an address vector of the RDMA core turned into what a sender needs.
+ *
+ * rxe_path_init() and rxe_path_destroy() don't sleep. The owner (QP or AH)
+ * sees to it that nobody sends on a path that is being destroyed.
+ */
+#include <linux/etherdevice.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include "internal.h"
+
+#define RXE_DEFAULT_HOPS	64
+
+static bool rxe_gid_is_ipv4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
+}
+
+static int rxe_path_proto(struct rxe_path *path,
+			  const struct ib_gid_attr *attr)
+{
+	switch (rdma_gid_attr_network_type(attr)) {
+	case RDMA_NETWORK_ROCE_V1:
+		path->proto = RXE_ROCE_V1;
+		return 0;
+	case RDMA_NETWORK_IPV4:
+		path->proto = RXE_ROCE_V2_IPV4;
+		return rxe_gid_is_ipv4(&path->dgid) ? 0 : -EINVAL;
+	case RDMA_NETWORK_IPV6:
+		if (!ipv6_mod_enabled())
+			return -EAFNOSUPPORT;
+		path->proto = RXE_ROCE_V2_IPV6;
+		return rxe_gid_is_ipv4(&path->dgid) ? -EINVAL : 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool rxe_path_same_dev(struct rxe_dev *rxe, const struct rxe_path *path,
+			      enum ib_gid_type type)
+{
+	const struct ib_gid_attr *own;
+
+	own = rdma_find_gid_by_port(&rxe->ibdev, &path->dgid, type, 1, NULL);
+	if (IS_ERR(own))
+		return false;
+	rdma_put_gid_attr(own);
+	return true;
+}
+
+/* Is the peer another RDMA device of the namespace? Link-local can't tell. */
+static bool rxe_path_local(const struct rxe_path *path)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
+	struct net_device *ndev, *owner;
+	bool local = false;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(path->sgid_attr->ndev);
+	if (ndev && path->proto != RXE_ROCE_V1 &&
+	    !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)) {
+		owner = rxe_addr_owner(dev_net(ndev), addr);
+		local = owner && rxe_net_find(dev_net(ndev), owner);
+	}
+	rcu_read_unlock();
+	return local;
+}
+
+static u32 rxe_path_hash(const struct rxe_path *path)
+{
+	u32 hash = jhash(&path->sgid, sizeof(path->sgid), path->sport);
+
+	return jhash(&path->dgid, sizeof(path->dgid), hash);
+}
+
+/**
+ * rxe_path_init - make a path from an address vector
+ * @rxe: device
+ * @path: filled in
+ * @attr: address vector; must have a GRH, whose sgid_attr the core has set
+ * @sport: UDP source port to use unless the flow label gives one
+ *
+ * Context: any.
+ * Return: 0, -EINVAL if the vector makes no sense, -EAFNOSUPPORT if it needs
+ * IPv6 and there is none.
+ */
+int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
+		  const struct rdma_ah_attr *attr, u16 sport)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	const struct ib_gid_attr *sgid_attr = grh->sgid_attr;
+	int err;
+
+	memset(path, 0, sizeof(*path));
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !sgid_attr ||
+	    sgid_attr->device != &rxe->ibdev ||
+	    attr->type != RDMA_AH_ATTR_TYPE_ROCE)
+		return -EINVAL;
+
+	path->sgid = sgid_attr->gid;
+	path->dgid = grh->dgid;
+	err = rxe_path_proto(path, sgid_attr);
+	if (err)
+		return err;
+
+	path->flow_label = grh->flow_label & 0xfffff;
+	path->sport = path->flow_label ?
+		rdma_flow_label_to_udp_sport(path->flow_label) : sport;
+	path->traffic_class = grh->traffic_class;
+	path->hop_limit = grh->hop_limit ?: RXE_DEFAULT_HOPS;
+	path->sl = rdma_ah_get_sl(attr);
+	ether_addr_copy(path->dmac, attr->roce.dmac);
+	path->hash = rxe_path_hash(path);
+	atomic_set(&path->ip_id, get_random_u32());
+
+	rdma_hold_gid_attr(sgid_attr);
+	path->sgid_attr = sgid_attr;
+	path->same_dev = rxe_path_same_dev(rxe, path, sgid_attr->gid_type);
+	path->local = !path->same_dev && rxe_path_local(path);
+	return 0;
+}
+
+/**
+ * rxe_path_destroy - undo rxe_path_init()
+ * @path: path that nobody sends on any more; zeroed ones are fine
+ *
+ * Context: any.
+ */
+void rxe_path_destroy(struct rxe_path *path)
+{
+	rxe_route_forget(path);
+	if (path->sgid_attr)
+		rdma_put_gid_attr(path->sgid_attr);
+	path->sgid_attr = NULL;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes of RoCE v2 paths: looked up once, kept in the path, checked before
+ * each use, since the stack invalidates them by a generation number.
+ *
+ * Context: bottom halves off; readers of rxe_path.dst in RCU, several senders
+ * at a time.
+ */
+#include <net/dst.h>
+#include <net/inet_dscp.h>
+#include <net/ip6_fib.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include "internal.h"
+
+/*
+ * The netdev of the source GID is the way out, but for a peer that is another
+ * device of this namespace: its address is only reached through loopback.
+ */
+static int rxe_route_oif(const struct rxe_path *path,
+			 const struct net_device *ndev)
+{
+	return path->local ? 0 : ndev->ifindex;
+}
+
+static struct dst_entry *rxe_route4(const struct rxe_path *path,
+				    const struct net_device *ndev)
+{
+	struct flowi4 fl4 = {};
+	struct rtable *rt;
+
+	flowi4_init_output(&fl4, rxe_route_oif(path, ndev), 0,
+			   path->traffic_class & INET_DSCP_MASK,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   *(__be32 *)&path->dgid.raw[12],
+			   *(__be32 *)&path->sgid.raw[12],
+			   htons(RXE_ROCE_UDP_PORT), htons(path->sport),
+			   GLOBAL_ROOT_UID);
+	rt = ip_route_output_key(dev_net(ndev), &fl4);
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+}
+
+static struct dst_entry *rxe_route6(struct rxe_path *path,
+				    const struct net_device *ndev)
+{
+	struct flowi6 fl6 = {
+		.flowi6_oif	= rxe_route_oif(path, ndev),
+		.flowi6_proto	= IPPROTO_UDP,
+		.fl6_sport	= htons(path->sport),
+		.fl6_dport	= htons(RXE_ROCE_UDP_PORT),
+	};
+	struct dst_entry *dst;
+
+	memcpy(&fl6.saddr, &path->sgid, sizeof(fl6.saddr));
+	memcpy(&fl6.daddr, &path->dgid, sizeof(fl6.daddr));
+	fl6.flowlabel = ip6_make_flowinfo(path->traffic_class,
+					  htonl(path->flow_label));
+	dst = ip6_dst_lookup_flow(dev_net(ndev), NULL, &fl6, NULL);
+	if (!IS_ERR(dst))
+		WRITE_ONCE(path->dst_cookie,
+			   rt6_get_cookie(container_of(dst, struct rt6_info,
+						       dst)));
+	return dst;
+}
+
+static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
+{
+	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+
+	if (!ndev || !(ndev->flags & IFF_UP))
+		return ERR_PTR(-ENETDOWN);
+	if (path->proto == RXE_ROCE_V2_IPV4)
+		return rxe_route4(path, ndev);
+	return rxe_route6(path, ndev);
+}
+
+/**
+ * rxe_route - the route of a RoCE v2 path
+ * @path: path
+ *
+ * Context: bottom halves off.
+ * Return: a route without a reference, good until bottom halves are on again,
+ * or an ERR_PTR: no route now, or the netdev is down.
+ */
+struct dst_entry *rxe_route(struct rxe_path *path)
+{
+	struct dst_entry *dst;
+
+	rcu_read_lock();
+	dst = rcu_dereference(path->dst);
+	if (dst && !dst_check(dst, READ_ONCE(path->dst_cookie)))
+		dst = NULL;
+	if (!dst) {
+		dst = rxe_route_lookup(path);
+		if (!IS_ERR(dst))
+			/* the path has the lookup's reference now */
+			dst_release(unrcu_pointer(xchg(&path->dst,
+						       RCU_INITIALIZER(dst))));
+	}
+	rcu_read_unlock();
+	return dst;
+}
+
+/**
+ * rxe_route_forget - give the cached route back
+ * @path: path that nobody sends on any more
+ */
+void rxe_route_forget(struct rxe_path *path)
+{
+	dst_release(unrcu_pointer(xchg(&path->dst, NULL)));
+}
