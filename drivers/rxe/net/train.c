@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Building trains: skbs with a small linear head for the headers of the
+ * network, and the packets in blocks of contiguous pages. A packet never
+ * straddles two blocks.
+ *
+ * Blocks are recycled. Each CPU has a ring of them; a block whose only
+ * reference is the ring's has been read by everyone, and is written again
+ * without a walk through the page allocator, which would zero it.
+ *
+ * Context: bottom halves off, which is all that protects the rings.
+ */
+#include <linux/if_vlan.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include "internal.h"
+
+#define RXE_BLOCK_ORDER		3
+#define RXE_BLOCKS		32	/* 1 MiB a CPU */
+#define RXE_BLOCK_PROBES	4	/* how far to look for an idle one */
+
+/* A train's skb, with all its headers, must stay under 64 KiB. */
+#define RXE_TRAIN_BYTES		(SZ_64K - 1)
+
+/* Packets up to this size are copied by fewer instructions than a block costs */
+#define RXE_LINEAR_BYTES	512
+
+#define RXE_HEADROOM							\
+	ALIGN(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr), 8)
+
+/**
+ * struct rxe_blocks - a CPU's blocks
+ * @ring: compound pages, each with the ring's reference; NULL until first used
+ * @cur: the block that is being filled
+ * @used: bytes of it that trains were given
+ */
+struct rxe_blocks {
+	struct page	*ring[RXE_BLOCKS];
+	u32		cur;
+	u32		used;
+};
+
+static DEFINE_PER_CPU(struct rxe_blocks, rxe_blocks);
+
+/* page_ref_count() orders nothing, but the stores that follow depend on it */
+static bool rxe_block_idle(struct page *page)
+{
+	return page && page_ref_count(page) == 1;
+}
+
+static struct page *rxe_block_alloc(void)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NOMEMALLOC;
+	struct page *page = alloc_pages(gfp & ~__GFP_HIGH, RXE_BLOCK_ORDER);
+
+	return page ?: alloc_pages(gfp, 1);
+}
+
+/* Make @b->cur an empty block. */
+static bool rxe_block_next(struct rxe_blocks *b)
+{
+	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
+	struct page *page;
+
+	while (probes--) {
+		i = (i + 1) % RXE_BLOCKS;
+		if (rxe_block_idle(b->ring[i]))
+			goto found;
+		if (!b->ring[i])
+			break;
+	}
+	page = rxe_block_alloc();
+	if (!page)
+		return false;
+	if (b->ring[i])
+		put_page(b->ring[i]);
+	b->ring[i] = page;
+found:
+	b->cur = i;
+	b->used = 0;
+	return true;
+}
+
+/* A block with room for @len more bytes, or NULL. */
+static struct page *rxe_block_get(struct rxe_blocks *b, u32 len)
+{
+	struct page *page = b->ring[b->cur];
+
+	if (rxe_block_idle(page))
+		b->used = 0;
+	if (page && b->used + len <= page_size(page))
+		return page;
+	if (!rxe_block_next(b))
+		return NULL;
+	page = b->ring[b->cur];
+	return len <= page_size(page) ? page : NULL;
+}
+
+/**
+ * rxe_blocks_free - give all recycled blocks back, at module unload
+ */
+void rxe_blocks_free(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct rxe_blocks *b = per_cpu_ptr(&rxe_blocks, cpu);
+
+		for (i = 0; i < RXE_BLOCKS; i++) {
+			if (b->ring[i])
+				put_page(b->ring[i]);
+			b->ring[i] = NULL;
+		}
+	}
+}
+
+/* Append @len bytes of @page at @off to @skb; false if it has no frag left. */
+static bool rxe_frag_add(struct sk_buff *skb, struct page *page, u32 off,
+			 u32 len)
+{
+	int n = skb_shinfo(skb)->nr_frags;
+
+	if (skb_can_coalesce(skb, n, page, off)) {
+		skb_coalesce_rx_frag(skb, n - 1, len, len);
+		return true;
+	}
+	if (n >= MAX_SKB_FRAGS)
+		return false;
+	get_page(page);
+	skb_add_rx_frag(skb, n, page, off, len, len);
+	return true;
+}
+
+static void *rxe_push_block(struct sk_buff *skb, u32 len)
+{
+	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
+	struct page *page = rxe_block_get(b, len);
+	void *data;
+
+	if (!page || !rxe_frag_add(skb, page, b->used, len))
+		return NULL;
+	data = page_address(page) + b->used;
+	b->used += ALIGN(len, 4);
+	return data;
+}
+
+/* Does the netdev, and what is under a VLAN, take UDP trains whole? */
+static bool rxe_takes_trains(const struct net_device *ndev)
+{
+	if (is_vlan_dev(ndev) &&
+	    !(vlan_dev_real_dev(ndev)->features & NETIF_F_GSO_UDP_L4))
+		return false;
+	return ndev->features & NETIF_F_GSO_UDP_L4;
+}
+
+/* What one skb may carry on a route. */
+static void rxe_train_limit(struct rxe_train *train, u8 proto,
+			    const struct net_device *ndev)
+{
+	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
+	u32 hdrs = LL_MAX_HEADER + rxe_l3_bytes(proto);
+
+	if (!rxe_takes_trains(ndev) || max <= hdrs)
+		return;
+	train->max_bytes = max - hdrs;
+	train->max_pkts = max_t(u32, READ_ONCE(ndev->gso_max_segs), 1);
+}
+
+/* The route, which gives the limits. Without one rxe_train_xmit() tells why. */
+static struct dst_entry *rxe_train_route(struct rxe_path *path,
+					 struct rxe_train *train)
+{
+	struct dst_entry *dst;
+
+	if (path->same_dev) {
+		train->max_pkts = U16_MAX;
+		return NULL;
+	}
+	if (path->proto == RXE_ROCE_V1)
+		return NULL;
+	dst = rxe_route(path);
+	if (IS_ERR(dst))
+		return NULL;
+	rxe_train_limit(train, path->proto, dst->dev);
+	return dst;
+}
+
+/**
+ * rxe_train_start - begin a train
+ * @rxe: device
+ * @path: where it will go
+ * @train: filled in
+ * @pkt_len: bytes of the first packet, BTH to ICRC
+ * @npkts: how many packets are to follow, the first included; a hint
+ *
+ * Context: bottom halves off, until the train is sent or dropped.
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
+		    struct rxe_train *train, u32 pkt_len, u32 npkts)
+{
+	struct dst_entry *dst;
+	u32 linear = 0;
+
+	*train = (struct rxe_train) {
+		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
+		.max_pkts	= 1,
+	};
+	dst = rxe_train_route(path, train);
+	if (npkts == 1)
+		train->max_pkts = 1;
+	if (train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES)
+		linear = pkt_len;
+
+	train->skb = alloc_skb(RXE_HEADROOM + linear, GFP_ATOMIC | __GFP_NOWARN);
+	if (!train->skb)
+		return -ENOMEM;
+	skb_reserve(train->skb, RXE_HEADROOM);
+	if (dst)
+		skb_dst_set_noref(train->skb, dst);
+	return 0;
+}
+
+/* Room for @len bytes behind those that were given out, by the rules of GSO */
+static bool rxe_train_takes(const struct rxe_train *train, u32 len)
+{
+	if (!train->npkts)
+		return len <= train->max_bytes;
+	return train->npkts < train->max_pkts && len <= train->pkt &&
+	       train->skb->len == train->npkts * train->pkt &&
+	       train->skb->len + len <= train->max_bytes;
+}
+
+/**
+ * rxe_train_push - memory for the next packet
+ * @train: from rxe_train_start()
+ * @len: bytes, BTH to ICRC, a multiple of 4; as long as the first packet, or
+ *	shorter if it is the last
+ *
+ * Return: contiguous memory for the packet but for its ICRC, which
+ * rxe_train_xmit() fills in; NULL when the train is full or memory is short.
+ */
+void *rxe_train_push(struct rxe_train *train, u32 len)
+{
+	struct sk_buff *skb = train->skb;
+	void *data;
+
+	if (!rxe_train_takes(train, len))
+		return NULL;
+	if (!skb_is_nonlinear(skb) && skb_tailroom(skb) >= len &&
+	    len <= RXE_LINEAR_BYTES && train->max_pkts == 1)
+		data = skb_put(skb, len);
+	else
+		data = rxe_push_block(skb, len);
+	if (!data)
+		return NULL;
+	if (!train->npkts++)
+		train->pkt = len;
+	return data;
+}
+
+/**
+ * rxe_train_drop - forget a train
+ * @train: from rxe_train_start()
+ */
+void rxe_train_drop(struct rxe_train *train)
+{
+	kfree_skb(train->skb);
+	train->skb = NULL;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending a train: network headers, the ICRC of each packet, and off to the
+ * stack, or at once to the receiving side where the peer is this very device.
+ *
+ * Context: bottom halves off.
+ */
+#include "internal.h"
+
+static void rxe_seal_packet(u8 proto, const void *l3, u32 n, void *pkt, u32 len)
+{
+	u32 body = len - RXE_BTH_BYTES - RXE_ICRC_BYTES;
+	u32 crc = rxe_l3_icrc_start(proto, l3, n, len, pkt);
+	__le32 icrc;
+
+	crc = rxe_icrc_update(crc, pkt + RXE_BTH_BYTES, body);
+	icrc = rxe_icrc_finish(crc);
+	memcpy(pkt + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
+}
+
+/* Packets in contiguous memory; @n is the first's number. Returns the next. */
+static u32 rxe_seal_run(u8 proto, const void *l3, u32 n, u32 pkt_bytes,
+			void *data, u32 bytes)
+{
+	while (bytes) {
+		u32 len = min(bytes, pkt_bytes);
+
+		rxe_seal_packet(proto, l3, n++, data, len);
+		data += len;
+		bytes -= len;
+	}
+	return n;
+}
+
+/* The ICRCs. skb->data is at the network header, @hdr_len bytes. */
+static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len, u32 pkt_bytes)
+{
+	const void *l3 = skb->data;
+	u32 n, i;
+
+	n = rxe_seal_run(proto, l3, 0, pkt_bytes, skb->data + hdr_len,
+			 skb_headlen(skb) - hdr_len);
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		n = rxe_seal_run(proto, l3, n, pkt_bytes,
+				 skb_frag_address(frag), skb_frag_size(frag));
+	}
+}
+
+static void rxe_push_headers(struct sk_buff *skb, struct rxe_path *path,
+			     u32 npkts)
+{
+	if (path->proto == RXE_ROCE_V1)
+		rxe_v1_push(skb, path);
+	else
+		rxe_v2_push(skb, path, npkts);
+}
+
+/* No wire, no ICRC: only the addresses are wanted. */
+static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
+			     struct rxe_train *train, struct sk_buff *skb)
+{
+	rxe_push_headers(skb, path, 0);
+	skb->dev = rxe->ndev;
+	rxe_rx_deliver(rxe, skb, rxe_l3_bytes(path->proto), path->proto,
+		       train->pkt, true);
+	return 0;
+}
+
+static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
+			 struct rxe_train *train, struct sk_buff *skb)
+{
+	int err;
+
+	skb->priority = path->sl;
+	__skb_set_sw_hash(skb, path->hash, true);
+	rxe_push_headers(skb, path, train->npkts);
+	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train->pkt);
+	if (path->proto == RXE_ROCE_V1)
+		err = rxe_v1_send(skb, path);
+	else
+		err = rxe_v2_send(skb, path, train);
+	if (err > 0) {
+		rxe_count_add(rxe, DROP_TX, train->npkts);
+		err = 0;
+	}
+	return err;
+}
+
+/**
+ * rxe_train_xmit - send a train; it is gone afterwards, whatever comes of it
+ * @rxe: device
+ * @path: the path that it was begun for
+ * @train: from rxe_train_start()
+ *
+ * What the stack or a queue drops is lost as on any wire: counted, no error.
+ *
+ * Context: bottom halves off.
+ * Return: 0, or a negative error if the path can't work just now (no route,
+ * netdev down).
+ */
+int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
+		   struct rxe_train *train)
+{
+	struct sk_buff *skb = train->skb;
+
+	if (!train->npkts) {
+		rxe_train_drop(train);
+		return 0;
+	}
+	train->skb = NULL;
+	rxe_count_add(rxe, SENT_PKTS, train->npkts);
+	rxe_count_add(rxe, SENT_BYTES, skb->len);
+	if (path->same_dev)
+		return rxe_xmit_same_dev(rxe, path, train, skb);
+	return rxe_xmit_wire(rxe, path, train, skb);
+}
