@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RoCE v1 (annex A16): Ethertype 0x8915, a GRH, and the packet. Never routed.
+ *
+ * Context: bottom halves off; opening and closing is serialised by net.c.
+ */
+#include <linux/etherdevice.h>
+#include <net/ipv6.h>
+#include <net/sch_generic.h>
+#include "internal.h"
+
+/**
+ * rxe_v1_push - put a GRH in front of a packet
+ * @skb: one packet
+ * @path: where it goes
+ */
+void rxe_v1_push(struct sk_buff *skb, const struct rxe_path *path)
+{
+	u32 len = skb->len;
+	struct ib_grh *grh = skb_push(skb, sizeof(*grh));
+
+	skb_reset_network_header(skb);
+	grh->version_tclass_flow = cpu_to_be32(6 << 28 |
+					       path->traffic_class << 20 |
+					       path->flow_label);
+	grh->paylen = cpu_to_be16(len);
+	grh->next_hdr = RXE_GRH_NXTHDR;
+	grh->hop_limit = path->hop_limit;
+	grh->sgid = path->sgid;
+	grh->dgid = path->dgid;
+}
+
+static int rxe_v1_link(struct sk_buff *skb, const struct rxe_path *path,
+		       struct net_device *ndev)
+{
+	if (skb->len > READ_ONCE(ndev->mtu))
+		return -EMSGSIZE;
+	skb->dev = ndev;
+	skb->protocol = htons(RXE_ROCE_ETHERTYPE);
+	return dev_hard_header(skb, ndev, RXE_ROCE_ETHERTYPE, path->dmac, NULL,
+			       skb->len);
+}
+
+/**
+ * rxe_v1_send - send a packet
+ * @skb: packet with its GRH; consumed
+ * @path: where it goes
+ *
+ * Return: 0, 1 if it was dropped, or -ENETDOWN.
+ */
+int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path)
+{
+	struct net_device *ndev;
+	int err = -ENETDOWN;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(path->sgid_attr->ndev);
+	if (!ndev || !(ndev->flags & IFF_UP)) {
+		kfree_skb(skb);
+	} else if (rxe_v1_link(skb, path, ndev) < 0) {
+		kfree_skb(skb);
+		err = 1;
+	} else {
+		err = dev_queue_xmit(skb);
+		err = !!net_xmit_eval(err);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/* The GRH's own rules; trims what the link padded. */
+static bool rxe_v1_valid(struct sk_buff *skb)
+{
+	const struct ib_grh *grh;
+	u32 paylen;
+
+	if (skb_is_gso(skb) || !pskb_may_pull(skb, sizeof(*grh)))
+		return false;
+	grh = (const struct ib_grh *)skb->data;
+	paylen = be16_to_cpu(grh->paylen);
+	if (be32_to_cpu(grh->version_tclass_flow) >> 28 != 6 ||
+	    grh->next_hdr != RXE_GRH_NXTHDR ||
+	    paylen < RXE_BTH_BYTES + RXE_ICRC_BYTES ||
+	    paylen > skb->len - sizeof(*grh))
+		return false;
+	return !pskb_trim(skb, sizeof(*grh) + paylen) && !skb_linearize(skb);
+}
+
+static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
+		      struct packet_type *pt, struct net_device *orig_dev)
+{
+	struct rxe_dev *rxe = rxe_net_find(dev_net(ndev), ndev);
+
+	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
+		goto drop;
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return NET_RX_DROP;
+	if (!rxe_v1_valid(skb)) {
+		rxe_count(rxe, DROP_MALFORMED);
+		goto drop;
+	}
+	skb_reset_network_header(skb);
+	rxe_rx_deliver(rxe, skb, RXE_GRH_BYTES, RXE_ROCE_V1,
+		       skb->len - RXE_GRH_BYTES, false);
+	return NET_RX_SUCCESS;
+drop:
+	kfree_skb(skb);
+	return NET_RX_DROP;
+}
+
+static struct packet_type rxe_v1_type __read_mostly = {
+	.type	= cpu_to_be16(RXE_ROCE_ETHERTYPE),
+	.func	= rxe_v1_rcv,
+};
+
+/**
+ * rxe_v1_open - receive the Ethertype, in all namespaces
+ */
+void rxe_v1_open(void)
+{
+	dev_add_pack(&rxe_v1_type);
+}
+
+/**
+ * rxe_v1_close - undo rxe_v1_open(); waits for receivers
+ */
+void rxe_v1_close(void)
+{
+	dev_remove_pack(&rxe_v1_type);
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RoCE v2 (annex A17): UDP port 4791 over IPv4 and IPv6.
+ *
+ * Trains leave as one UDP GSO skb. They come in by a netfilter hook behind the
+ * firewall's, since the UDP layer would split them; what the hook leaves to the
+ * stack comes in packet by packet at the socket, which also keeps the port.
+ *
+ * Context: bottom halves off; opening and closing is serialised by net.c.
+ */
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
+#include <net/udp.h>
+#include <compat/net.h>
+#include "internal.h"
+
+static void rxe_push_udp(struct sk_buff *skb, const struct rxe_path *path)
+{
+	u32 len = skb->len + sizeof(struct udphdr);
+	struct udphdr *udp = skb_push(skb, sizeof(*udp));
+
+	skb_reset_transport_header(skb);
+	udp->source = htons(path->sport);
+	udp->dest = htons(RXE_ROCE_UDP_PORT);
+	udp->len = htons(len);
+	udp->check = 0;		/* the ICRC does better (A17.3.1.2) */
+}
+
+static void rxe_push_ipv4(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
+{
+	u32 id = atomic_fetch_add(npkts, &path->ip_id);
+	struct iphdr *ip = skb_push(skb, sizeof(*ip));
+
+	skb_reset_network_header(skb);
+	*ip = (struct iphdr) {
+		.version	= 4,
+		.ihl		= sizeof(*ip) / 4,
+		.tos		= path->traffic_class,
+		.tot_len	= htons(skb->len),
+		.id		= htons(id),
+		.frag_off	= htons(IP_DF),
+		.ttl		= path->hop_limit,
+		.protocol	= IPPROTO_UDP,
+		.saddr		= *(__be32 *)&path->sgid.raw[12],
+		.daddr		= *(__be32 *)&path->dgid.raw[12],
+	};
+	skb->protocol = htons(ETH_P_IP);
+}
+
+static void rxe_push_ipv6(struct sk_buff *skb, const struct rxe_path *path)
+{
+	u32 len = skb->len;
+	struct ipv6hdr *ip6 = skb_push(skb, sizeof(*ip6));
+
+	skb_reset_network_header(skb);
+	ip6_flow_hdr(ip6, path->traffic_class, htonl(path->flow_label));
+	ip6->payload_len = htons(len);
+	ip6->nexthdr = IPPROTO_UDP;
+	ip6->hop_limit = path->hop_limit;
+	memcpy(&ip6->saddr, &path->sgid, sizeof(ip6->saddr));
+	memcpy(&ip6->daddr, &path->dgid, sizeof(ip6->daddr));
+	skb->protocol = htons(ETH_P_IPV6);
+}
+
+/**
+ * rxe_v2_push - put UDP and IP headers in front of a train
+ * @skb: train
+ * @path: where it goes
+ * @npkts: packets, which is how many IPv4 IDs it takes
+ */
+void rxe_v2_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
+{
+	rxe_push_udp(skb, path);
+	if (path->proto == RXE_ROCE_V2_IPV4)
+		rxe_push_ipv4(skb, path, npkts);
+	else
+		rxe_push_ipv6(skb, path);
+}
+
+/* UDP checksum of the pseudo header; the rest is made after segmentation. */
+static void rxe_v2_partial_csum(struct sk_buff *skb)
+{
+	struct udphdr *udp = udp_hdr(skb);
+	u32 len = ntohs(udp->len);
+
+	if (skb->protocol == htons(ETH_P_IP))
+		udp->check = ~udp_v4_check(len, ip_hdr(skb)->saddr,
+					   ip_hdr(skb)->daddr, 0);
+	else
+		udp->check = ~udp_v6_check(len, &ipv6_hdr(skb)->saddr,
+					   &ipv6_hdr(skb)->daddr, 0);
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+}
+
+static void rxe_v2_gso(struct sk_buff *skb, const struct rxe_train *train)
+{
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb_shinfo(skb)->gso_size = train->pkt;
+	skb_shinfo(skb)->gso_segs = train->npkts;
+	rxe_v2_partial_csum(skb);
+}
+
+/**
+ * rxe_v2_send - send a train
+ * @skb: train with its headers; consumed
+ * @path: where it goes
+ * @train: what it consists of
+ *
+ * Return: 0, 1 if it was dropped, or a negative error if there is no route.
+ */
+int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
+		const struct rxe_train *train)
+{
+	struct dst_entry *dst = skb_dst(skb);
+	struct net *net;
+	int err;
+
+	if (!dst) {
+		dst = rxe_route(path);
+		if (IS_ERR(dst)) {
+			kfree_skb(skb);
+			return PTR_ERR(dst);
+		}
+		skb_dst_set_noref(skb, dst);
+	}
+	if (train->npkts > 1)
+		rxe_v2_gso(skb, train);
+	memset(skb->cb, 0, sizeof(skb->cb));
+	net = dev_net(dst->dev);
+	if (path->proto == RXE_ROCE_V2_IPV4)
+		err = ip_local_out(net, NULL, skb);
+	else
+		err = ip6_local_out(net, NULL, skb);
+	return !!net_xmit_eval(err);
+}
+
+/*
+ * Whose device it is: the netdev's that it came in on; if that has none
+ * (loopback, a VRF, an asymmetric route), the one's that has the address.
+ */
+static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto)
+{
+	struct net *net = dev_net(skb->dev);
+	struct rxe_dev *rxe = rxe_net_find(net, skb->dev);
+	struct net_device *owner;
+	struct in6_addr addr;
+
+	if (rxe)
+		return rxe;
+	if (proto == RXE_ROCE_V2_IPV4)
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &addr);
+	else
+		addr = ipv6_hdr(skb)->daddr;
+	owner = rxe_addr_owner(net, &addr);
+	return owner ? rxe_net_find(net, owner) : NULL;
+}
+
+/* Packet size of a train, 0 if it isn't one: each must have BTH and ICRC */
+static u32 rxe_v2_pkt(const struct sk_buff *skb, u32 bytes)
+{
+	const u32 least = RXE_BTH_BYTES + RXE_ICRC_BYTES;
+	u32 pkt = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : bytes;
+	u32 last;
+
+	if (pkt < least || pkt > bytes)
+		return 0;
+	last = bytes % pkt;
+	return last && last < least ? 0 : pkt;
+}
+
+/* Length fields that agree: the ICRC covers them. @l4 is from skb->data. */
+static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
+{
+	u32 len = ntohs(udp_hdr(skb)->len);
+
+	if (len != skb->len - l4)
+		return false;
+	if (proto == RXE_ROCE_V2_IPV4)
+		return ip_hdr(skb)->ihl == 5 &&
+		       ntohs(ip_hdr(skb)->tot_len) == len + sizeof(struct iphdr);
+	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP &&
+	       ntohs(ipv6_hdr(skb)->payload_len) == len;
+}
+
+/*
+ * Take a datagram that is for @rxe; @l4 is from skb->data to the UDP header.
+ * Both headers are in the linear part.
+ */
+static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
+			u8 proto)
+{
+	u32 pkt = 0;
+
+	if (skb_has_frag_list(skb) && skb_linearize(skb))
+		goto drop;
+	if (rxe_v2_lengths(skb, l4, proto))
+		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
+	if (pkt) {
+		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt,
+			       false);
+		return;
+	}
+drop:
+	rxe_count(rxe, DROP_MALFORMED);
+	kfree_skb(skb);
+}
+
+/*
+ * What only the stack's own way does: GSO by frag_list (each frame's headers
+ * differ), any GSO but UDP's, and the first packet of a tracked connection,
+ * which is confirmed behind us.
+ */
+static bool rxe_v2_leave(const struct sk_buff *skb)
+{
+	enum ip_conntrack_info info;
+	struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	if (ct && info != IP_CT_UNTRACKED && !nf_ct_is_confirmed(ct))
+		return true;
+	return skb_is_gso(skb) &&
+	       (skb_has_frag_list(skb) ||
+		!(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4));
+}
+
+static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
+{
+	struct rxe_dev *rxe;
+
+	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
+	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_leave(skb))
+		return NF_ACCEPT;
+	rxe = rxe_v2_dev(skb, proto);
+	if (!rxe)
+		return NF_ACCEPT;
+	rxe_v2_take(rxe, skb, l4, proto);
+	return NF_STOLEN;
+}
+
+static unsigned int rxe_v2_hook4(void *priv, struct sk_buff *skb,
+				 const struct nf_hook_state *state)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	if (ip->protocol != IPPROTO_UDP || ip->ihl != 5)
+		return NF_ACCEPT;
+	return rxe_v2_hook(skb, sizeof(*ip), RXE_ROCE_V2_IPV4);
+}
+
+static unsigned int rxe_v2_hook6(void *priv, struct sk_buff *skb,
+				 const struct nf_hook_state *state)
+{
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+
+	if (ip6->nexthdr != IPPROTO_UDP)
+		return NF_ACCEPT;
+	return rxe_v2_hook(skb, sizeof(*ip6), RXE_ROCE_V2_IPV6);
+}
+
+static const struct nf_hook_ops rxe_v2_hooks[] = {
+	{
+		.hook		= rxe_v2_hook4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_LAST,
+	}, {
+		.hook		= rxe_v2_hook6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP6_PRI_LAST,
+	},
+};
+
+/* skb->data is at the UDP header; nothing here is ever queued on the socket */
+static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	u8 proto = ip_hdr(skb)->version == 4 ? RXE_ROCE_V2_IPV4 :
+					       RXE_ROCE_V2_IPV6;
+	struct rxe_dev *rxe = rxe_v2_dev(skb, proto);
+
+	if (rxe && pskb_may_pull(skb, sizeof(struct udphdr)))
+		rxe_v2_take(rxe, skb, 0, proto);
+	else
+		kfree_skb(skb);
+	return 0;
+}
+
+static struct socket *rxe_v2_sock(struct net *net, int family)
+{
+	struct udp_port_cfg port = {
+		.family		= family,
+		.local_udp_port	= htons(RXE_ROCE_UDP_PORT),
+		.ipv6_v6only	= family == AF_INET6,
+	};
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type	= 1,
+		.encap_rcv	= rxe_v2_encap_rcv,
+	};
+	struct socket *sock;
+	int err;
+
+	err = udp_sock_create(net, &port, &sock);
+	if (err == -EADDRINUSE)
+		pr_err("rdma_rxe: UDP port %u is taken in this network namespace (ss -ulpn 'sport = :%u' shows by whom)\n",
+		       RXE_ROCE_UDP_PORT, RXE_ROCE_UDP_PORT);
+	if (err)
+		return ERR_PTR(err);
+	rxe_setup_udp_tunnel_sock(net, sock, &tunnel);
+	return sock;
+}
+
+static void rxe_v2_release(struct socket **sock)
+{
+	if (*sock)
+		rxe_udp_tunnel_sock_release(*sock);
+	*sock = NULL;
+}
+
+static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
+{
+	struct socket *sock = rxe_v2_sock(net, AF_INET);
+
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	ns->sock4 = sock;
+	if (!ipv6_mod_enabled())
+		return 0;
+	sock = rxe_v2_sock(net, AF_INET6);
+	if (IS_ERR(sock)) {
+		rxe_v2_release(&ns->sock4);
+		return PTR_ERR(sock);
+	}
+	ns->sock6 = sock;
+	return 0;
+}
+
+/**
+ * rxe_v2_open - begin to receive in a namespace: port and hooks
+ * @net: namespace
+ * @ns: where the sockets are kept
+ *
+ * Return: 0 or a negative error, after which nothing is open.
+ */
+int rxe_v2_open(struct net *net, struct rxe_netns *ns)
+{
+	int err = rxe_v2_socks(net, ns);
+
+	if (err)
+		return err;
+	err = nf_register_net_hooks(net, rxe_v2_hooks,
+				    ARRAY_SIZE(rxe_v2_hooks));
+	if (err) {
+		rxe_v2_release(&ns->sock6);
+		rxe_v2_release(&ns->sock4);
+	}
+	return err;
+}
+
+/**
+ * rxe_v2_close - undo rxe_v2_open(); the caller waits for receivers
+ * @net: namespace
+ * @ns: where the sockets are
+ */
+void rxe_v2_close(struct net *net, struct rxe_netns *ns)
+{
+	nf_unregister_net_hooks(net, rxe_v2_hooks, ARRAY_SIZE(rxe_v2_hooks));
+	rxe_v2_release(&ns->sock6);
+	rxe_v2_release(&ns->sock4);
+}

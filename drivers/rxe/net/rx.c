@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What RoCE v1, v2 and the same-device path have in common when a train comes
+ * in, and the network headers as the ICRC and the GRH see them.
+ *
+ * Context: softirq or bottom halves off. A received skb is read only.
+ */
+#include <linux/netfilter.h>
+#include <net/dst.h>
+#include <net/ipv6.h>
+#include "internal.h"
+
+static const struct rxe_net_ops *rxe_net_ops;
+
+/*
+ * A train whose checksum is yet to be made never left this host's memory: like
+ * TCP's checksum, its ICRC needn't be verified.
+ */
+static bool rxe_trust_local = true;
+
+/**
+ * rxe_rx_set_ops - whom received trains are for
+ * @ops: what net/ calls upwards
+ */
+void rxe_rx_set_ops(const struct rxe_net_ops *ops)
+{
+	rxe_net_ops = ops;
+}
+
+static u32 rxe_icrc_ipv4(const void *l3, u32 n, u32 len, const void *bth)
+{
+	const struct iphdr *ip = l3;
+	struct {
+		struct iphdr ip;
+		struct udphdr udp;
+	} h;
+
+	memcpy(&h, l3, sizeof(h));
+	h.ip.tot_len = htons(sizeof(h) + len);
+	h.ip.id = htons(ntohs(ip->id) + n);
+	h.udp.len = htons(sizeof(h.udp) + len);
+	return rxe_icrc_start_ipv4(&h.ip, &h.udp, bth);
+}
+
+static u32 rxe_icrc_ipv6(const void *l3, u32 len, const void *bth)
+{
+	struct {
+		struct ipv6hdr ip;
+		struct udphdr udp;
+	} h;
+
+	memcpy(&h, l3, sizeof(h));
+	h.udp.len = htons(sizeof(h.udp) + len);
+	h.ip.payload_len = h.udp.len;
+	return rxe_icrc_start_ipv6(&h.ip, &h.udp, bth);
+}
+
+/**
+ * rxe_l3_icrc_start - ICRC state over the headers of one packet of a train
+ * @proto: enum rxe_proto
+ * @l3: the train's IP header (UDP behind it) or GRH
+ * @n: which packet
+ * @len: its bytes, BTH to ICRC
+ * @bth: its BTH
+ *
+ * The train's header is taken as the packet's own, which has the packet's
+ * length, and in IPv4 the @n-th ID after the train's.
+ *
+ * Return: state after the BTH, for rxe_icrc_update().
+ */
+u32 rxe_l3_icrc_start(u8 proto, const void *l3, u32 n, u32 len,
+		      const void *bth)
+{
+	switch (proto) {
+	case RXE_ROCE_V1:
+		return rxe_icrc_start_v1(l3, bth);
+	case RXE_ROCE_V2_IPV4:
+		return rxe_icrc_ipv4(l3, n, len, bth);
+	default:
+		return rxe_icrc_ipv6(l3, len, bth);
+	}
+}
+
+/**
+ * rxe_rx_icrc_start - ICRC state over the headers of a received packet
+ * @skb: received train
+ * @n: which packet of it
+ * @len: the packet's bytes, BTH to ICRC
+ * @bth: its BTH
+ *
+ * Return: state after the BTH, for rxe_icrc_update().
+ */
+u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth)
+{
+	return rxe_l3_icrc_start(rxe_rx(skb)->proto, rxe_rx_l3(skb), n, len,
+				 bth);
+}
+
+static void rxe_gid_from_ipv4(union ib_gid *gid, __be32 addr)
+{
+	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid);
+}
+
+/**
+ * rxe_rx_gids - addresses of a received train
+ * @skb: received train
+ * @sgid: set to where it came from; IPv4 as ::ffff:a.b.c.d
+ * @dgid: set to where it was sent
+ */
+void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
+{
+	const void *l3 = rxe_rx_l3(skb);
+
+	if (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4) {
+		const struct iphdr *ip = l3;
+
+		rxe_gid_from_ipv4(sgid, ip->saddr);
+		rxe_gid_from_ipv4(dgid, ip->daddr);
+	} else {
+		/* a GRH has its addresses where IPv6 has them */
+		const struct ipv6hdr *ip6 = l3;
+
+		memcpy(sgid, &ip6->saddr, sizeof(*sgid));
+		memcpy(dgid, &ip6->daddr, sizeof(*dgid));
+	}
+}
+
+/* Nothing of the stack shall stay pinned while the train is queued. */
+static void rxe_rx_detach(struct sk_buff *skb)
+{
+	skb_dst_drop(skb);
+	skb_orphan(skb);
+	nf_reset_ct(skb);
+}
+
+/**
+ * rxe_rx_deliver - hand a checked train to the transport
+ * @rxe: whose it is
+ * @skb: the train, its network header set
+ * @hdr_len: bytes from skb->data to the first BTH, all in the linear part
+ * @proto: enum rxe_proto
+ * @pkt: bytes of each packet but the last
+ * @same_dev: it comes from this very device
+ */
+void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
+		    u8 proto, u32 pkt, bool same_dev)
+{
+	struct rxe_rx *rx = rxe_rx(skb);
+
+	rxe_rx_detach(skb);
+	skb_pull(skb, hdr_len);
+	*rx = (struct rxe_rx) {
+		.rxe		= rxe,
+		.pkt		= pkt,
+		.npkts		= DIV_ROUND_UP(skb->len, pkt),
+		.l3_off		= skb_network_header(skb) - skb->head,
+		.proto		= proto,
+		.trusted	= same_dev || (rxe_trust_local &&
+				  skb->ip_summed == CHECKSUM_PARTIAL),
+		.same_dev	= same_dev,
+	};
+	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);
+	rxe_count_add(rxe, RCVD_BYTES, skb->len);
+	rxe_net_ops->rcv(rxe, skb);
+}

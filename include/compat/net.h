@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UDP tunnel sockets: the helpers take a struct socket before 7.2 and a struct
+ * sock since. The compiler sees which from the prototype, so no probe is needed.
+ */
+#ifndef RXE_COMPAT_NET_H
+#define RXE_COMPAT_NET_H
+
+#include <linux/net.h>
+#include <net/udp_tunnel.h>
+
+#define RXE_UDP_TUNNEL_TAKES_SK						\
+	__builtin_types_compatible_p(typeof(&udp_tunnel_sock_release),	\
+				     void (*)(struct sock *))
+
+#define rxe_udp_tunnel_arg(sock)					\
+	__builtin_choose_expr(RXE_UDP_TUNNEL_TAKES_SK, (sock)->sk, sock)
+
+static inline void rxe_setup_udp_tunnel_sock(struct net *net,
+					     struct socket *sock,
+					     struct udp_tunnel_sock_cfg *cfg)
+{
+	setup_udp_tunnel_sock(net, rxe_udp_tunnel_arg(sock), cfg);
+}
+
+static inline void rxe_udp_tunnel_sock_release(struct socket *sock)
+{
+	udp_tunnel_sock_release(rxe_udp_tunnel_arg(sock));
+}
+
+#endif /* RXE_COMPAT_NET_H */
