@@ -180,4 +180,5 @@ static struct kunit_suite suite = {
 	.name = "wire-build",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

@@ -262,4 +262,5 @@ static struct kunit_suite suite = {
 	.name = "wire-icrc",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

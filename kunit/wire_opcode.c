@@ -56,4 +56,5 @@ static struct kunit_suite suite = {
 	.name = "wire-opcode",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

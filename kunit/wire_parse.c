@@ -276,4 +276,5 @@ static struct kunit_suite suite = {
 	.exit = edge_test_exit,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

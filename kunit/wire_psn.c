@@ -102,4 +102,5 @@ static struct kunit_suite suite = {
 	.name = "wire-psn",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
