@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Work requests: from a ring that the process can change at any time to a copy
+ * that only the kernel can.
+ *
+ * Each element is copied once. Only the copy is checked, only the copy is used;
+ * whatever the process scribbles becomes an error completion of its own QP.
+ * Kernel consumers post struct rxe_swqe, checked when it was posted.
+ *
+ * Context: bottom halves off; sq.lock for sends, recv_task for receives.
+ */
+#include <rxe/transport.h>
+
+enum wr_for {
+	FOR_RC	= BIT(0),
+	FOR_UD	= BIT(1),
+};
+
+/* What each work request is and which QP types take it (section 10.8.2.1) */
+static const struct {
+	u8	types;
+	bool	inline_ok;
+	u8	wc;
+} wr_info[] = {
+	[IB_WR_SEND]			= { FOR_RC | FOR_UD, true, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM]		= { FOR_RC | FOR_UD, true, IB_WC_SEND },
+	[IB_WR_RDMA_WRITE]		= { FOR_RC, true, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC, true, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_READ]		= { FOR_RC, false, IB_WC_RDMA_READ },
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, false, IB_WC_COMP_SWAP },
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, false, IB_WC_FETCH_ADD },
+};
+
+/**
+ * rxe_wc_opcode - the completion opcode of a send work request
+ * @wr_opcode: enum ib_wr_opcode
+ */
+enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
+{
+	if (wr_opcode >= ARRAY_SIZE(wr_info))
+		return IB_WC_SEND;
+	return wr_info[wr_opcode].wc;
+}
+
+static bool wr_is_atomic(u32 opcode)
+{
+	return opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Return: enum ib_wc_status of a work request that can't be sent */
+static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
+		     u32 opcode, u64 length)
+{
+	u32 type = rxe_is_rc(qp) ? FOR_RC : FOR_UD;
+	u32 max = type == FOR_RC ? RXE_MAX_MSG : READ_ONCE(qp->rxe->active_mtu);
+
+	if (opcode >= ARRAY_SIZE(wr_info) || !(wr_info[opcode].types & type))
+		return IB_WC_LOC_QP_OP_ERR;
+	if (!(wqe->flags & IB_SEND_INLINE) &&
+	    wqe->num_sge > qp->cap.max_send_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	if ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data)
+		return IB_WC_LOC_LEN_ERR;
+	if (length > max || (wr_is_atomic(opcode) && length != sizeof(u64)))
+		return IB_WC_LOC_LEN_ERR;
+	if (type == FOR_UD && !wqe->ah)
+		return IB_WC_LOC_QP_OP_ERR;
+	return IB_WC_SUCCESS;
+}
+
+static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
+		      struct rxe_swqe *wqe)
+{
+	wqe->remote_qpn = wr->wr.ud.remote_qpn & RXE_QPN_MASK;
+	wqe->remote_qkey = wr->wr.ud.remote_qkey;
+	wqe->ah = rxe_ah_get(qp->rxe, wr->wr.ud.ah_num, qp->ibqp.pd);
+}
+
+static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
+{
+	if (wr_is_atomic(wr->opcode)) {
+		wqe->raddr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		wqe->compare_add = wr->wr.atomic.compare_add;
+		wqe->swap = wr->wr.atomic.swap;
+	} else {
+		wqe->raddr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
+	}
+}
+
+/* Copy the SGEs; the sum is over the copy */
+static u64 import_sges(const struct rxe_qp *qp, const struct rxe_sge *src,
+		       struct rxe_swqe *wqe)
+{
+	u32 i, num = min(wqe->num_sge, qp->cap.max_send_sge);
+	u64 length = 0;
+
+	for (i = 0; i < num; i++) {
+		wqe->sge[i].addr = READ_ONCE(src[i].addr);
+		wqe->sge[i].length = READ_ONCE(src[i].length);
+		wqe->sge[i].lkey = READ_ONCE(src[i].lkey);
+		length += wqe->sge[i].length;
+	}
+	return length;
+}
+
+/**
+ * rxe_import_send - copy and check a user's send work request
+ * @qp: the QP
+ * @elem: struct rxe_send_wqe in shared memory
+ * @wqe: the copy; its @status says whether it may be sent
+ */
+void rxe_import_send(struct rxe_qp *qp, const void *elem,
+		     struct rxe_swqe *wqe)
+{
+	const struct rxe_send_wqe *shared = elem;
+	struct rxe_send_wqe copy;
+	u64 length;
+
+	memcpy(&copy, shared, sizeof(copy));
+	barrier();	/* from here on only the copy is looked at */
+
+	wqe->wr_id = copy.wr.wr_id;
+	wqe->opcode = min_t(u32, copy.wr.opcode, U8_MAX);
+	wqe->flags = copy.wr.send_flags;
+	wqe->imm = copy.wr.ex.imm_data;
+	wqe->num_sge = min_t(u32, copy.dma.num_sge, RXE_MAX_SGE + 1);
+	wqe->started = false;
+	wqe->ah = NULL;
+	if (rxe_is_rc(qp))
+		import_rc(&copy.wr, wqe);
+	else
+		import_ud(qp, &copy.wr, wqe);
+
+	if (wqe->opcode >= ARRAY_SIZE(wr_info) ||
+	    !wr_info[wqe->opcode].inline_ok)
+		wqe->flags &= ~IB_SEND_INLINE;
+	if (wqe->flags & IB_SEND_INLINE) {
+		length = copy.dma.length;
+		memcpy(wqe->data, shared->dma.inline_data,
+		       min_t(u64, length, qp->cap.max_inline_data));
+	} else {
+		length = import_sges(qp, shared->dma.sge, wqe);
+	}
+	wqe->status = check_send(qp, wqe, copy.wr.opcode, length);
+	wqe->length = length;
+}
+
+/**
+ * rxe_import_recv - copy and check a receive work request
+ * @qp: the QP
+ * @elem: struct rxe_recv_wqe in shared memory
+ * @wqe: the copy
+ *
+ * Return: false if it has more SGEs than the QP was created for.
+ */
+bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
+		     struct rxe_rwqe *wqe)
+{
+	const struct rxe_recv_wqe *shared = elem;
+	u32 i;
+
+	wqe->wr_id = READ_ONCE(shared->wr_id);
+	wqe->num_sge = READ_ONCE(shared->dma.num_sge);
+	wqe->length = 0;
+	wqe->valid = true;
+	if (wqe->num_sge > qp->cap.max_recv_sge) {
+		wqe->num_sge = 0;
+		return false;
+	}
+	for (i = 0; i < wqe->num_sge; i++) {
+		wqe->sge[i].addr = READ_ONCE(shared->dma.sge[i].addr);
+		wqe->sge[i].length = READ_ONCE(shared->dma.sge[i].length);
+		wqe->sge[i].lkey = READ_ONCE(shared->dma.sge[i].lkey);
+		wqe->length += wqe->sge[i].length;
+	}
+	return true;
+}

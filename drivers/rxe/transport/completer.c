@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The completer (section 9.7.5 and 9.7.6): responses to our requests, and the
+ * completion of send work requests.
+ *
+ * Context: recv_task, under sq.lock, which is dropped before anything is sent.
+ */
+#include <rxe/transport.h>
+
+static bool is_read(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_WR_RDMA_READ;
+}
+
+static bool is_rd_atomic(const struct rxe_swqe *wqe)
+{
+	return is_read(wqe) || wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/**
+ * rxe_sq_finish - complete a send work request and free its place
+ * @qp: the QP
+ * @wqe: the oldest one
+ * @status: enum ib_wc_status
+ *
+ * Context: sq.lock held.
+ */
+void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct ib_wc wc;
+
+	if (wqe->started && is_rd_atomic(wqe))
+		sq->rd_atomic--;
+	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED)) {
+		memset(&wc, 0, sizeof(wc));
+		wc.wr_id = wqe->wr_id;
+		wc.status = status;
+		wc.opcode = rxe_wc_opcode(wqe->opcode);
+		wc.qp = &qp->ibqp;
+		wc.byte_len = wqe->length;
+		wc.port_num = 1;
+		rxe_cq_post(rxe_scq(qp), &wc, status);
+	}
+	if (wqe->ah) {
+		rxe_ah_put(wqe->ah);
+		wqe->ah = NULL;
+	}
+	sq->tail++;
+	rxe_ring_release(sq->ring, sq->tail);
+}
+
+/* Work requests that are sent, at least in part, and not complete */
+static struct rxe_swqe *oldest(struct rxe_sq *sq)
+{
+	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+
+	return sq->tail != sq->head && wqe->started ? wqe : NULL;
+}
+
+/* The oldest work request fails; the QP with it (section 10.10.2.3) */
+static void fail(struct rxe_qp *qp, u8 status)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (sq->tail == sq->head)
+		return;
+	rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), status);
+	rxe_timer_cancel(qp);
+	rxe_qp_to_err(qp);
+}
+
+/* A response moved things on: patience starts anew */
+static void progress(struct rxe_qp *qp, u32 acked)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	sq->retries = 0;
+	sq->rnr_retries = 0;
+	sq->rewound = false;
+	rxe_rtt_ack(sq, acked);
+	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
+		sq->psn = sq->una;
+		sq->cur = sq->tail;
+	}
+	if ((s32)(sq->cur - sq->tail) < 0)
+		sq->cur = sq->tail;
+	if (sq->una == sq->top)
+		rxe_timer_cancel(qp);
+	else if (!sq->rnr_wait && rxe_rto_ns(qp))
+		rxe_timer_arm(qp, rxe_rto_ns(qp));
+}
+
+/*
+ * A response is missing, or the peer saw a gap. What was sent is only resent
+ * once for one loss: later hints to the same gap are ignored.
+ */
+static void resend(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (sq->rewound && sq->rewind_psn == sq->una)
+		return;
+	rxe_count(qp->rxe, RCVD_SEQ_ERR);
+	if (sq->retries++ >= qp->attr.retry_cnt) {
+		rxe_count(qp->rxe, RETRY_EXCEEDED);
+		fail(qp, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	rxe_sq_rewind(qp, sq->una);
+}
+
+/*
+ * Everything up to @psn is acknowledged. Where that includes a READ or atomic
+ * whose response hasn't come, it is lost (section 9.7.5.1.3).
+ */
+static void ack_until(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+	u32 una = sq->una;
+
+	while (rxe_psn_diff(psn, sq->una) >= 0) {
+		wqe = oldest(sq);
+		if (!wqe || wqe->status)
+			break;
+		if (is_rd_atomic(wqe)) {
+			resend(qp);
+			break;
+		}
+		if (rxe_psn_diff(psn, wqe->last_psn) < 0) {
+			sq->una = rxe_psn_add(psn, 1);
+			break;
+		}
+		sq->una = rxe_psn_add(wqe->last_psn, 1);
+		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
+	}
+	if (sq->una != una)
+		progress(qp, rxe_psn_add(sq->una, -1));
+}
+
+/* Response data for @wqe, which is the oldest, has been placed */
+static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
+{
+	qp->sq.una = rxe_psn_add(psn, 1);
+	if (psn == wqe->last_psn)
+		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
+	progress(qp, psn);
+}
+
+/* The work request that a READ response or an atomic ACK answers */
+static struct rxe_swqe *answered(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	ack_until(qp, rxe_psn_add(psn, -1));
+	wqe = oldest(sq);
+	if (!wqe || wqe->status || sq->una != psn)
+		return NULL;
+	return wqe;
+}
+
+static void read_response(struct rxe_qp *qp, struct sk_buff *skb,
+			  const struct rxe_pkt *pkt, u32 off)
+{
+	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+	u32 done, want;
+
+	if (!wqe || !is_read(wqe))
+		return;
+	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
+	want = min(qp->mtu, wqe->length - done);
+	if (pkt->payload_len != want) {
+		fail(qp, IB_WC_BAD_RESP_ERR);
+		return;
+	}
+	if (rxe_scatter_skb(qp, wqe->sge, wqe->num_sge, done, skb,
+			    off + pkt->hdr_len, want)) {
+		fail(qp, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	response_done(qp, wqe, pkt->psn);
+}
+
+static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+
+	if (!wqe || !is_rd_atomic(wqe) || is_read(wqe))
+		return;
+	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &pkt->atomic_orig,
+			sizeof(pkt->atomic_orig))) {
+		fail(qp, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	response_done(qp, wqe, pkt->psn);
+}
+
+/* Section 9.7.5.2.8 */
+static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	rxe_count(qp->rxe, RCVD_RNR);
+	if (sq->una != pkt->psn)
+		return;
+	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
+		rxe_count(qp->rxe, RNR_EXCEEDED);
+		fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	rxe_sq_rewind(qp, pkt->psn);
+	sq->rnr_wait = true;
+	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
+}
+
+static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	if (qp->sq.una != pkt->psn || !oldest(&qp->sq))
+		return;
+	switch (pkt->syndrome) {
+	case RXE_NAK_PSN_SEQ:
+		resend(qp);
+		break;
+	case RXE_NAK_INV_REQ:
+		fail(qp, IB_WC_REM_INV_REQ_ERR);
+		break;
+	case RXE_NAK_REM_ACCESS:
+		fail(qp, IB_WC_REM_ACCESS_ERR);
+		break;
+	case RXE_NAK_REM_OP:
+		fail(qp, IB_WC_REM_OP_ERR);
+		break;
+	default:
+		break;		/* reserved: as if lost */
+	}
+}
+
+/* ACK or NAK; a NAK acknowledges everything before its PSN */
+static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	u8 type = pkt->syndrome & RXE_AETH_TYPE_MASK;
+
+	if (type == RXE_AETH_ACK) {
+		ack_until(qp, pkt->psn);
+		return;
+	}
+	ack_until(qp, rxe_psn_add(pkt->psn, -1));
+	if (type == RXE_AETH_RNR_NAK)
+		rnr_nak(qp, pkt);
+	else if (type == RXE_AETH_NAK)
+		nak(qp, pkt);
+}
+
+/**
+ * rxe_complete_pkt - take in one response
+ * @qp: the QP
+ * @skb: the train it came in
+ * @pkt: its headers
+ * @off: its BTH's offset in @skb
+ *
+ * Context: recv_task.
+ */
+void rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+		      const struct rxe_pkt *pkt, u32 off)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	spin_lock(&sq->lock);
+	/* Only what was sent can be answered; the rest is old or forged */
+	if (rxe_psn_diff(pkt->psn, sq->una) >= 0 &&
+	    rxe_psn_diff(pkt->psn, sq->top) < 0) {
+		if (pkt->flags & RXE_OP_READ_RESP)
+			read_response(qp, skb, pkt, off);
+		else if (pkt->flags & RXE_OP_ATOMIC_ACK)
+			atomic_response(qp, pkt);
+		else
+			acknowledge(qp, pkt);
+	}
+	spin_unlock(&sq->lock);
+}
+
+/**
+ * rxe_sq_retire - fail the oldest work request if it can't be sent
+ * @qp: the QP
+ *
+ * Context: recv_task.
+ */
+void rxe_sq_retire(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	spin_lock(&sq->lock);
+	wqe = rxe_swqe(sq, sq->tail);
+	if (sq->stalled && sq->tail != sq->head && wqe->status)
+		fail(qp, wqe->status);
+	spin_unlock(&sq->lock);
+}
+
+/**
+ * rxe_timeout - the timer fired: go on after RNR, or send again
+ * @qp: the QP
+ *
+ * retry_cnt is finite whatever its value; only rnr_retry 7 is for ever
+ * (section 9.7.6.1.3). Context: recv_task.
+ */
+void rxe_timeout(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	spin_lock(&sq->lock);
+	if (!sq->timer_fired)
+		goto out;
+	sq->timer_fired = false;
+	if (sq->rnr_wait) {
+		sq->rnr_wait = false;
+		goto out;
+	}
+	if (sq->una == sq->top || !oldest(sq))
+		goto out;
+	rxe_count(qp->rxe, ACK_TIMEOUT);
+	if (sq->retries++ >= qp->attr.retry_cnt) {
+		rxe_count(qp->rxe, RETRY_EXCEEDED);
+		fail(qp, IB_WC_RETRY_EXC_ERR);
+		goto out;
+	}
+	rxe_sq_rewind(qp, sq->una);
+out:
+	spin_unlock(&sq->lock);
+}

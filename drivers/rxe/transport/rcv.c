@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What comes in: from net/ to the QP's receive task, packet by packet.
+ *
+ * rxe_rcv() finds the QP and queues the train; the task verifies each packet
+ * and hands it to the completer or the responder. Nothing of a packet is
+ * believed before its ICRC was checked, except by which queue it goes through.
+ *
+ * Context: bottom halves off. The table of QP numbers is read in RCU.
+ */
+#include <rxe/transport.h>
+
+/**
+ * rxe_qp_get - find a QP by number
+ * @rxe: the device
+ * @qpn: QP number
+ *
+ * Return: the QP with a reference, or NULL.
+ */
+struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
+{
+	struct rxe_qpn *entry;
+
+	rcu_read_lock();
+	entry = xa_load(&rxe->qps, qpn);
+	if (entry && !kref_get_unless_zero(&entry->ref))
+		entry = NULL;
+	rcu_read_unlock();
+	return entry ? entry->qp : NULL;
+}
+
+static void qpn_release(struct kref *ref)
+{
+	struct rxe_qpn *entry = container_of(ref, struct rxe_qpn, ref);
+
+	complete(&entry->qp->idle);
+	kfree_rcu(entry, rcu);
+}
+
+/**
+ * rxe_qp_put - give back what rxe_qp_get() gave
+ * @qp: the QP
+ */
+void rxe_qp_put(struct rxe_qp *qp)
+{
+	kref_put(&qp->entry->ref, qpn_release);
+}
+
+static bool receives(u8 state)
+{
+	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
+	       state == IB_QPS_SQD || state == IB_QPS_SQE;
+}
+
+static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
+		 enum rxe_counter counter)
+{
+	this_cpu_inc(rxe->stats->cnt[counter]);
+	kfree_skb(skb);
+}
+
+static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
+{
+	struct sk_buff_head *queue = response ? &qp->rx_rsp : &qp->rx_req;
+
+	if (!receives(READ_ONCE(qp->state))) {
+		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);
+		return;
+	}
+	if (skb_queue_len_lockless(queue) >= RXE_RX_QUEUE_MAX) {
+		drop(qp->rxe, skb, RXE_CNT_DROP_QUEUE);
+		return;
+	}
+	rxe_rx(skb)->done = 0;
+	skb_queue_tail(queue, skb);
+	rxe_task_run(&qp->recv_task);
+}
+
+/**
+ * rxe_rcv - take a train from net/
+ * @rxe: the device it came in on
+ * @skb: the train, see struct rxe_rx; consumed
+ *
+ * Context: bottom halves off.
+ */
+void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
+	struct rxe_qp *qp;
+	u32 flags;
+
+	if (!bth || !rxe_opcode[bth[0]].flags) {
+		drop(rxe, skb, RXE_CNT_DROP_MALFORMED);
+		return;
+	}
+	flags = rxe_opcode[bth[0]].flags;
+	qp = rxe_qp_get(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
+	if (!qp) {
+		drop(rxe, skb, RXE_CNT_DROP_NO_QP);
+		return;
+	}
+	enqueue(qp, skb, flags & RXE_OP_RESPONSE);
+	rxe_qp_put(qp);
+}
+
+static bool icrc_ok(struct sk_buff *skb, u32 n, u32 off, u32 len,
+		    const void *bth)
+{
+	u32 body = len - RXE_BTH_BYTES - RXE_ICRC_BYTES;
+	__le32 want, have;
+	u32 state;
+
+	if (rxe_rx(skb)->trusted)
+		return true;
+	state = rxe_rx_icrc_start(skb, n, len, bth);
+	state = rxe_skb_icrc(skb, off + RXE_BTH_BYTES, body, state);
+	want = rxe_icrc_finish(state);
+	if (skb_copy_bits(skb, off + len - RXE_ICRC_BYTES, &have, sizeof(have)))
+		return false;
+	return have == want;
+}
+
+/* Section 10.9.1.1: the same partition, and not both limited members */
+static bool pkey_ok(u16 pkey)
+{
+	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
+}
+
+/* Packet @n of a train: BTH to ICRC is @len bytes at @off */
+static bool packet_ok(struct rxe_qp *qp, struct sk_buff *skb, u32 n, u32 off,
+		      u32 len, struct rxe_pkt *pkt)
+{
+	u8 buf[RXE_MAX_HDR_BYTES];
+	u32 avail = min_t(u32, len, sizeof(buf));
+	const void *hdr = skb_header_pointer(skb, off, avail, buf);
+	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
+
+	if (!hdr || !rxe_pkt_parse(pkt, hdr, avail, len) ||
+	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type) {
+		rxe_count(qp->rxe, DROP_MALFORMED);
+		return false;
+	}
+	if (!icrc_ok(skb, n, off, len, hdr)) {
+		rxe_count(qp->rxe, ICRC_ERR);
+		return false;
+	}
+	if (!pkey_ok(pkt->pkey)) {
+		rxe_count(qp->rxe, DROP_PKEY);
+		return false;
+	}
+	return true;
+}
+
+static void receive_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+			const struct rxe_pkt *pkt, u32 off)
+{
+	if (!rxe_is_rc(qp))
+		rxe_ud_rcv(qp, skb, pkt, off);
+	else if (pkt->flags & RXE_OP_RESPONSE)
+		rxe_complete_pkt(qp, skb, pkt, off);
+	else
+		rxe_respond_pkt(qp, skb, pkt, off);
+}
+
+/* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
+static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	const struct rxe_path *path = &qp->path;
+	union ib_gid sgid, dgid;
+
+	if (!rxe_is_rc(qp))
+		return true;
+	rxe_rx_gids(skb, &sgid, &dgid);
+	return rxe_rx(skb)->proto == path->proto &&
+	       !memcmp(&sgid, &path->dgid, sizeof(sgid)) &&
+	       !memcmp(&dgid, &path->sgid, sizeof(dgid));
+}
+
+/* Return: true if the train is used up, false if a READ must be served first */
+static bool receive_train(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	struct rxe_rx *rx = rxe_rx(skb);
+	bool serving = qp->rq.read.active;
+	struct rxe_pkt pkt;
+
+	if (!rx->done && !from_peer(qp, skb)) {
+		rxe_count(qp->rxe, DROP_ADDR);
+		return true;
+	}
+	while (rx->done < skb->len) {
+		u32 off = rx->done;
+		u32 len = min(rx->pkt, skb->len - off);
+
+		if (!receives(READ_ONCE(qp->state)))
+			return true;
+		rx->done += len;
+		if (packet_ok(qp, skb, off / rx->pkt, off, len, &pkt))
+			receive_pkt(qp, skb, &pkt, off);
+		if (qp->rq.read.active && !serving)
+			return rx->done == skb->len;
+	}
+	return true;
+}
+
+/* Only this task takes trains off, so the head stays until it is used up */
+static bool receive_queue(struct rxe_qp *qp, struct sk_buff_head *queue,
+			  u32 *budget)
+{
+	struct sk_buff *skb;
+
+	while (*budget) {
+		skb = skb_peek(queue);
+		if (!skb)
+			return false;
+		(*budget)--;
+		if (!receive_train(qp, skb))
+			return true;
+		skb_unlink(skb, queue);
+		consume_skb(skb);
+	}
+	return !skb_queue_empty_lockless(queue);
+}
+
+/* A READ response in progress comes before the requests behind it */
+static bool receive_requests(struct rxe_qp *qp)
+{
+	u32 budget = RXE_TASK_BUDGET;
+	bool more = true;
+
+	while (more && budget) {
+		if (qp->rq.read.active && rxe_read_continue(qp, &budget))
+			return true;
+		more = receive_queue(qp, &qp->rx_req, &budget) ||
+		       qp->rq.read.active;
+	}
+	return more;
+}
+
+/**
+ * rxe_receiver - the receive task's function
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_receiver(struct rxe_qp *qp)
+{
+	u32 budget = RXE_TASK_BUDGET;
+	bool more;
+
+	if (READ_ONCE(qp->sq.timer_fired))
+		rxe_timeout(qp);
+	more = receive_queue(qp, &qp->rx_rsp, &budget);
+	more |= receive_requests(qp);
+	rxe_respond_end(qp);
+	if (READ_ONCE(qp->sq.stalled))
+		rxe_sq_retire(qp);
+	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->state) == IB_QPS_SQE)
+		more |= rxe_qp_flush(qp);
+	rxe_sq_check_drained(qp);
+	rxe_cq_event(rxe_scq(qp));
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		rxe_cq_event(rxe_rcq(qp));
+	rxe_task_run(&qp->send_task);
+	return more;
+}

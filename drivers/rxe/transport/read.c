@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * READ responses (section 9.7.5.1.3): the responder as sender.
+ *
+ * One READ is served at a time, in trains, within the receive task's budget;
+ * requests behind it wait, since their acknowledgements must not overtake it.
+ * A duplicate READ carries all that is needed to serve it again.
+ *
+ * Context: recv_task, which owns struct rxe_rq; no locks.
+ */
+#include <rxe/transport.h>
+
+static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_mr *mr;
+
+	if (!pkt->dma_len)
+		return true;	/* zero bytes need no key: C9-88 */
+	if (pkt->dma_len > RXE_MAX_MSG)
+		return false;
+	mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, pkt->rkey,
+			IB_ACCESS_REMOTE_READ, pkt->va, pkt->dma_len);
+	if (mr)
+		rxe_mr_put(mr);
+	return mr;
+}
+
+static void serve(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rq->read.active = true;
+	rq->read.first = true;
+	rq->read.va = pkt->va;
+	rq->read.rkey = pkt->rkey;
+	rq->read.resid = pkt->dma_len;
+	rq->read.psn = pkt->psn;
+	rq->ack_due = false;	/* the response says as much */
+}
+
+/**
+ * rxe_read_start - take in a new READ request
+ * @qp: the QP
+ * @pkt: the request
+ *
+ * Return: false if the R_Key doesn't allow it.
+ */
+bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rxe_count(qp->rxe, RX_READ_REQ);
+	if (!read_allowed(qp, pkt))
+		return false;
+	rq->epsn = rxe_psn_add(rq->epsn, rxe_num_pkts(pkt->dma_len, qp->mtu));
+	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+	serve(qp, pkt);
+	return true;
+}
+
+/**
+ * rxe_read_again - serve a duplicate READ request, or the rest of one
+ * @qp: the QP
+ * @pkt: the request; its PSN is before the expected one
+ *
+ * It must lie wholly before the expected PSN (section 9.7.5.1.4).
+ */
+void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	u32 npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
+	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.epsn);
+
+	if (npkts <= before && read_allowed(qp, pkt))
+		serve(qp, pkt);
+}
+
+static u8 response_opcode(bool first, bool last)
+{
+	if (first)
+		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
+			      IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST;
+	return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST :
+		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
+{
+	const struct rxe_rq *rq = &qp->rq;
+	bool last = rq->read.resid <= qp->mtu;
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = response_opcode(rq->read.first, last);
+	pkt->payload_len = min(rq->read.resid, qp->mtu);
+	pkt->pad = rxe_pad(pkt->payload_len);
+	pkt->pkey = RXE_PKEY;
+	pkt->qpn = qp->attr.dest_qp_num;
+	pkt->psn = rq->read.psn;
+	pkt->mig = true;
+	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
+	pkt->msn = rq->msn;
+}
+
+static void fill_pkt(struct rxe_qp *qp, const struct rxe_mr *mr,
+		     const struct rxe_pkt *pkt, void *hdr)
+{
+	struct rxe_rq *rq = &qp->rq;
+	void *p = rxe_pkt_build(pkt, hdr);
+
+	if (pkt->payload_len)
+		rxe_mr_read(mr, rq->read.va, p, pkt->payload_len);
+	memset(p + pkt->payload_len, 0, pkt->pad);
+	rq->read.first = false;
+	rq->read.va += pkt->payload_len;
+	rq->read.resid -= pkt->payload_len;
+	rq->read.psn = rxe_psn_add(rq->read.psn, 1);
+	if (!rq->read.resid)
+		rq->read.active = false;
+}
+
+/* One train of the response; memory that is short counts as loss */
+static void send_train(struct rxe_qp *qp, const struct rxe_mr *mr)
+{
+	struct rxe_rq *rq = &qp->rq;
+	struct rxe_train train;
+	struct rxe_pkt pkt;
+	void *hdr;
+
+	next_pkt(qp, &pkt);
+	if (rxe_train_start(qp->rxe, &qp->path, &train,
+			    rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
+			    rxe_num_pkts(rq->read.resid, qp->mtu))) {
+		rq->read.active = false;
+		return;
+	}
+	while (rq->read.active) {
+		next_pkt(qp, &pkt);
+		hdr = rxe_train_push(&train, rxe_pkt_bytes(pkt.opcode,
+							   pkt.payload_len));
+		if (!hdr)
+			break;
+		fill_pkt(qp, mr, &pkt, hdr);
+	}
+	if (!train.npkts) {
+		rq->read.active = false;
+		rxe_train_drop(&train);
+	} else if (rxe_train_xmit(qp->rxe, &qp->path, &train)) {
+		rxe_count(qp->rxe, SEND_ERR);
+	}
+}
+
+/* The region went away while it was being read */
+static void read_lost(struct rxe_qp *qp)
+{
+	qp->rq.read.active = false;
+	rxe_send_ack(qp, RXE_NAK_REM_ACCESS, qp->rq.read.psn);
+	if (rxe_qp_to_err(qp))
+		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
+}
+
+/**
+ * rxe_read_continue - go on with the READ response
+ * @qp: the QP; a response is in progress
+ * @budget: trains that may be sent
+ *
+ * Return: true if it isn't finished.
+ */
+bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
+{
+	struct rxe_rq *rq = &qp->rq;
+	struct rxe_mr *mr = NULL;
+
+	if (rq->read.resid) {
+		mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->read.rkey,
+				IB_ACCESS_REMOTE_READ, rq->read.va,
+				rq->read.resid);
+		if (!mr) {
+			read_lost(qp);
+			return false;
+		}
+	}
+	while (rq->read.active && *budget) {
+		send_train(qp, mr);
+		(*budget)--;
+	}
+	if (mr)
+		rxe_mr_put(mr);
+	return rq->read.active;
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester (section 9.7.2 to 9.7.4): from work requests to trains.
+ *
+ * The send task picks a run of packets under sq.lock, then builds and sends it
+ * without: what it reads meanwhile is a place in sq.wqes, which nobody but this
+ * task refills. PSNs are taken when packets are picked; a packet that gets lost
+ * after that, here or on the wire, is a loss like any other.
+ */
+#include <rxe/transport.h>
+
+/* A run of packets of one work request */
+struct pick {
+	struct rxe_swqe	*wqe;
+	u32		psn;
+	u32		npkts;
+	u32		hint;
+};
+
+/* One run of the send task */
+struct run {
+	struct rxe_train	train;
+	u32			trains;
+};
+
+static bool is_rd_atomic(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_WR_RDMA_READ ||
+	       wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static u32 wqe_size(const struct rxe_swqe *wqe)
+{
+	if (wqe->flags & IB_SEND_INLINE)
+		return sizeof(*wqe) + wqe->length;
+	return struct_size(wqe, sge, wqe->num_sge);
+}
+
+/**
+ * rxe_sq_import - copy the next posted work request
+ * @qp: the QP
+ *
+ * Context: sq.lock held.
+ *
+ * Return: false if there is none.
+ */
+bool rxe_sq_import(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const void *elem;
+
+	if (sq->head - sq->tail >= rxe_ring_capacity(sq->ring))
+		return false;
+	elem = rxe_ring_head(sq->ring);
+	if (!elem)
+		return false;
+	if (qp->is_user)
+		rxe_import_send(qp, elem, rxe_swqe(sq, sq->head));
+	else
+		memcpy(rxe_swqe(sq, sq->head), elem, wqe_size(elem));
+	rxe_ring_next(sq->ring);
+	sq->head++;
+	return true;
+}
+
+/**
+ * rxe_sq_rewind - go back and send again (go-back-N, section 9.7.5.1.2)
+ * @qp: the QP
+ * @psn: oldest PSN that isn't acknowledged
+ *
+ * Context: sq.lock held; the caller runs the send task.
+ */
+void rxe_sq_rewind(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	rxe_count(qp->rxe, COMP_RETRY);
+	sq->psn = psn;
+	sq->cur = sq->tail;
+	sq->rtt_start = 0;
+	sq->deadline = 0;	/* armed anew with the first packet */
+	sq->rewound = true;
+	sq->rewind_psn = psn;
+}
+
+/*
+ * Fence (section 10.8.3.3), initiator depth (section 9.7.4.2) and the distance
+ * that PSNs can express.
+ */
+static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u32 span = rxe_psn_diff(sq->psn, sq->una) +
+		   rxe_num_pkts(wqe->length, qp->mtu);
+
+	if (READ_ONCE(qp->state) == IB_QPS_SQD)
+		return false;
+	if ((wqe->flags & IB_SEND_FENCE) && sq->rd_atomic)
+		return false;
+	if (is_rd_atomic(wqe)) {
+		if (!qp->attr.max_rd_atomic)
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
+		if (sq->rd_atomic >= qp->attr.max_rd_atomic)
+			return false;
+	}
+	return span <= RXE_MAX_PSN_SPAN;
+}
+
+static void start(struct rxe_qp *qp, struct rxe_swqe *wqe)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 npkts = 1;
+
+	if (wqe->opcode != IB_WR_ATOMIC_CMP_AND_SWP &&
+	    wqe->opcode != IB_WR_ATOMIC_FETCH_AND_ADD)
+		npkts = rxe_num_pkts(wqe->length, qp->mtu);
+	wqe->first_psn = sq->psn;
+	wqe->last_psn = rxe_psn_add(sq->psn, npkts - 1);
+	wqe->started = true;
+	if (is_rd_atomic(wqe))
+		sq->rd_atomic++;
+}
+
+/* Packets of @wqe that the window lets go now */
+static u32 pick_pkts(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	s32 room = RXE_WINDOW_PKTS - rxe_psn_diff(sq->psn, sq->una);
+	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
+
+	if (is_rd_atomic(wqe))
+		return 1;
+	return max(min(room, left), 0);
+}
+
+/* Take the picked packets' PSNs */
+static void advance(struct rxe_qp *qp, const struct pick *pick)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe = pick->wqe;
+
+	if (is_rd_atomic(wqe))
+		sq->psn = rxe_psn_add(wqe->last_psn, 1);
+	else
+		sq->psn = rxe_psn_add(sq->psn, pick->npkts);
+	if (rxe_psn_diff(sq->psn, wqe->last_psn) > 0)
+		sq->cur++;
+	if (rxe_psn_diff(sq->psn, sq->top) > 0)
+		sq->top = sq->psn;
+	rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
+	if (!sq->deadline && rxe_rto_ns(qp))
+		rxe_timer_arm(qp, rxe_rto_ns(qp));
+}
+
+static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	if (sq->rnr_wait || sq->stalled)
+		return false;
+	if (sq->cur == sq->head && !rxe_sq_import(qp))
+		return false;
+	wqe = rxe_swqe(sq, sq->cur);
+	if (!wqe->status && !wqe->started) {
+		if (may_start(qp, wqe))
+			start(qp, wqe);
+		else if (!wqe->status)
+			return false;
+	}
+	if (wqe->status) {
+		sq->stalled = true;
+		return false;
+	}
+	pick->wqe = wqe;
+	pick->psn = sq->psn;
+	pick->npkts = pick_pkts(qp, wqe);
+	if (!pick->npkts)
+		return false;
+	pick->hint = pick->npkts + (sq->head - sq->cur - 1) +
+		     rxe_ring_pending(sq->ring);
+	advance(qp, pick);
+	return true;
+}
+
+static bool may_send(const struct rxe_qp *qp)
+{
+	u8 state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTS || state == IB_QPS_SQD;
+}
+
+static bool pick(struct rxe_qp *qp, struct pick *pick)
+{
+	struct rxe_sq *sq = &qp->sq;
+	bool ok, stalled;
+
+	if (!may_send(qp))
+		return false;
+	spin_lock(&sq->lock);
+	ok = pick_locked(qp, pick);
+	stalled = sq->stalled;
+	spin_unlock(&sq->lock);
+	if (stalled)	/* the completer fails it in its turn */
+		rxe_task_schedule(&qp->recv_task);
+	return ok;
+}
+
+static void flush_train(struct rxe_qp *qp, struct run *run)
+{
+	if (!run->train.npkts)
+		return;
+	if (rxe_train_xmit(qp->rxe, &qp->path, &run->train))
+		rxe_count(qp->rxe, SEND_ERR);
+	run->train.npkts = 0;
+	run->trains++;
+}
+
+/* Room for a packet of @len bytes, in this train or the next */
+static void *push(struct rxe_qp *qp, struct run *run, u32 len, u32 hint)
+{
+	void *hdr;
+
+	if (run->train.npkts) {
+		hdr = rxe_train_push(&run->train, len);
+		if (hdr)
+			return hdr;
+		flush_train(qp, run);
+	}
+	if (rxe_train_start(qp->rxe, &qp->path, &run->train, len, hint))
+		return NULL;
+	return rxe_train_push(&run->train, len);
+}
+
+/* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike (table 38) */
+static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
+{
+	bool write = wqe->opcode == IB_WR_RDMA_WRITE ||
+		     wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	bool imm = wqe->opcode == IB_WR_SEND_WITH_IMM ||
+		   wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	u8 op;
+
+	if (first)
+		op = last ? IB_OPCODE_SEND_ONLY + imm : IB_OPCODE_SEND_FIRST;
+	else
+		op = last ? IB_OPCODE_SEND_LAST + imm : IB_OPCODE_SEND_MIDDLE;
+	return op + (write ? IB_OPCODE_RDMA_WRITE_FIRST : 0);
+}
+
+static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt, u32 psn)
+{
+	pkt->pkey = RXE_PKEY;
+	pkt->qpn = qp->attr.dest_qp_num;
+	pkt->psn = psn;
+	pkt->solicited = false;
+	pkt->ack_req = false;
+	pkt->fecn = false;
+	pkt->becn = false;
+	pkt->mig = true;
+	pkt->pad = 0;
+}
+
+/* One packet of a SEND or WRITE; -EFAULT: the local data can't be read */
+static int emit_data(struct rxe_qp *qp, struct run *run,
+		     const struct pick *pick, u32 n)
+{
+	const struct rxe_swqe *wqe = pick->wqe;
+	u32 psn = rxe_psn_add(pick->psn, n);
+	u32 off = rxe_psn_diff(psn, wqe->first_psn) * qp->mtu;
+	u32 len = min(qp->mtu, wqe->length - off);
+	bool last = psn == wqe->last_psn;
+	struct rxe_pkt pkt;
+	void *p;
+
+	init_pkt(qp, &pkt, psn);
+	pkt.opcode = data_opcode(wqe, psn == wqe->first_psn, last);
+	pkt.solicited = last && (wqe->flags & IB_SEND_SOLICITED);
+	pkt.ack_req = last || n == pick->npkts - 1;
+	pkt.pad = rxe_pad(len);
+	pkt.va = wqe->raddr;
+	pkt.rkey = wqe->rkey;
+	pkt.dma_len = wqe->length;
+	pkt.imm = wqe->imm;
+	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, len), pick->hint - n);
+	if (!p)
+		return 0;	/* out of memory: as good as lost */
+	p = rxe_pkt_build(&pkt, p);
+	memset(p + len, 0, pkt.pad);
+	return rxe_gather(qp, wqe, off, p, len);
+}
+
+/* A READ request, perhaps for what is still missing, or an atomic */
+static void emit_rd_atomic(struct rxe_qp *qp, struct run *run,
+			   const struct pick *pick)
+{
+	const struct rxe_swqe *wqe = pick->wqe;
+	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
+	struct rxe_pkt pkt;
+	void *p;
+
+	init_pkt(qp, &pkt, pick->psn);
+	pkt.ack_req = true;
+	pkt.va = wqe->raddr + off;
+	pkt.rkey = wqe->rkey;
+	pkt.dma_len = wqe->length - off;
+	pkt.compare = wqe->compare_add;
+	pkt.swap_add = wqe->swap;
+	switch (wqe->opcode) {
+	case IB_WR_RDMA_READ:
+		pkt.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		pkt.opcode = IB_OPCODE_RC_COMPARE_SWAP;
+		break;
+	default:
+		pkt.opcode = IB_OPCODE_RC_FETCH_ADD;
+		pkt.swap_add = wqe->compare_add;
+		pkt.compare = 0;
+		break;
+	}
+	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, 0), pick->hint);
+	if (p)
+		rxe_pkt_build(&pkt, p);
+}
+
+/* The data can't be read: no packet of this train may leave */
+static void fail_pick(struct rxe_qp *qp, struct run *run,
+		      const struct pick *pick)
+{
+	rxe_train_drop(&run->train);
+	run->train.npkts = 0;
+	spin_lock(&qp->sq.lock);
+	pick->wqe->status = IB_WC_LOC_PROT_ERR;
+	qp->sq.stalled = true;
+	spin_unlock(&qp->sq.lock);
+	rxe_task_schedule(&qp->recv_task);
+}
+
+static void emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
+{
+	u32 n;
+
+	if (is_rd_atomic(pick->wqe)) {
+		emit_rd_atomic(qp, run, pick);
+		return;
+	}
+	for (n = 0; n < pick->npkts; n++) {
+		if (emit_data(qp, run, pick, n)) {
+			fail_pick(qp, run, pick);
+			return;
+		}
+	}
+	rxe_count(qp->rxe, RDMA_SENDS);
+}
+
+static bool rc_requester(struct rxe_qp *qp)
+{
+	struct run run = {};
+	struct pick p;
+
+	while (run.trains < RXE_TASK_BUDGET) {
+		if (!pick(qp, &p))
+			break;
+		emit(qp, &run, &p);
+	}
+	flush_train(qp, &run);
+	return run.trains >= RXE_TASK_BUDGET;
+}
+
+/**
+ * rxe_requester - send what may be sent; the send task's function
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_requester(struct rxe_qp *qp)
+{
+	bool more;
+
+	more = rxe_is_rc(qp) ? rc_requester(qp) : rxe_ud_requester(qp);
+	rxe_cq_event(rxe_scq(qp));
+	return more;
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder (section 9.7.4 and 9.7.5): the peer's requests.
+ *
+ * A packet passes the checks in the specification's order: sequence, opcode,
+ * resources, R_Key, length; then it is executed, completed, acknowledged. One
+ * ACK goes out for all that a run of the task took in; a NAK, a READ response
+ * or an atomic ACK says as much and takes its place.
+ *
+ * Context: recv_task, which owns struct rxe_rq; no locks.
+ */
+#include <rxe/transport.h>
+
+/* What becomes of a request */
+enum verdict {
+	DONE,			/* executed; acknowledge */
+	SILENT,			/* nothing to say, or already said */
+};
+
+static void reply(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_train train;
+	u32 len = rxe_pkt_bytes(pkt->opcode, 0);
+	void *p;
+
+	if (rxe_train_start(qp->rxe, &qp->path, &train, len, 1))
+		return;
+	p = rxe_train_push(&train, len);
+	if (!p) {
+		rxe_train_drop(&train);
+		return;
+	}
+	rxe_pkt_build(pkt, p);
+	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
+		rxe_count(qp->rxe, SEND_ERR);
+}
+
+/**
+ * rxe_send_ack - send an ACK or NAK
+ * @qp: the QP
+ * @syndrome: AETH syndrome
+ * @psn: PSN that it is about
+ */
+void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
+		.pkey = RXE_PKEY,
+		.qpn = qp->attr.dest_qp_num,
+		.psn = psn,
+		.mig = true,
+		.syndrome = syndrome,
+		.msn = qp->rq.msn,
+	};
+
+	qp->rq.ack_due = false;
+	reply(qp, &pkt);
+}
+
+/**
+ * rxe_send_nak - refuse the packet that was expected
+ * @qp: the QP
+ * @syndrome: AETH syndrome
+ */
+void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
+{
+	rxe_send_ack(qp, syndrome, qp->rq.epsn);
+}
+
+/**
+ * rxe_send_atomic_ack - answer an atomic
+ * @qp: the QP
+ * @psn: its PSN
+ * @orig: what the memory held before
+ */
+void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
+		.pkey = RXE_PKEY,
+		.qpn = qp->attr.dest_qp_num,
+		.psn = psn,
+		.mig = true,
+		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+		.msn = qp->rq.msn,
+		.atomic_orig = orig,
+	};
+
+	qp->rq.ack_due = false;
+	reply(qp, &pkt);
+}
+
+/**
+ * rxe_mr_drop - give back the region that WRITEs of this run used
+ * @qp: the QP
+ */
+void rxe_mr_drop(struct rxe_qp *qp)
+{
+	if (qp->rq.mr)
+		rxe_mr_put(qp->rq.mr);
+	qp->rq.mr = NULL;
+}
+
+/**
+ * rxe_rq_next - have a receive work request at hand
+ * @qp: the QP
+ *
+ * Return: false if none is posted. One that was scribbled over counts as
+ * posted; it has room for nothing.
+ */
+bool rxe_rq_next(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+	const void *elem;
+
+	if (rq->wqe.valid)
+		return true;
+	elem = rq->ring ? rxe_ring_head(rq->ring) : NULL;
+	if (!elem)
+		return false;
+	rxe_import_recv(qp, elem, &rq->wqe);
+	rxe_ring_pop(rq->ring);
+	return true;
+}
+
+/**
+ * rxe_recv_done - complete the receive work request in use
+ * @qp: the QP
+ * @wc: the completion; wr_id, qp and port are filled in here
+ * @solicited: the sender asked for an event
+ */
+void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	wc->wr_id = rq->wqe.wr_id;
+	wc->qp = &qp->ibqp;
+	wc->port_num = 1;
+	rq->wqe.valid = false;
+	rxe_cq_post(rxe_rcq(qp), wc, solicited);
+	rxe_count(qp->rxe, RDMA_RECVS);
+}
+
+/**
+ * rxe_responder_fail - refuse a request for good; the QP goes to ERR
+ * @qp: the QP
+ * @nak: AETH syndrome for the peer
+ * @wc_status: for the receive work request in use, if any; 0: leave it to the
+ *	flush
+ * @event: what to tell the owner, if no completion does
+ *
+ * Sections 9.9.3 and 10.10.2.
+ */
+void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
+			enum ib_event_type event)
+{
+	struct ib_wc wc = { .status = wc_status, .opcode = IB_WC_RECV };
+
+	rxe_send_nak(qp, nak);
+	if (wc_status && qp->rq.wqe.valid)
+		rxe_recv_done(qp, &wc, true);
+	if (rxe_qp_to_err(qp) && !wc_status)
+		rxe_qp_event(qp, event);
+}
+
+static enum verdict refuse_op(struct rxe_qp *qp)
+{
+	rxe_responder_fail(qp, RXE_NAK_INV_REQ, 0, IB_EVENT_QP_REQ_ERR);
+	return SILENT;
+}
+
+static enum verdict refuse_access(struct rxe_qp *qp)
+{
+	rxe_responder_fail(qp, RXE_NAK_REM_ACCESS, 0, IB_EVENT_QP_ACCESS_ERR);
+	return SILENT;
+}
+
+static enum verdict not_ready(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rxe_count(qp->rxe, OUT_OF_BUFFER);
+	rxe_count(qp->rxe, SENT_RNR);
+	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
+					     RXE_AETH_VALUE_MASK));
+	rq->nak_sent = true;	/* what follows is out of sequence: no more NAKs */
+	return SILENT;
+}
+
+/* Does @flags go on where the last packet left off? (section 9.7.4.1.2) */
+static bool in_order(const struct rxe_rq *rq, u32 flags)
+{
+	if (flags & RXE_OP_START)
+		return !rq->op_flags;
+	return rq->op_flags && (flags & rq->op_flags);
+}
+
+static bool op_enabled(const struct rxe_qp *qp, u32 flags)
+{
+	int access = qp->attr.qp_access_flags;
+
+	if (flags & RXE_OP_IETH)
+		return false;
+	if (flags & RXE_OP_WRITE)
+		return access & IB_ACCESS_REMOTE_WRITE;
+	if (flags & RXE_OP_READ_REQ)
+		return (access & IB_ACCESS_REMOTE_READ) &&
+		       qp->attr.max_dest_rd_atomic;
+	if (flags & RXE_OP_ATOMIC_REQ)
+		return (access & IB_ACCESS_REMOTE_ATOMIC) &&
+		       qp->attr.max_dest_rd_atomic;
+	return true;
+}
+
+/* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long (9.7.4.1.6) */
+static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	if (!(pkt->flags & RXE_OP_PAYLOAD))
+		return true;
+	if (!(pkt->flags & RXE_OP_END))
+		return pkt->payload_len == qp->mtu;
+	if (!(pkt->flags & RXE_OP_START) && !pkt->payload_len)
+		return false;
+	return pkt->payload_len <= qp->mtu;
+}
+
+static enum verdict do_send(struct rxe_qp *qp, struct sk_buff *skb,
+			    const struct rxe_pkt *pkt, u32 off)
+{
+	struct rxe_rq *rq = &qp->rq;
+	struct ib_wc wc = { .opcode = IB_WC_RECV };
+
+	if (!rxe_rq_next(qp))
+		return not_ready(qp);
+	if (pkt->flags & RXE_OP_START)
+		rq->off = 0;
+	if ((u64)rq->off + pkt->payload_len > rq->wqe.length) {
+		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
+		return SILENT;
+	}
+	if (rxe_scatter_skb(qp, rq->wqe.sge, rq->wqe.num_sge, rq->off, skb,
+			    off + pkt->hdr_len, pkt->payload_len)) {
+		rxe_responder_fail(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
+		return SILENT;
+	}
+	rq->off += pkt->payload_len;
+	if (!(pkt->flags & RXE_OP_END))
+		return DONE;
+	wc.byte_len = rq->off;
+	if (pkt->flags & RXE_OP_IMMDT) {
+		wc.wc_flags = IB_WC_WITH_IMM;
+		wc.ex.imm_data = pkt->imm;
+	}
+	rxe_recv_done(qp, &wc, pkt->solicited);
+	return DONE;
+}
+
+/* The region for the rest of this message, looked up once a run */
+static bool write_region(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (!rq->resid || rq->mr)
+		return true;	/* zero bytes need no key: C9-88 */
+	rq->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->rkey,
+			    IB_ACCESS_REMOTE_WRITE, rq->va, rq->resid);
+	return rq->mr;
+}
+
+static bool write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
+		.byte_len = qp->rq.write_len,
+		.wc_flags = IB_WC_WITH_IMM,
+		.ex.imm_data = pkt->imm,
+	};
+
+	if (!(pkt->flags & RXE_OP_IMMDT))
+		return true;
+	if (!rxe_rq_next(qp))
+		return false;
+	rxe_recv_done(qp, &wc, pkt->solicited);
+	return true;
+}
+
+static void write_start(struct rxe_rq *rq, const struct rxe_pkt *pkt,
+			struct rxe_qp *qp)
+{
+	rxe_count(qp->rxe, RX_WRITE_REQ);
+	rxe_mr_drop(qp);
+	rq->va = pkt->va;
+	rq->rkey = pkt->rkey;
+	rq->resid = pkt->dma_len;
+	rq->write_len = pkt->dma_len;
+}
+
+static enum verdict do_write(struct rxe_qp *qp, struct sk_buff *skb,
+			     const struct rxe_pkt *pkt, u32 off)
+{
+	struct rxe_rq *rq = &qp->rq;
+	bool end = pkt->flags & RXE_OP_END;
+
+	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
+		return not_ready(qp);
+	if (pkt->flags & RXE_OP_START)
+		write_start(rq, pkt, qp);
+	if (pkt->payload_len > rq->resid ||
+	    end != (pkt->payload_len == rq->resid) || rq->write_len > RXE_MAX_MSG)
+		return refuse_op(qp);
+	if (!write_region(qp))
+		return refuse_access(qp);
+	if (pkt->payload_len)
+		rxe_skb_to_mr(skb, off + pkt->hdr_len, pkt->payload_len, rq->mr,
+			      rq->va);
+	rq->va += pkt->payload_len;
+	rq->resid -= pkt->payload_len;
+	write_imm(qp, pkt);
+	return DONE;
+}
+
+static struct rxe_atomic_res *atomic_find(struct rxe_rq *rq, u32 psn)
+{
+	u32 i;
+
+	for (i = 0; i < rq->num_atomics; i++) {
+		if (rq->atomics[i].valid && rq->atomics[i].psn == psn)
+			return &rq->atomics[i];
+	}
+	return NULL;
+}
+
+static void atomic_keep(struct rxe_rq *rq, u32 psn, u64 orig)
+{
+	struct rxe_atomic_res *res = &rq->atomics[rq->next_atomic];
+
+	res->psn = psn;
+	res->orig = orig;
+	res->valid = true;
+	rq->next_atomic = (rq->next_atomic + 1) % rq->num_atomics;
+}
+
+/* Atomic towards everything else in this machine: IB_ATOMIC_GLOB's promise */
+static u64 atomic_execute(u64 *p, const struct rxe_pkt *pkt)
+{
+	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
+		return atomic64_fetch_add(pkt->swap_add, (atomic64_t *)p);
+	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
+}
+
+static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 len = sizeof(u64);
+	struct rxe_mr *mr;
+	u64 orig;
+
+	rxe_count(qp->rxe, RX_ATOMIC_REQ);
+	if (pkt->va & 7)
+		return refuse_op(qp);
+	mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, pkt->rkey,
+			IB_ACCESS_REMOTE_ATOMIC, pkt->va, sizeof(u64));
+	if (!mr)
+		return refuse_access(qp);
+	if ((uintptr_t)rxe_mr_run(mr, pkt->va, &len) & 7) {
+		rxe_mr_put(mr);
+		return refuse_op(qp);
+	}
+	orig = atomic_execute(rxe_mr_run(mr, pkt->va, &len), pkt);
+	rxe_mr_put(mr);
+	atomic_keep(rq, pkt->psn, orig);
+	rq->epsn = rxe_psn_add(rq->epsn, 1);
+	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+	rxe_send_atomic_ack(qp, pkt->psn, orig);
+	return SILENT;
+}
+
+static enum verdict execute(struct rxe_qp *qp, struct sk_buff *skb,
+			    const struct rxe_pkt *pkt, u32 off)
+{
+	if (!in_order(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
+	    !length_ok(qp, pkt))
+		return refuse_op(qp);
+	if (pkt->flags & RXE_OP_SEND)
+		return do_send(qp, skb, pkt, off);
+	if (pkt->flags & RXE_OP_WRITE)
+		return do_write(qp, skb, pkt, off);
+	if (pkt->flags & RXE_OP_ATOMIC_REQ)
+		return do_atomic(qp, pkt);
+	if (!rxe_read_start(qp, pkt))
+		return refuse_access(qp);
+	return SILENT;
+}
+
+/* Section 9.7.5.1.4: what was done before is answered again, not done again */
+static void duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_rq *rq = &qp->rq;
+	struct rxe_atomic_res *res;
+
+	rxe_count(qp->rxe, DUP_REQ);
+	if (pkt->flags & RXE_OP_READ_REQ) {
+		if (op_enabled(qp, pkt->flags))
+			rxe_read_again(qp, pkt);
+	} else if (pkt->flags & RXE_OP_ATOMIC_REQ) {
+		res = atomic_find(rq, pkt->psn);
+		if (res)
+			rxe_send_atomic_ack(qp, pkt->psn, res->orig);
+	} else {
+		rq->ack_due = true;
+	}
+}
+
+static void out_of_sequence(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rxe_count(qp->rxe, OUT_OF_SEQ_REQ);
+	if (rq->nak_sent)
+		return;
+	rq->nak_sent = true;
+	rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
+}
+
+static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rq->epsn = rxe_psn_add(rq->epsn, 1);
+	if (pkt->flags & RXE_OP_END) {
+		rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+		rq->op_flags = 0;
+	} else {
+		rq->op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+	}
+	if (pkt->ack_req)
+		rq->ack_due = true;
+}
+
+static void established(struct rxe_qp *qp)
+{
+	if (qp->comm_est || READ_ONCE(qp->state) != IB_QPS_RTR)
+		return;
+	qp->comm_est = true;
+	rxe_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
+/**
+ * rxe_respond_pkt - take in one request
+ * @qp: the QP
+ * @skb: the train it came in
+ * @pkt: its headers
+ * @off: its BTH's offset in @skb
+ */
+void rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+		     const struct rxe_pkt *pkt, u32 off)
+{
+	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
+
+	if (qp->rq.read.active)
+		return;		/* a request amidst responses: as good as lost */
+	established(qp);
+	if (diff < 0) {
+		duplicate(qp, pkt);
+		return;
+	}
+	if (diff > 0) {
+		out_of_sequence(qp);
+		return;
+	}
+	qp->rq.nak_sent = false;
+	if (execute(qp, skb, pkt, off) == DONE)
+		executed(qp, pkt);
+}
+
+/**
+ * rxe_respond_end - a run of the receive task ends: acknowledge what it did
+ * @qp: the QP
+ */
+void rxe_respond_end(struct rxe_qp *qp)
+{
+	rxe_mr_drop(qp);
+	if (qp->rq.ack_due && !qp->rq.read.active)
+		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+			     rxe_psn_add(qp->rq.epsn, -1));
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A QP's way down: errors, flushing, draining, reset (section 10.3.1).
+ */
+#include <rxe/transport.h>
+
+/**
+ * rxe_qp_to_err - put a QP into the error state
+ * @qp: the QP
+ *
+ * Context: any; the receive task flushes, make sure that it runs.
+ *
+ * Return: true if this call did it.
+ */
+bool rxe_qp_to_err(struct rxe_qp *qp)
+{
+	bool changed;
+
+	spin_lock_bh(&qp->state_lock);
+	changed = qp->state != IB_QPS_RESET && qp->state != IB_QPS_ERR;
+	if (changed)
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
+	spin_unlock_bh(&qp->state_lock);
+	return changed;
+}
+
+/**
+ * rxe_qp_event - tell the owner
+ * @qp: the QP
+ * @type: what happened
+ *
+ * Context: no locks held.
+ */
+void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/*
+ * Complete what was posted but never imported. It stays out of sq.wqes, where
+ * the requester may still be reading.
+ */
+static bool flush_posted(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const void *elem = rxe_ring_head(sq->ring);
+	const struct rxe_send_wqe *shared = elem;
+	struct rxe_swqe wqe = {};
+
+	if (!elem)
+		return false;
+	if (qp->is_user) {
+		wqe.wr_id = READ_ONCE(shared->wr.wr_id);
+		wqe.opcode = min_t(u32, READ_ONCE(shared->wr.opcode), U8_MAX);
+	} else {
+		memcpy(&wqe, elem, sizeof(wqe));
+	}
+	rxe_ring_next(sq->ring);
+	sq->head++;
+	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);
+	return true;
+}
+
+static bool flush_sq(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 left = 2 * rxe_ring_capacity(sq->ring) + 1;
+
+	spin_lock(&sq->lock);
+	rxe_timer_cancel(qp);
+	for (; sq->tail != sq->head; left--)
+		rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR);
+	while (left && flush_posted(qp))
+		left--;
+	sq->cur = sq->tail;
+	sq->rnr_wait = false;
+	sq->stalled = false;
+	spin_unlock(&sq->lock);
+	return !left;
+}
+
+static bool flush_rq(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 left = rq->ring ? rxe_ring_capacity(rq->ring) + 1 : 1;
+
+	rq->read.active = false;
+	while (left && rxe_rq_next(qp)) {
+		struct ib_wc wc = {
+			.status = IB_WC_WR_FLUSH_ERR,
+			.opcode = IB_WC_RECV,
+		};
+
+		rxe_recv_done(qp, &wc, true);
+		left--;
+	}
+	return !left;
+}
+
+/**
+ * rxe_qp_flush - complete what is queued with an error (section 10.8.3.4)
+ * @qp: the QP, in ERR or SQE
+ *
+ * A process that posts for ever keeps only its own task busy: one ring's
+ * worth a run. Context: recv_task; for UD's send queue, which the send task
+ * alone completes, send_task.
+ *
+ * Return: true if there may be more.
+ */
+bool rxe_qp_flush(struct rxe_qp *qp)
+{
+	bool more = false;
+
+	if (rxe_is_rc(qp))
+		more = flush_sq(qp);
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		more |= flush_rq(qp);
+	return more;
+}
+
+/**
+ * rxe_ud_flush - complete what is queued to send on a UD QP with an error
+ * @qp: the QP, in ERR or SQE
+ *
+ * Context: send_task.
+ *
+ * Return: true if there may be more.
+ */
+bool rxe_ud_flush(struct rxe_qp *qp)
+{
+	return flush_sq(qp);
+}
+
+/**
+ * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED when SQD has nothing in flight
+ * @qp: the QP
+ *
+ * Section 10.3.1.5. Context: recv_task.
+ */
+void rxe_sq_check_drained(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	bool drained = false;
+
+	if (READ_ONCE(qp->state) != IB_QPS_SQD || sq->drained)
+		return;
+	spin_lock(&sq->lock);
+	if (sq->tail == sq->head || !rxe_swqe(sq, sq->tail)->started) {
+		sq->drained = true;
+		drained = true;
+	}
+	spin_unlock(&sq->lock);
+	if (drained && qp->attr.en_sqd_async_notify)
+		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
+static void reset_sq(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	for (; sq->tail != sq->head; sq->tail++) {
+		struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+
+		if (wqe->ah)
+			rxe_ah_put(wqe->ah);
+		wqe->ah = NULL;
+	}
+	while (rxe_ring_head(sq->ring) && sq->head - sq->tail <= sq->ring->mask) {
+		if (!qp->is_user) {
+			const struct rxe_swqe *wqe = rxe_ring_head(sq->ring);
+
+			if (wqe->ah)
+				rxe_ah_put(wqe->ah);
+		}
+		rxe_ring_next(sq->ring);
+		sq->head++;
+	}
+	sq->tail = sq->head;
+	sq->cur = sq->head;
+	rxe_ring_release(sq->ring, sq->tail);
+	sq->rd_atomic = 0;
+	sq->retries = 0;
+	sq->rnr_retries = 0;
+	sq->rnr_wait = false;
+	sq->stalled = false;
+	sq->rewound = false;
+	sq->drained = false;
+	sq->timer_fired = false;
+	sq->deadline = 0;
+	sq->rtt_start = 0;
+	sq->srtt = 0;
+	sq->rttvar = 0;
+	sq->una = sq->psn;
+	sq->top = sq->psn;
+}
+
+static void reset_rq(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 left = rq->ring ? rxe_ring_capacity(rq->ring) + 1 : 0;
+
+	while (left-- && rxe_ring_head(rq->ring))
+		rxe_ring_pop(rq->ring);
+	rq->wqe.valid = false;
+	rq->msn = 0;
+	rq->op_flags = 0;
+	rq->ack_due = false;
+	rq->nak_sent = false;
+	rq->read.active = false;
+	if (rq->atomics)
+		memset(rq->atomics, 0,
+		       rq->num_atomics * sizeof(*rq->atomics));
+}
+
+/**
+ * rxe_qp_reset - forget everything that was queued or in flight
+ * @qp: the QP, both tasks paused
+ *
+ * Context: process.
+ */
+void rxe_qp_reset(struct rxe_qp *qp)
+{
+	hrtimer_cancel(&qp->sq.timer);
+	skb_queue_purge(&qp->rx_req);
+	skb_queue_purge(&qp->rx_rsp);
+	spin_lock_bh(&qp->sq.lock);
+	reset_sq(qp);
+	spin_unlock_bh(&qp->sq.lock);
+	reset_rq(qp);
+	qp->comm_est = false;
+}

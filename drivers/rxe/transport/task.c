@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks: a QP's send and receive work, one CPU at a time each.
+ *
+ * Whoever has work for a task runs it where it stands, with bottom halves off.
+ * If another CPU is in it, that one does the work. When a budget is spent the
+ * tasklet takes over, so that others get their turn. Tasklets are named in
+ * this file only, to be replaced by their successor in one place.
+ */
+#include <rxe/transport.h>
+
+static void task_tasklet(struct tasklet_struct *t)
+{
+	rxe_task_run(container_of(t, struct rxe_task, tasklet));
+}
+
+/**
+ * rxe_task_init - set up a task, paused
+ * @task: the task
+ * @qp: argument of @fn
+ * @fn: one budget of work
+ */
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+		   bool (*fn)(struct rxe_qp *qp))
+{
+	spin_lock_init(&task->lock);
+	task->qp = qp;
+	task->fn = fn;
+	task->paused = true;
+	tasklet_setup(&task->tasklet, task_tasklet);
+}
+
+static bool task_start(struct rxe_task *task)
+{
+	bool go;
+
+	spin_lock(&task->lock);
+	go = !task->running && !task->paused;
+	task->running |= go;
+	task->again = !go;
+	spin_unlock(&task->lock);
+	return go;
+}
+
+/* Return: true if the task must run once more, in the tasklet */
+static bool task_stop(struct rxe_task *task, bool more)
+{
+	spin_lock(&task->lock);
+	task->running = false;
+	more |= task->again;
+	if (task->paused) {
+		task->again = more;
+		more = false;
+	}
+	spin_unlock(&task->lock);
+	return more;
+}
+
+/**
+ * rxe_task_run - do the task's work, here if possible
+ * @task: the task
+ *
+ * Context: bottom halves off, no locks of the QP held.
+ */
+void rxe_task_run(struct rxe_task *task)
+{
+	if (!task_start(task))
+		return;
+	if (task_stop(task, task->fn(task->qp)))
+		tasklet_schedule(&task->tasklet);
+}
+
+/**
+ * rxe_task_schedule - do the task's work soon
+ * @task: the task
+ *
+ * Context: any.
+ */
+void rxe_task_schedule(struct rxe_task *task)
+{
+	tasklet_schedule(&task->tasklet);
+}
+
+/**
+ * rxe_task_pause - stop a task and wait until it has stopped
+ * @task: the task
+ *
+ * Work that comes meanwhile is remembered. Context: process.
+ */
+void rxe_task_pause(struct rxe_task *task)
+{
+	bool running;
+
+	do {
+		spin_lock_bh(&task->lock);
+		task->paused = true;
+		running = task->running;
+		spin_unlock_bh(&task->lock);
+		if (running)
+			cond_resched();
+	} while (running);
+}
+
+/**
+ * rxe_task_resume - let a paused task run
+ * @task: the task
+ */
+void rxe_task_resume(struct rxe_task *task)
+{
+	spin_lock_bh(&task->lock);
+	task->paused = false;
+	spin_unlock_bh(&task->lock);
+	tasklet_schedule(&task->tasklet);
+}
+
+/**
+ * rxe_task_kill - stop a task for good
+ * @task: the task
+ *
+ * Nobody may hold a reference to the QP that would run it again. Context:
+ * process.
+ */
+void rxe_task_kill(struct rxe_task *task)
+{
+	rxe_task_pause(task);
+	tasklet_kill(&task->tasklet);
+}

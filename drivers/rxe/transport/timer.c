@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Time: one high-resolution timer a QP, for retransmission (section 9.7.6.1.3)
+ * and for the wait after an RNR NAK (section 9.7.5.2.8).
+ *
+ * The deadline moves with every response; the timer itself is left alone and
+ * put off when it fires early, so that a busy connection doesn't touch it and
+ * an idle one has none.
+ *
+ * Context: sq.lock held unless noted; the timer fires in softirq.
+ */
+#include <rxe/transport.h>
+#include <compat/timer.h>
+
+/* RNR NAK timer codes in units of 10 us (table 45) */
+static const u32 rnr_table[32] = {
+	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+	16384, 24576, 32768, 49152,
+};
+
+/**
+ * rxe_rnr_ns - how long an RNR NAK asks to wait
+ * @code: timer field of the syndrome, 0 to 31
+ *
+ * Return: nanoseconds, 10 us to 655.36 ms.
+ */
+u64 rxe_rnr_ns(u8 code)
+{
+	return rnr_table[code & RXE_AETH_VALUE_MASK] * 10ULL * NSEC_PER_USEC;
+}
+
+/* The QP's timeout: 4.096 us * 2^timeout; 0: never (section 9.7.6.1.3) */
+static u64 timeout_ns(const struct rxe_qp *qp)
+{
+	u8 t = READ_ONCE(qp->attr.timeout) & 0x1f;
+
+	return t ? 4096ULL << t : 0;
+}
+
+/**
+ * rxe_rto_ns - how long to wait for a response
+ * @qp: the QP
+ *
+ * The specification allows one to four times the QP's timeout; a slow machine's
+ * measured round trip moves it within those bounds.
+ *
+ * Return: nanoseconds; 0: wait for ever.
+ */
+u64 rxe_rto_ns(const struct rxe_qp *qp)
+{
+	u64 t = timeout_ns(qp);
+	const struct rxe_sq *sq = &qp->sq;
+
+	return t ? clamp(2 * (sq->srtt + 4 * sq->rttvar), t, 4 * t) : 0;
+}
+
+/**
+ * rxe_rtt_start - time the acknowledgement of a packet, if none is timed now
+ * @sq: the send queue
+ * @psn: a packet that asks for an acknowledgement
+ */
+void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
+{
+	if (sq->rtt_start)
+		return;
+	sq->rtt_psn = psn;
+	sq->rtt_start = ktime_get();
+}
+
+/**
+ * rxe_rtt_ack - take a sample if the timed packet is acknowledged
+ * @sq: the send queue
+ * @psn: acknowledged PSN
+ *
+ * Smoothed as in RFC 6298. Retransmission cancels the sample (Karn).
+ */
+void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
+{
+	s64 rtt, err;
+
+	if (!sq->rtt_start || rxe_psn_diff(psn, sq->rtt_psn) < 0)
+		return;
+	rtt = ktime_to_ns(ktime_sub(ktime_get(), sq->rtt_start));
+	sq->rtt_start = 0;
+	if (!sq->srtt) {
+		sq->srtt = rtt;
+		sq->rttvar = rtt / 2;
+		return;
+	}
+	err = rtt - (s64)sq->srtt;
+	sq->rttvar += (abs(err) - (s64)sq->rttvar) / 4;
+	sq->srtt += err / 8;
+}
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp, sq.timer);
+	struct rxe_sq *sq = &qp->sq;
+	enum hrtimer_restart restart = HRTIMER_NORESTART;
+
+	spin_lock(&sq->lock);
+	if (!sq->deadline) {
+		;	/* nothing to wait for any more */
+	} else if (ktime_before(ktime_get(), sq->deadline)) {
+		hrtimer_set_expires(timer, sq->deadline);
+		restart = HRTIMER_RESTART;
+	} else {
+		sq->deadline = 0;
+		sq->timer_fired = true;
+	}
+	spin_unlock(&sq->lock);
+	if (restart == HRTIMER_NORESTART && READ_ONCE(sq->timer_fired))
+		rxe_task_schedule(&qp->recv_task);
+	return restart;
+}
+
+/**
+ * rxe_timer_init - set up a QP's timer
+ * @qp: the QP
+ */
+void rxe_timer_init(struct rxe_qp *qp)
+{
+	rxe_hrtimer_setup(&qp->sq.timer, timer_fired, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * rxe_timer_arm - act in @ns from now unless armed again or cancelled
+ * @qp: the QP
+ * @ns: nanoseconds
+ */
+void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
+{
+	struct rxe_sq *sq = &qp->sq;
+	ktime_t at = ktime_add_ns(ktime_get(), ns);
+
+	sq->deadline = at;
+	if (hrtimer_is_queued(&sq->timer) &&
+	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
+		return;
+	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * rxe_timer_cancel - don't act
+ * @qp: the QP
+ */
+void rxe_timer_cancel(struct rxe_qp *qp)
+{
+	qp->sq.deadline = 0;
+	qp->sq.timer_fired = false;
+}

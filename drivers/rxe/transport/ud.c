@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unreliable datagrams (section 9.8.3), and the GSI, which is one.
+ *
+ * A datagram is complete when it has been handed over. The first 40 bytes of a
+ * receive buffer are for the GRH; an IPv4 header lies in their last 20
+ * (A17.4.5.1).
+ */
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <rdma/ib_mad.h>
+#include <rxe/transport.h>
+
+/* A Q_Key with the high bit set stands for the QP's own (section 10.2.5) */
+static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	return wqe->remote_qkey & BIT(31) && rxe_qp_num(qp) != 1 ?
+	       qp->attr.qkey : wqe->remote_qkey;
+}
+
+static void init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
+		     struct rxe_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ?
+		      IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE :
+		      IB_OPCODE_UD_SEND_ONLY;
+	pkt->pkey = RXE_PKEY;
+	pkt->qpn = wqe->remote_qpn;
+	pkt->psn = qp->sq.psn;
+	pkt->mig = true;
+	pkt->solicited = wqe->flags & IB_SEND_SOLICITED;
+	pkt->pad = rxe_pad(wqe->length);
+	pkt->qkey = send_qkey(qp, wqe);
+	pkt->src_qpn = rxe_qp_num(qp);
+	pkt->imm = wqe->imm;
+}
+
+/* Return: enum ib_wc_status; a datagram that gets lost on its way is a success */
+static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	struct rxe_path *path = &wqe->ah->path;
+	struct rxe_train train;
+	struct rxe_pkt pkt;
+	u32 len;
+	void *p;
+
+	init_pkt(qp, wqe, &pkt);
+	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
+	qp->sq.psn = rxe_psn_add(qp->sq.psn, 1);
+	if (rxe_train_start(qp->rxe, path, &train, len, 1))
+		return IB_WC_SUCCESS;
+	p = rxe_train_push(&train, len);
+	if (!p) {
+		rxe_train_drop(&train);
+		return IB_WC_SUCCESS;
+	}
+	p = rxe_pkt_build(&pkt, p);
+	memset(p + wqe->length, 0, pkt.pad);
+	if (rxe_gather(qp, wqe, 0, p, wqe->length)) {
+		rxe_train_drop(&train);
+		return IB_WC_LOC_PROT_ERR;
+	}
+	if (rxe_train_xmit(qp->rxe, path, &train))
+		rxe_count(qp->rxe, SEND_ERR);
+	rxe_count(qp->rxe, RDMA_SENDS);
+	return IB_WC_SUCCESS;
+}
+
+static struct rxe_swqe *next(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe = NULL;
+
+	spin_lock(&sq->lock);
+	if (sq->tail != sq->head || rxe_sq_import(qp))
+		wqe = rxe_swqe(sq, sq->tail);
+	spin_unlock(&sq->lock);
+	return wqe;
+}
+
+static void finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	spin_lock(&sq->lock);
+	rxe_sq_finish(qp, wqe, status);
+	sq->cur = sq->tail;
+	spin_unlock(&sq->lock);
+}
+
+/* A local error stops the send queue only (section 10.3.1.6) */
+static void to_sqe(struct rxe_qp *qp)
+{
+	spin_lock(&qp->state_lock);
+	if (qp->state == IB_QPS_RTS)
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+	spin_unlock(&qp->state_lock);
+}
+
+/**
+ * rxe_ud_requester - send datagrams; the send task's function for UD and GSI
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_ud_requester(struct rxe_qp *qp)
+{
+	struct rxe_swqe *wqe;
+	u32 n;
+
+	for (n = 0; n < RXE_TASK_BUDGET; n++) {
+		u8 state = READ_ONCE(qp->state), status;
+
+		if (state == IB_QPS_ERR || state == IB_QPS_SQE)
+			return rxe_ud_flush(qp);
+		if (state != IB_QPS_RTS)
+			return false;
+		wqe = next(qp);
+		if (!wqe)
+			return false;
+		status = wqe->status ? wqe->status : send(qp, wqe);
+		finish(qp, wqe, status);
+		if (status)
+			to_sqe(qp);
+	}
+	return true;
+}
+
+static void copy_grh(struct sk_buff *skb, u8 *grh)
+{
+	const void *l3 = rxe_rx_l3(skb);
+
+	if (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4) {
+		memset(grh, 0, RXE_GRH_BYTES - sizeof(struct iphdr));
+		memcpy(grh + RXE_GRH_BYTES - sizeof(struct iphdr), l3,
+		       sizeof(struct iphdr));
+	} else {
+		memcpy(grh, l3, RXE_GRH_BYTES);
+	}
+}
+
+/* What the GSI's users need to answer: MAC, VLAN, kind of network header */
+static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
+{
+	static const u8 hdr_type[] = {
+		[RXE_ROCE_V1]		= RDMA_NETWORK_ROCE_V1,
+		[RXE_ROCE_V2_IPV4]	= RDMA_NETWORK_IPV4,
+		[RXE_ROCE_V2_IPV6]	= RDMA_NETWORK_IPV6,
+	};
+
+	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+	wc->network_hdr_type = hdr_type[rxe_rx(skb)->proto];
+	if (!rxe_rx(skb)->same_dev && skb_mac_header_was_set(skb)) {
+		wc->wc_flags |= IB_WC_WITH_SMAC;
+		ether_addr_copy(wc->smac, eth_hdr(skb)->h_source);
+	}
+	if (skb->dev && is_vlan_dev(skb->dev)) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = vlan_dev_vlan_id(skb->dev);
+	}
+}
+
+static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	return pkt->qkey == (rxe_qp_num(qp) == 1 ? IB_QP1_QKEY : qp->attr.qkey);
+}
+
+static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
+		    const struct rxe_pkt *pkt, u32 off)
+{
+	struct rxe_rwqe *wqe = &qp->rq.wqe;
+	u8 grh[RXE_GRH_BYTES];
+
+	copy_grh(skb, grh);
+	return !rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, grh, sizeof(grh)) &&
+	       !rxe_scatter_skb(qp, wqe->sge, wqe->num_sge, sizeof(grh), skb,
+				off + pkt->hdr_len, pkt->payload_len);
+}
+
+static void received(struct rxe_qp *qp, struct sk_buff *skb,
+		     const struct rxe_pkt *pkt, u8 status)
+{
+	struct ib_wc wc = {
+		.status = status,
+		.opcode = IB_WC_RECV,
+		.byte_len = pkt->payload_len + RXE_GRH_BYTES,
+		.src_qp = pkt->src_qpn,
+		.wc_flags = IB_WC_GRH,
+		.sl = skb->priority & 0xf,
+	};
+
+	if (pkt->flags & RXE_OP_IMMDT) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.ex.imm_data = pkt->imm;
+	}
+	if (!qp->is_user)
+		gsi_wc(qp, skb, &wc);
+	rxe_recv_done(qp, &wc, pkt->solicited);
+}
+
+/**
+ * rxe_ud_rcv - take in one datagram
+ * @qp: the QP
+ * @skb: the train it came in
+ * @pkt: its headers
+ * @off: its BTH's offset in @skb
+ *
+ * A wrong Q_Key, no receive work request or one that is too short: dropped
+ * without a word (section 9.8.3.2). Context: recv_task.
+ */
+void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
+		const struct rxe_pkt *pkt, u32 off)
+{
+	if (!qkey_ok(qp, pkt)) {
+		rxe_count(qp->rxe, DROP_QKEY);
+		return;
+	}
+	if (!rxe_rq_next(qp) ||
+	    qp->rq.wqe.length < pkt->payload_len + RXE_GRH_BYTES) {
+		rxe_count(qp->rxe, DROP_NO_RECV);
+		return;
+	}
+	if (deliver(qp, skb, pkt, off)) {
+		received(qp, skb, pkt, IB_WC_SUCCESS);
+		return;
+	}
+	received(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
+	rxe_qp_to_err(qp);
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting work requests.
+ *
+ * User space writes its rings itself; all that arrives here is a doorbell,
+ * a call without work requests. Kernel consumers' work requests are checked
+ * here and put into the same rings.
+ *
+ * Context: any, for kernel consumers; post_sq_lock and post_rq_lock order
+ * them. The work is done where the caller stands if bottom halves may run
+ * there, else in the tasklet.
+ */
+#include <rxe/transport.h>
+
+static void kick(struct rxe_task *task)
+{
+	if (in_hardirq() || irqs_disabled()) {
+		rxe_task_schedule(task);
+		return;
+	}
+	local_bh_disable();
+	rxe_task_run(task);
+	local_bh_enable();
+}
+
+/* In ERR and SQE what is posted is flushed, for RC by the receive task */
+static void kick_sq(struct rxe_qp *qp)
+{
+	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
+
+	kick(flush ? &qp->recv_task : &qp->send_task);
+}
+
+static int copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+{
+	u8 *p = wqe->data;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(p, (void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		p += wr->sg_list[i].length;
+	}
+	wqe->num_sge = 0;
+	return 0;
+}
+
+static u64 wr_length(const struct ib_send_wr *wr)
+{
+	u64 length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return length;
+}
+
+static int fill_ud(const struct rxe_qp *qp, const struct ib_send_wr *wr,
+		   struct rxe_swqe *wqe)
+{
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
+		return -EINVAL;
+	if (!ud->ah || wqe->length > READ_ONCE(qp->rxe->active_mtu))
+		return -EINVAL;
+	wqe->remote_qpn = ud->remote_qpn & RXE_QPN_MASK;
+	wqe->remote_qkey = ud->remote_qkey;
+	wqe->ah = to_rxe_ah(ud->ah)->r;
+	kref_get(&wqe->ah->ref);
+	return 0;
+}
+
+static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+{
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		return 0;
+	case IB_WR_RDMA_READ:
+		if (wr->send_flags & IB_SEND_INLINE)
+			return -EINVAL;
+		fallthrough;
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		wqe->raddr = rdma_wr(wr)->remote_addr;
+		wqe->rkey = rdma_wr(wr)->rkey;
+		return 0;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		if (wqe->length != sizeof(u64) ||
+		    (wr->send_flags & IB_SEND_INLINE))
+			return -EINVAL;
+		wqe->raddr = atomic_wr(wr)->remote_addr;
+		wqe->rkey = atomic_wr(wr)->rkey;
+		wqe->compare_add = atomic_wr(wr)->compare_add;
+		wqe->swap = atomic_wr(wr)->swap;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Section 11.4.1.1: immediate errors */
+static int check_wr(const struct rxe_qp *qp, const struct ib_send_wr *wr,
+		    u64 length)
+{
+	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
+	    length > RXE_MAX_MSG)
+		return -EINVAL;
+	if ((wr->send_flags & IB_SEND_INLINE) &&
+	    length > qp->cap.max_inline_data)
+		return -EINVAL;
+	return 0;
+}
+
+static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
+		    struct rxe_swqe *wqe)
+{
+	u64 length = wr_length(wr);
+	int err = check_wr(qp, wr, length);
+
+	if (err)
+		return err;
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = wr->opcode;
+	wqe->flags = wr->send_flags;
+	wqe->imm = wr->ex.imm_data;
+	wqe->length = length;
+	wqe->num_sge = wr->num_sge;
+	err = rxe_is_rc(qp) ? fill_rc(wr, wqe) : fill_ud(qp, wr, wqe);
+	if (err)
+		return err;
+	if (wr->send_flags & IB_SEND_INLINE)
+		return copy_inline(wr, wqe);
+	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+	return 0;
+}
+
+/* The poster's index is the ring's; the kernel consumer's is ring->index */
+static void *ring_place(const struct rxe_ring *ring)
+{
+	u32 prod = ring->buf->producer_index;
+	u32 cons = smp_load_acquire(&ring->buf->consumer_index);
+
+	if (((prod + 1) & ring->mask) == (cons & ring->mask))
+		return NULL;
+	return rxe_ring_elem(ring, prod);
+}
+
+static void ring_publish(struct rxe_ring *ring)
+{
+	u32 prod = (ring->buf->producer_index + 1) & ring->mask;
+
+	smp_store_release(&ring->buf->producer_index, prod);
+}
+
+static int post_one_send(struct rxe_qp *qp, const struct ib_send_wr *wr)
+{
+	struct rxe_swqe *wqe = ring_place(qp->sq.ring);
+	int err;
+
+	if (!wqe)
+		return -ENOMEM;
+	err = fill_wqe(qp, wr, wqe);
+	if (!err)
+		ring_publish(qp->sq.ring);
+	return err;
+}
+
+static bool can_send(u8 state)
+{
+	return state == IB_QPS_RTS || state == IB_QPS_SQD ||
+	       state == IB_QPS_SQE || state == IB_QPS_ERR;
+}
+
+/**
+ * rxe_post_send - ib_device_ops.post_send
+ * @ibqp: the QP
+ * @wr: work requests of a kernel consumer; NULL is user space's doorbell
+ * @bad_wr: out: the first that was refused
+ *
+ * Return: 0, -EINVAL for a work request or state that doesn't fit, -ENOMEM if
+ * the queue is full, -EOPNOTSUPP if user space passes work requests this way.
+ */
+int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	unsigned long flags;
+	int err = 0;
+
+	*bad_wr = wr;
+	if (qp->is_user && wr)
+		return -EOPNOTSUPP;
+	if (!can_send(READ_ONCE(qp->state)))
+		return -EINVAL;
+	spin_lock_irqsave(&qp->post_sq_lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		err = post_one_send(qp, wr);
+		*bad_wr = wr;
+	}
+	spin_unlock_irqrestore(&qp->post_sq_lock, flags);
+	kick_sq(qp);
+	return err;
+}
+
+static int post_one_recv(struct rxe_qp *qp, const struct ib_recv_wr *wr)
+{
+	struct rxe_recv_wqe *wqe = ring_place(qp->rq.ring);
+	int i;
+
+	if (!wqe)
+		return -ENOMEM;
+	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
+		return -EINVAL;
+	wqe->wr_id = wr->wr_id;
+	wqe->dma.num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		wqe->dma.sge[i].addr = wr->sg_list[i].addr;
+		wqe->dma.sge[i].length = wr->sg_list[i].length;
+		wqe->dma.sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	ring_publish(qp->rq.ring);
+	return 0;
+}
+
+/**
+ * rxe_post_recv - ib_device_ops.post_recv
+ * @ibqp: the QP
+ * @wr: work requests of a kernel consumer; user space writes its ring itself
+ * @bad_wr: out: the first that was refused
+ *
+ * Return: as rxe_post_send().
+ */
+int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	unsigned long flags;
+	int err = 0;
+
+	*bad_wr = wr;
+	if (qp->is_user)
+		return -EOPNOTSUPP;
+	if (READ_ONCE(qp->state) == IB_QPS_RESET)
+		return -EINVAL;
+	spin_lock_irqsave(&qp->post_rq_lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		err = post_one_recv(qp, wr);
+		*bad_wr = wr;
+	}
+	spin_unlock_irqrestore(&qp->post_rq_lock, flags);
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		kick(&qp->recv_task);
+	return err;
+}

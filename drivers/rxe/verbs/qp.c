@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: creation, query, destruction. qp_modify.c has the states.
+ *
+ * Context: process.
+ */
+#include <rxe/transport.h>
+
+/* Bytes for the scatter list, or for inline data, behind a send WQE */
+static u32 send_data_bytes(const struct ib_qp_cap *cap)
+{
+	return max_t(u32, cap->max_inline_data,
+		     cap->max_send_sge * sizeof(struct ib_sge));
+}
+
+static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
+{
+	if (cap->max_send_wr > RXE_MAX_QP_WR ||
+	    cap->max_recv_wr > RXE_MAX_QP_WR ||
+	    cap->max_send_sge > RXE_MAX_SGE ||
+	    cap->max_recv_sge > RXE_MAX_SGE ||
+	    cap->max_inline_data > RXE_MAX_INLINE) {
+		ibdev_dbg(&rxe->ibdev, "QP capabilities exceed the device's\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
+		      const struct ib_udata *udata)
+{
+	if (init->create_flags || init->srq)
+		return -EOPNOTSUPP;
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UD:
+		break;
+	case IB_QPT_GSI:
+		if (udata || init->port_num != 1)
+			return -EINVAL;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct rxe_create_qp_resp))
+		return -EINVAL;
+	return check_cap(rxe, &init->cap);
+}
+
+static void destroy_rings(struct rxe_qp *qp)
+{
+	kvfree(qp->sq.wqes);
+	if (qp->sq.ring)
+		rxe_ring_destroy(qp->sq.ring);
+	if (qp->rq.ring)
+		rxe_ring_destroy(qp->rq.ring);
+}
+
+static int create_sq(struct rxe_qp *qp, struct ib_ucontext *uctx)
+{
+	struct rxe_sq *sq = &qp->sq;
+	u32 data = send_data_bytes(&qp->cap);
+	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
+	struct rxe_ring *ring;
+
+	ring = rxe_ring_create(uctx, max(qp->cap.max_send_wr, 1U), head + data);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	sq->ring = ring;
+	sq->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
+	sq->wqes = kvcalloc(ring->mask + 1, sq->stride, GFP_KERNEL);
+	return sq->wqes ? 0 : -ENOMEM;
+}
+
+static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
+{
+	struct rxe_ring *ring;
+	u32 size = sizeof(struct rxe_recv_wqe) +
+		   qp->cap.max_recv_sge * sizeof(struct rxe_sge);
+
+	ring = rxe_ring_create(uctx, max(qp->cap.max_recv_wr, 1U), size);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	qp->rq.ring = ring;
+	return 0;
+}
+
+static int create_rings(struct rxe_qp *qp, struct ib_qp_init_attr *init,
+			struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = udata ? qp->ibqp.pd->uobject->context : NULL;
+	int err;
+
+	qp->cap = init->cap;
+	err = create_sq(qp, uctx);
+	if (!err)
+		err = create_rq(qp, uctx);
+	if (err) {
+		destroy_rings(qp);
+		return err;
+	}
+	qp->cap.max_send_wr = rxe_ring_capacity(qp->sq.ring);
+	qp->cap.max_recv_wr = rxe_ring_capacity(qp->rq.ring);
+	qp->cap.max_inline_data = min_t(u32, send_data_bytes(&init->cap),
+					RXE_MAX_INLINE);
+	init->cap = qp->cap;
+	return 0;
+}
+
+static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
+		    const struct ib_qp_init_attr *init, bool user)
+{
+	qp->rxe = rxe;
+	qp->is_user = user;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->state = IB_QPS_RESET;
+	qp->mtu = rxe->active_mtu;
+	qp->attr.port_num = 1;
+	init_completion(&qp->idle);
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->state_lock);
+	spin_lock_init(&qp->post_sq_lock);
+	spin_lock_init(&qp->post_rq_lock);
+	spin_lock_init(&qp->sq.lock);
+	skb_queue_head_init(&qp->rx_req);
+	skb_queue_head_init(&qp->rx_rsp);
+	rxe_timer_init(qp);
+	rxe_task_init(&qp->send_task, qp, rxe_requester);
+	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
+}
+
+/* From here on packets find the QP */
+static int publish(struct rxe_qp *qp, enum ib_qp_type type)
+{
+	struct rxe_dev *rxe = qp->rxe;
+	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	u32 qpn = 1;
+	int err;
+
+	if (!entry)
+		return -ENOMEM;
+	kref_init(&entry->ref);
+	entry->qp = qp;
+	qp->entry = entry;
+	if (type == IB_QPT_GSI)
+		err = xa_insert_bh(&rxe->qps, qpn, entry, GFP_KERNEL);
+	else
+		err = xa_alloc_cyclic_bh(&rxe->qps, &qpn, entry,
+					 XA_LIMIT(RXE_MIN_QPN, RXE_QPN_MASK),
+					 &rxe->next_qpn, GFP_KERNEL);
+	if (err < 0) {
+		kfree(entry);
+		return err;
+	}
+	qp->ibqp.qp_num = qpn;
+	return 0;
+}
+
+static void unpublish(struct rxe_qp *qp)
+{
+	xa_erase_bh(&qp->rxe->qps, rxe_qp_num(qp));
+	rxe_qp_put(qp);
+	wait_for_completion(&qp->idle);
+}
+
+static int respond(const struct rxe_qp *qp, struct ib_udata *udata)
+{
+	struct rxe_create_qp_resp resp = {};
+
+	rxe_ring_mminfo(qp->rq.ring, &resp.rq_mi);
+	rxe_ring_mminfo(qp->sq.ring, &resp.sq_mi);
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/**
+ * rxe_create_qp - ib_device_ops.create_qp
+ * @ibqp: the QP, zeroed
+ * @init: what is wanted; out: what was made of it
+ * @udata: user space's, or NULL
+ *
+ * Return: 0, -EINVAL beyond a limit, -EOPNOTSUPP for a type or flag that isn't
+ * offered, -ENOMEM.
+ */
+int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		  struct ib_udata *udata)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibqp->device);
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	int err;
+
+	err = check_init(rxe, init, udata);
+	if (err)
+		return err;
+	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP))
+		return -ENOMEM;
+	init_qp(qp, rxe, init, udata);
+	err = create_rings(qp, init, udata);
+	if (err)
+		goto out_limit;
+	err = publish(qp, init->qp_type);
+	if (err)
+		goto out_rings;
+	err = udata ? respond(qp, udata) : 0;
+	if (err)
+		goto out_unpublish;
+	return 0;
+
+out_unpublish:
+	unpublish(qp);
+out_rings:
+	destroy_rings(qp);
+out_limit:
+	atomic_dec(&rxe->num_qp);
+	return err;
+}
+
+/**
+ * rxe_query_qp - ib_device_ops.query_qp
+ * @ibqp: the QP
+ * @attr: out: attributes
+ * @mask: what is asked for; everything is returned
+ * @init: out: creation attributes
+ *
+ * Return: 0.
+ */
+int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	mutex_lock(&qp->mutex);
+	*attr = qp->attr;
+	attr->qp_state = READ_ONCE(qp->state);
+	attr->cur_qp_state = attr->qp_state;
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD && !qp->sq.drained;
+	attr->rq_psn = qp->rq.epsn;
+	attr->sq_psn = qp->sq.psn;
+	attr->cap = qp->cap;
+	mutex_unlock(&qp->mutex);
+
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->qp_type = ibqp->qp_type;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->cap = qp->cap;
+	return 0;
+}
+
+/**
+ * rxe_destroy_qp - ib_device_ops.destroy_qp
+ * @ibqp: the QP
+ * @udata: user space's, or NULL
+ *
+ * When it returns, no packet, timer, task or handler knows the QP.
+ *
+ * Return: 0.
+ */
+int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	unpublish(qp);
+	rxe_task_pause(&qp->send_task);
+	rxe_task_pause(&qp->recv_task);
+	rxe_qp_reset(qp);
+	rxe_task_kill(&qp->send_task);
+	rxe_task_kill(&qp->recv_task);
+	if (qp->path_valid)
+		rxe_path_destroy(&qp->path);
+	kfree(qp->rq.atomics);
+	destroy_rings(qp);
+	atomic_dec(&qp->rxe->num_qp);
+	return 0;
+}
+
+/* Work in progress of the error that rxe_qp_cq_error() spreads */
+static void stop_qp(struct rxe_qp *qp)
+{
+	if (!rxe_qp_to_err(qp))
+		return;
+	rxe_qp_event(qp, IB_EVENT_QP_FATAL);
+	rxe_task_schedule(&qp->recv_task);
+}
+
+/**
+ * rxe_qp_cq_error - a CQ lost a completion: stop the QPs that use it
+ * @rxe: the device
+ * @cq: the CQ
+ *
+ * Section 11.6.3.4. Context: process.
+ */
+void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
+{
+	struct rxe_qpn *entry;
+	unsigned long qpn;
+
+	xa_for_each(&rxe->qps, qpn, entry) {
+		struct rxe_qp *qp = rxe_qp_get(rxe, qpn);
+
+		if (!qp)
+			continue;
+		if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
+			stop_qp(qp);
+		rxe_qp_put(qp);
+	}
+}

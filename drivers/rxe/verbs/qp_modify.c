@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The QP state machine (section 10.3.1): modify_qp.
+ *
+ * Everything is checked before anything is changed. While attributes change
+ * both tasks stand still, so they need no locks for them.
+ *
+ * Context: process; qp->mutex.
+ */
+#include <rdma/ib_cache.h>
+#include <rxe/transport.h>
+
+#define ACCESS_FLAGS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+static int check_limits(const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > RXE_MAX_RD_ATOM)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > RXE_MAX_RD_ATOM)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	if (mask & (IB_QP_ALT_PATH | IB_QP_RATE_LIMIT | IB_QP_CAP))
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PORT) && attr->port_num != 1)
+		return -EINVAL;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_PKEY_TBL_LEN)
+		return -EINVAL;
+	if ((mask & IB_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & ~ACCESS_FLAGS))
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    ib_mtu_enum_to_int(attr->path_mtu) >
+	    (int)READ_ONCE(qp->rxe->active_mtu))
+		return -EINVAL;
+	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > RXE_QPN_MASK)
+		return -EINVAL;
+	return check_limits(attr, mask);
+}
+
+static int check_states(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			int mask, u8 cur)
+{
+	u8 next = mask & IB_QP_STATE ? attr->qp_state : cur;
+
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type, mask))
+		return -EINVAL;
+	return 0;
+}
+
+/* What may fail comes first: the new path and room for atomic replies */
+struct prepared {
+	struct rxe_path		path;
+	struct rxe_atomic_res	*atomics;
+	u32			num_atomics;
+};
+
+static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+		   struct prepared *prep)
+{
+	u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+					   qp->attr.dest_qp_num;
+	u16 sport = rdma_get_udp_sport(0, rxe_qp_num(qp), dqpn);
+
+	prep->atomics = NULL;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		prep->num_atomics = max_t(u32, attr->max_dest_rd_atomic, 1);
+		prep->atomics = kcalloc(prep->num_atomics,
+					sizeof(*prep->atomics), GFP_KERNEL);
+		if (!prep->atomics)
+			return -ENOMEM;
+	}
+	if (mask & IB_QP_AV) {
+		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
+					sport);
+		if (err) {
+			kfree(prep->atomics);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
+		       int mask, struct prepared *prep)
+{
+	if (mask & IB_QP_AV) {
+		if (qp->path_valid)
+			rxe_path_destroy(&qp->path);
+		qp->path = prep->path;
+		qp->path_valid = true;
+		qp->attr.ah_attr = attr->ah_attr;
+		qp->attr.ah_attr.grh.sgid_attr = NULL;	/* the path holds it */
+	}
+	if (mask & IB_QP_PATH_MTU) {
+		qp->attr.path_mtu = attr->path_mtu;
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	}
+	if (mask & IB_QP_DEST_QPN)
+		qp->attr.dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attr->pkey_index;
+	if (mask & IB_QP_PORT)
+		qp->attr.port_num = attr->port_num;
+}
+
+static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			    int mask)
+{
+	if (mask & IB_QP_TIMEOUT)
+		qp->attr.timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		qp->attr.rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		qp->attr.max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
+	if (mask & IB_QP_SQ_PSN) {
+		qp->sq.psn = attr->sq_psn & RXE_PSN_MASK;
+		qp->sq.una = qp->sq.psn;
+		qp->sq.top = qp->sq.psn;
+	}
+}
+
+static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			    int mask, struct prepared *prep)
+{
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->attr.qp_access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_RQ_PSN)
+		qp->rq.epsn = attr->rq_psn & RXE_PSN_MASK;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+		kfree(qp->rq.atomics);
+		qp->rq.atomics = prep->atomics;
+		qp->rq.num_atomics = prep->num_atomics;
+		qp->rq.next_atomic = 0;
+	}
+}
+
+static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	if (!(mask & IB_QP_STATE))
+		return;
+	if (attr->qp_state == IB_QPS_RESET)
+		rxe_qp_reset(qp);
+	if (attr->qp_state == IB_QPS_SQD)
+		qp->sq.drained = false;
+	spin_lock_bh(&qp->state_lock);
+	WRITE_ONCE(qp->state, attr->qp_state);
+	spin_unlock_bh(&qp->state_lock);
+}
+
+static void pause(struct rxe_qp *qp)
+{
+	rxe_task_pause(&qp->send_task);
+	rxe_task_pause(&qp->recv_task);
+}
+
+static void resume(struct rxe_qp *qp)
+{
+	if (READ_ONCE(qp->state) == IB_QPS_RESET)
+		return;		/* nothing to do before INIT */
+	rxe_task_resume(&qp->recv_task);
+	rxe_task_resume(&qp->send_task);
+}
+
+static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct prepared prep;
+	int err;
+
+	err = check_attr(qp, attr, mask);
+	if (err)
+		return err;
+	err = prepare(qp, attr, mask, &prep);
+	if (err)
+		return err;
+	pause(qp);
+	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
+	if (err) {
+		if (mask & IB_QP_AV)
+			rxe_path_destroy(&prep.path);
+		kfree(prep.atomics);
+	} else {
+		apply_path(qp, attr, mask, &prep);
+		apply_requester(qp, attr, mask);
+		apply_responder(qp, attr, mask, &prep);
+		apply_state(qp, attr, mask);
+	}
+	resume(qp);
+	return err;
+}
+
+/**
+ * rxe_modify_qp - ib_device_ops.modify_qp
+ * @ibqp: the QP
+ * @attr: new attributes
+ * @mask: enum ib_qp_attr_mask, which of them
+ * @udata: user space's, or NULL
+ *
+ * Return: 0, -EINVAL for a transition or value that isn't allowed,
+ * -EOPNOTSUPP for an attribute that isn't offered, -ENOMEM, or what
+ * rxe_path_init() says of the address.
+ */
+int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mutex_lock(&qp->mutex);
+	err = modify(qp, attr, mask);
+	mutex_unlock(&qp->mutex);
+	return err;
+}

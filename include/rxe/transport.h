@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The inside of a QP: requester, responder, completer (chapter 9).
+ *
+ * Contexts. Two tasks a QP, each of which runs on one CPU at a time (task.c),
+ * with bottom halves off:
+ *   - send_task: the requester. Imports work requests, builds and sends trains.
+ *   - recv_task: everything that comes in. The completer (responses to our
+ *     requests), the responder (requests of the peer), timeouts, flushing.
+ * What both touch is in struct rxe_sq under its lock. What only one of them
+ * touches needs no lock. modify_qp and destroy_qp pause the tasks.
+ *
+ * Lock order: sq.lock or post_lock, then cq.lock. Nothing is sent and no
+ * handler is called with a lock held.
+ */
+#ifndef RXE_TRANSPORT_H
+#define RXE_TRANSPORT_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/kref.h>
+#include <linux/skbuff.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/qp.h>
+#include <rxe/ring.h>
+#include <rxe/verbs.h>
+#include <rxe/wire.h>
+
+struct rxe_qp;
+
+/*
+ * Packets in flight, at most. Half the PSN space is the specification's limit
+ * (section 9.7.3.1); this one keeps queues on the way short.
+ */
+#define RXE_WINDOW_PKTS		256
+#define RXE_MAX_PSN_SPAN	(1u << 23)
+
+/* Trains that one run of a task sends or takes in before others get a turn */
+#define RXE_TASK_BUDGET		16
+
+/* Received trains that wait for a QP, at most */
+#define RXE_RX_QUEUE_MAX	1024
+
+/**
+ * struct rxe_task - a function of a QP that never runs twice at a time
+ * @lock: protects the flags
+ * @running: some CPU is in @fn
+ * @again: asked to run while running or paused
+ * @paused: must not start
+ * @tasklet: where it goes on when a budget is spent
+ * @qp: argument of @fn
+ * @fn: does one budget of work; returns true if there is more. Bottom halves
+ *	are off.
+ */
+struct rxe_task {
+	spinlock_t		lock;
+	bool			running;
+	bool			again;
+	bool			paused;
+	struct tasklet_struct	tasklet;
+	struct rxe_qp		*qp;
+	bool			(*fn)(struct rxe_qp *qp);
+};
+
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+		   bool (*fn)(struct rxe_qp *qp));
+void rxe_task_run(struct rxe_task *task);
+void rxe_task_schedule(struct rxe_task *task);
+void rxe_task_pause(struct rxe_task *task);
+void rxe_task_resume(struct rxe_task *task);
+void rxe_task_kill(struct rxe_task *task);
+
+/**
+ * struct rxe_swqe - a send work request, as the kernel copied it
+ * @wr_id: for the completion
+ * @raddr: remote address (WRITE, READ, atomics)
+ * @rkey: R_Key of @raddr
+ * @length: bytes of payload; READ: bytes to fetch; atomics: 8
+ * @imm: immediate data
+ * @compare_add: compare or add operand
+ * @swap: swap operand
+ * @ah: UD: where to, reference held
+ * @remote_qpn: UD: destination QP
+ * @remote_qkey: UD: Q_Key
+ * @first_psn: PSN of the first packet
+ * @last_psn: PSN of the last packet (READ: of the last response)
+ * @opcode: enum ib_wr_opcode
+ * @flags: enum ib_send_flags
+ * @status: enum ib_wc_status: set when it can't be sent
+ * @started: PSNs are assigned
+ * @num_sge: entries in @sge; 0 if the data is inline
+ * @sge: where the data is
+ * @data: the data, if IB_SEND_INLINE
+ */
+struct rxe_swqe {
+	u64			wr_id;
+	u64			raddr;
+	u32			rkey;
+	u32			length;
+	__be32			imm;
+	u64			compare_add;
+	u64			swap;
+	struct rxe_ah_ref	*ah;
+	u32			remote_qpn;
+	u32			remote_qkey;
+	u32			first_psn;
+	u32			last_psn;
+	u8			opcode;
+	u8			flags;
+	u8			status;
+	bool			started;
+	u32			num_sge;
+	union {
+		DECLARE_FLEX_ARRAY(struct ib_sge, sge);
+		DECLARE_FLEX_ARRAY(u8, data);
+	};
+};
+
+/**
+ * struct rxe_rwqe - a receive work request, as the kernel copied it
+ * @wr_id: for the completion
+ * @length: bytes that fit
+ * @num_sge: entries in @sge
+ * @valid: there is one
+ * @sge: where the data goes
+ */
+struct rxe_rwqe {
+	u64			wr_id;
+	u64			length;
+	u32			num_sge;
+	bool			valid;
+	struct ib_sge		sge[RXE_MAX_SGE];
+};
+
+/**
+ * struct rxe_sq - the requester's and the completer's state
+ * @lock: protects all below; bottom halves off
+ * @ring: the work requests as posted; struct rxe_send_wqe from user space,
+ *	struct rxe_swqe from kernel consumers
+ * @wqes: copies, one place for each place of @ring
+ * @stride: bytes of a place in @wqes
+ * @tail: oldest work request that has not completed
+ * @cur: work request being sent
+ * @head: one after the newest that was imported (free-running, like the two
+ *	above)
+ * @psn: next PSN to send
+ * @una: oldest PSN that is not acknowledged
+ * @top: one after the highest PSN ever sent
+ * @rd_atomic: READs and atomics from @tail to @cur
+ * @retries: timeouts and NAKs since the last progress
+ * @rnr_retries: RNR NAKs since the last progress
+ * @rnr_wait: nothing may be sent until the RNR timer fires
+ * @drained: SQD: the event was raised
+ * @rewound: @psn went back and hasn't been passed again; further hints to the
+ *	same loss are old news
+ * @stalled: a work request can't be sent; it fails when its turn has come
+ * @rewind_psn: where @psn went back to
+ * @deadline: when the timer acts
+ * @progress: when the last response came or the first packet left
+ * @rtt_psn: a packet whose acknowledgement is timed
+ * @rtt_start: when it left; 0: none is timed
+ * @srtt: smoothed round trip, ns
+ * @rttvar: its variation, ns
+ * @timer: retransmission and RNR timer
+ */
+struct rxe_sq {
+	spinlock_t		lock;
+	struct rxe_ring		*ring;
+	void			*wqes;
+	u32			stride;
+	u32			tail;
+	u32			cur;
+	u32			head;
+	u32			psn;
+	u32			una;
+	u32			top;
+	u32			rd_atomic;
+	u8			retries;
+	u8			rnr_retries;
+	bool			rnr_wait;
+	bool			drained;
+	bool			rewound;
+	bool			stalled;
+	u32			rewind_psn;
+	ktime_t			deadline;
+	ktime_t			progress;
+	u32			rtt_psn;
+	ktime_t			rtt_start;
+	u64			srtt;
+	u64			rttvar;
+	struct hrtimer		timer;
+	bool			timer_fired;
+};
+
+/* The responder's memory of an atomic, to answer a duplicate (section 9.4.5) */
+struct rxe_atomic_res {
+	u32			psn;
+	bool			valid;
+	u64			orig;
+};
+
+/**
+ * struct rxe_rq - the responder's state; owned by recv_task
+ * @ring: receive work requests as posted (struct rxe_recv_wqe)
+ * @wqe: the one in use
+ * @epsn: expected PSN
+ * @msn: message sequence number
+ * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
+ *	and not ended; 0 between messages
+ * @off: bytes of it so far
+ * @va: WRITE: where the next byte goes
+ * @rkey: WRITE: R_Key of the message
+ * @resid: WRITE: bytes to come
+ * @write_len: WRITE: length of the message
+ * @mr: WRITE: the region, held for the run of the task only
+ * @mr_rkey: R_Key that @mr was looked up for
+ * @ack_due: an ACK is owed; one for what a run took in
+ * @nak_sent: a PSN sequence NAK was sent for @epsn
+ * @rnr_sent: an RNR NAK was sent for @epsn
+ * @read: the READ response in progress; others wait until it is done
+ * @atomics: replies to the latest atomics
+ * @num_atomics: places in @atomics
+ * @next_atomic: the place to use next
+ */
+struct rxe_rq {
+	struct rxe_ring		*ring;
+	struct rxe_rwqe		wqe;
+	u32			epsn;
+	u32			msn;
+	u32			op_flags;
+	u32			off;
+	u64			va;
+	u32			rkey;
+	u32			resid;
+	u32			write_len;
+	struct rxe_mr		*mr;
+	bool			ack_due;
+	bool			nak_sent;
+	bool			rnr_sent;
+	struct {
+		bool		active;
+		bool		first;
+		u64		va;
+		u32		rkey;
+		u32		resid;
+		u32		psn;
+	} read;
+	struct rxe_atomic_res	*atomics;
+	u32			num_atomics;
+	u32			next_atomic;
+};
+
+/**
+ * struct rxe_qpn - a QP's entry in the table of QP numbers
+ * @ref: one for the table, one for each lookup that is in use
+ * @rcu: frees it after the last lookup
+ * @qp: valid while a reference is held
+ *
+ * Separate from the QP, whose memory the RDMA core frees at once after
+ * destroy_qp.
+ */
+struct rxe_qpn {
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct rxe_qp		*qp;
+};
+
+/**
+ * struct rxe_qp - queue pair
+ * @ibqp: the RDMA core's QP
+ * @rxe: the device
+ * @entry: in the table of QP numbers
+ * @idle: completed when @entry has no reference left
+ * @mutex: one modify_qp at a time
+ * @state: enum ib_qp_state; written with both tasks paused, or by recv_task
+ *	(to ERR, SQE), read locklessly
+ * @state_lock: orders writers of @state
+ * @is_user: rings are in user memory
+ * @sig_all: every send completion is signalled
+ * @max_inline: bytes
+ * @cap: queue sizes as created
+ * @attr: as query_qp returns it
+ * @mtu: path MTU, bytes (UD: the port's)
+ * @path: RC: to the peer
+ * @path_valid: @path is initialised
+ * @post_lock: one kernel poster at a time, per direction
+ * @rx_req: requests received
+ * @rx_rsp: responses received
+ */
+struct rxe_qp {
+	struct ib_qp		ibqp;
+	struct rxe_dev		*rxe;
+	struct rxe_qpn		*entry;
+	struct completion	idle;
+	struct mutex		mutex;
+	u8			state;
+	spinlock_t		state_lock;
+	bool			is_user;
+	bool			sig_all;
+	struct ib_qp_cap	cap;
+	struct ib_qp_attr	attr;
+	u32			mtu;
+	struct rxe_path		path;
+	bool			path_valid;
+	bool			comm_est;
+	spinlock_t		post_sq_lock;
+	spinlock_t		post_rq_lock;
+	struct rxe_task		send_task;
+	struct rxe_task		recv_task;
+	struct sk_buff_head	rx_req;
+	struct sk_buff_head	rx_rsp;
+	struct rxe_sq		sq;
+	struct rxe_rq		rq;
+};
+
+static inline struct rxe_qp *to_rxe_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct rxe_qp, ibqp);
+}
+
+static inline struct rxe_cq *rxe_scq(const struct rxe_qp *qp)
+{
+	return to_rxe_cq(qp->ibqp.send_cq);
+}
+
+static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
+{
+	return to_rxe_cq(qp->ibqp.recv_cq);
+}
+
+static inline bool rxe_is_rc(const struct rxe_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_RC;
+}
+
+static inline u32 rxe_qp_num(const struct rxe_qp *qp)
+{
+	return qp->ibqp.qp_num;
+}
+
+static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
+{
+	return sq->wqes + (size_t)(index & sq->ring->mask) * sq->stride;
+}
+
+/* qp table and receive task: rcv.c */
+bool rxe_receiver(struct rxe_qp *qp);
+struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
+void rxe_qp_put(struct rxe_qp *qp);
+
+/* ring/wqe.c: the ABI edge */
+void rxe_import_send(struct rxe_qp *qp, const void *elem,
+		     struct rxe_swqe *wqe);
+bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
+		     struct rxe_rwqe *wqe);
+enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode);
+
+/* requester.c, ud.c */
+bool rxe_requester(struct rxe_qp *qp);
+bool rxe_sq_import(struct rxe_qp *qp);
+void rxe_sq_rewind(struct rxe_qp *qp, u32 psn);
+bool rxe_ud_requester(struct rxe_qp *qp);
+bool rxe_ud_flush(struct rxe_qp *qp);
+void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
+		const struct rxe_pkt *pkt, u32 off);
+
+/* completer.c */
+void rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+		      const struct rxe_pkt *pkt, u32 off);
+void rxe_sq_retire(struct rxe_qp *qp);
+void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
+
+/* responder.c, read.c */
+void rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+		     const struct rxe_pkt *pkt, u32 off);
+void rxe_respond_end(struct rxe_qp *qp);
+bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
+void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
+void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
+void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
+void rxe_mr_drop(struct rxe_qp *qp);
+bool rxe_rq_next(struct rxe_qp *qp);
+void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
+void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
+			enum ib_event_type event);
+
+/* state.c: errors, flushing, events */
+bool rxe_qp_to_err(struct rxe_qp *qp);
+void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
+bool rxe_qp_flush(struct rxe_qp *qp);
+void rxe_sq_check_drained(struct rxe_qp *qp);
+void rxe_qp_reset(struct rxe_qp *qp);
+
+/* timer.c */
+void rxe_timer_init(struct rxe_qp *qp);
+void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
+void rxe_timer_cancel(struct rxe_qp *qp);
+void rxe_timeout(struct rxe_qp *qp);
+void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
+void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
+u64 rxe_rnr_ns(u8 code);
+u8 rxe_rnr_code(u8 code);
+u64 rxe_rto_ns(const struct rxe_qp *qp);
+
+/* copy.c */
+void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
+u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state);
+void rxe_skb_to_mr(const struct sk_buff *skb, u32 off, u32 len,
+		   const struct rxe_mr *mr, u64 va);
+int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off,
+	       void *dst, u32 len);
+int rxe_scatter_skb(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
+		    u64 dst_off, const struct sk_buff *skb, u32 off, u32 len);
+int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
+		u64 dst_off, const void *src, u32 len);
+
+#endif /* RXE_TRANSPORT_H */
