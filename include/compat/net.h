@@ -10,11 +10,14 @@
 #include <net/udp_tunnel.h>
 
 #define RXE_UDP_TUNNEL_TAKES_SK						\
-	__builtin_types_compatible_p(typeof(&udp_tunnel_sock_release),	\
-				     void (*)(struct sock *))
+	__builtin_types_compatible_p(typeof(udp_tunnel_sock_release),	\
+				     void (struct sock *))
 
-#define rxe_udp_tunnel_arg(sock)					\
-	__builtin_choose_expr(RXE_UDP_TUNNEL_TAKES_SK, (sock)->sk, sock)
+/* Untyped, so that it suits either prototype */
+static inline void *rxe_udp_tunnel_arg(struct socket *sock)
+{
+	return RXE_UDP_TUNNEL_TAKES_SK ? (void *)sock->sk : (void *)sock;
+}
 
 static inline void rxe_setup_udp_tunnel_sock(struct net *net,
 					     struct socket *sock,

@@ -101,6 +101,8 @@ int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		   struct rxe_train *train);
 void rxe_train_drop(struct rxe_train *train);
 
+#define RXE_NO_VLAN	0xffff
+
 /**
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
  * @rxe: the device it came in on
@@ -110,17 +112,22 @@ void rxe_train_drop(struct rxe_train *train);
  * @trusted: never left this host's memory: its ICRC needn't be verified
  * @same_dev: came by the same-device path: no ICRC was computed; the network
  *	header is there for its addresses, lengths and ID in it mean nothing
+ * @done: transport/: bytes taken in so far
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
+ * @vlan: VLAN ID that it came with, RXE_NO_VLAN if with none
  *
  * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
  * The linear part may end at any byte, and before the first: read with
  * skb_header_pointer() or skb_copy_bits(). A received skb is never written to.
+ * skb->dev is NULL: the netdev may go while the train waits.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
 	u32		pkt;
+	u32		done;
 	u16		npkts;
 	u16		l3_off;
+	u16		vlan;
 	u8		proto;
 	bool		trusted;
 	bool		same_dev;

@@ -35,6 +35,7 @@ struct rxe_netns {
 
 /* net.c */
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
+bool rxe_net_alone(struct net *net);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 
 /* route.c */

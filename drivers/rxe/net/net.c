@@ -50,6 +50,19 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
 }
 
 /**
+ * rxe_net_alone - is a device the only one of its namespace?
+ * @net: its namespace
+ *
+ * Context: any; a snapshot.
+ */
+bool rxe_net_alone(struct net *net)
+{
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+
+	return READ_ONCE(ns->users) == 1;
+}
+
+/**
  * rxe_addr_owner - the netdev that has an address
  * @net: namespace
  * @addr: IPv6 address, or IPv4 in its mapped form
@@ -73,7 +86,7 @@ static int rxe_netns_get(struct net *net, struct rxe_netns *ns)
 		if (err)
 			return err;
 	}
-	ns->users++;
+	WRITE_ONCE(ns->users, ns->users + 1);
 	if (!rxe_net_users++)
 		rxe_v1_open();
 	return 0;
@@ -83,7 +96,8 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
 {
 	if (!--rxe_net_users)
 		rxe_v1_close();
-	if (!--ns->users)
+	WRITE_ONCE(ns->users, ns->users - 1);
+	if (!ns->users)
 		rxe_v2_close(net, ns);
 }
 

@@ -83,7 +83,8 @@ static bool rxe_v1_valid(struct sk_buff *skb)
 	    paylen < RXE_BTH_BYTES + RXE_ICRC_BYTES ||
 	    paylen > skb->len - sizeof(*grh))
 		return false;
-	return !pskb_trim(skb, sizeof(*grh) + paylen) && !skb_linearize(skb);
+	return !pskb_trim(skb, sizeof(*grh) + paylen) &&
+	       (!skb_has_frag_list(skb) || !skb_linearize(skb));
 }
 
 static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,

@@ -142,25 +142,37 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	return !!net_xmit_eval(err);
 }
 
+/* The device of the netdev that has the destination address */
+static struct rxe_dev *rxe_v2_owner(struct net *net, const struct sk_buff *skb,
+				    u8 proto)
+{
+	struct net_device *ndev;
+	struct in6_addr addr;
+
+	if (proto == RXE_ROCE_V2_IPV4)
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &addr);
+	else
+		addr = ipv6_hdr(skb)->daddr;
+	if (ipv6_addr_type(&addr) & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MULTICAST))
+		return NULL;
+	ndev = rxe_addr_owner(net, &addr);
+	return ndev ? rxe_net_find(net, ndev) : NULL;
+}
+
 /*
- * Whose device it is: the netdev's that it came in on; if that has none
- * (loopback, a VRF, an asymmetric route), the one's that has the address.
+ * Whose packet it is. A host answers on any netdev for each of its addresses,
+ * so where there are several devices, or the packet came in on a netdev that
+ * has none (loopback, a VRF), the address decides.
  */
 static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto)
 {
 	struct net *net = dev_net(skb->dev);
 	struct rxe_dev *rxe = rxe_net_find(net, skb->dev);
-	struct net_device *owner;
-	struct in6_addr addr;
+	struct rxe_dev *owner = NULL;
 
-	if (rxe)
-		return rxe;
-	if (proto == RXE_ROCE_V2_IPV4)
-		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &addr);
-	else
-		addr = ipv6_hdr(skb)->daddr;
-	owner = rxe_addr_owner(net, &addr);
-	return owner ? rxe_net_find(net, owner) : NULL;
+	if (!rxe || !rxe_net_alone(net))
+		owner = rxe_v2_owner(net, skb, proto);
+	return owner ?: rxe;
 }
 
 /* Packet size of a train, 0 if it isn't one: each must have BTH and ICRC */

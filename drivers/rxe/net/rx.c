@@ -5,6 +5,7 @@
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
+#include <linux/if_vlan.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
 #include <net/ipv6.h>
@@ -16,7 +17,7 @@ static const struct rxe_net_ops *rxe_net_ops;
  * A train whose checksum is yet to be made never left this host's memory: like
  * TCP's checksum, its ICRC needn't be verified.
  */
-static bool rxe_trust_local = true;
+static bool rxe_trust_local __read_mostly = true;
 
 /**
  * rxe_rx_set_ops - whom received trains are for
@@ -125,12 +126,22 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
 	}
 }
 
-/* Nothing of the stack shall stay pinned while the train is queued. */
+static u16 rxe_rx_vlan(const struct sk_buff *skb)
+{
+	return is_vlan_dev(skb->dev) ? vlan_dev_vlan_id(skb->dev) : RXE_NO_VLAN;
+}
+
+/*
+ * A train may be queued for long: it shall pin nothing of the stack meanwhile,
+ * nor point to what may go.
+ */
 static void rxe_rx_detach(struct sk_buff *skb)
 {
 	skb_dst_drop(skb);
 	skb_orphan(skb);
 	nf_reset_ct(skb);
+	skb_ext_reset(skb);
+	skb->dev = NULL;
 }
 
 /**
@@ -146,6 +157,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt, bool same_dev)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
+	u16 vlan = rxe_rx_vlan(skb);
 
 	rxe_rx_detach(skb);
 	skb_pull(skb, hdr_len);
@@ -154,6 +166,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		.pkt		= pkt,
 		.npkts		= DIV_ROUND_UP(skb->len, pkt),
 		.l3_off		= skb_network_header(skb) - skb->head,
+		.vlan		= vlan,
 		.proto		= proto,
 		.trusted	= same_dev || (rxe_trust_local &&
 				  skb->ip_summed == CHECKSUM_PARTIAL),

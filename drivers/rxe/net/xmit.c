@@ -61,10 +61,13 @@ static void rxe_push_headers(struct sk_buff *skb, struct rxe_path *path,
 static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 			     struct rxe_train *train, struct sk_buff *skb)
 {
+	rcu_read_lock();
 	rxe_push_headers(skb, path, 0);
-	skb->dev = rxe->ndev;
+	/* a VLAN upper tells the receiver the VLAN */
+	skb->dev = rcu_dereference(path->sgid_attr->ndev) ?: rxe->ndev;
 	rxe_rx_deliver(rxe, skb, rxe_l3_bytes(path->proto), path->proto,
 		       train->pkt, true);
+	rcu_read_unlock();
 	return 0;
 }
 
