@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Device allocation and naming.
+ */
+#ifndef RXE_COMPAT_DEVICE_H
+#define RXE_COMPAT_DEVICE_H
+
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include <rxe/dev.h>
+#include <compat/have.h>
+
+/**
+ * rxe_alloc_dev - allocate a device that lives in @net
+ * @net: network namespace of the netdev
+ *
+ * With `rdma system set netns exclusive` the RDMA core shows the device in
+ * @net alone, otherwise in every namespace. Before 6.16 the core puts each new
+ * device into the initial namespace and only lets user space move it; nothing
+ * has looked at the namespace yet when this returns.
+ */
+static inline struct rxe_dev *rxe_alloc_dev(struct net *net)
+{
+#ifdef HAVE_IB_ALLOC_DEVICE_WITH_NET
+	return ib_alloc_device_with_net(rxe_dev, ibdev, net);
+#else
+	struct rxe_dev *rxe = ib_alloc_device(rxe_dev, ibdev);
+
+	if (rxe && !rdma_dev_access_netns(&rxe->ibdev, net))
+		write_pnet(&rxe->ibdev.coredev.rdma_net, net);
+	return rxe;
+#endif
+}
+
+/* Keep udev from renaming the device. */
+static inline void rxe_mark_name_assigned_by_user(struct ib_device *ibdev)
+{
+#ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+	ib_mark_name_assigned_by_user(ibdev);
+#endif
+}
+
+#endif /* RXE_COMPAT_DEVICE_H */

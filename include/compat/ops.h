@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * struct ib_device_ops: members whose name or prototype differs. Included by
+ * device.c alone, which puts RXE_COMPAT_OPS into its table.
+ */
+#ifndef RXE_COMPAT_OPS_H
+#define RXE_COMPAT_OPS_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rxe/verbs.h>
+#include <compat/have.h>
+
+#ifdef HAVE_CREATE_CQ_ATTRS
+static int rxe_op_create_cq(struct ib_cq *ibcq,
+			    const struct ib_cq_init_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
+{
+	return rxe_create_cq(ibcq, attr, attrs ? &attrs->driver_udata : NULL);
+}
+#else
+#define rxe_op_create_cq rxe_create_cq
+#endif
+
+#ifdef HAVE_CREATE_USER_CQ
+#define RXE_OP_USER_CQ	.create_user_cq = rxe_op_create_cq,
+#else
+#define RXE_OP_USER_CQ
+#endif
+
+#ifdef HAVE_RESIZE_USER_CQ
+#define RXE_OP_RESIZE_CQ .resize_user_cq = rxe_resize_cq,
+#else
+static int rxe_op_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	return cqe < 0 ? -EINVAL : rxe_resize_cq(ibcq, cqe, udata);
+}
+
+#define RXE_OP_RESIZE_CQ .resize_cq = rxe_op_resize_cq,
+#endif
+
+#ifdef HAVE_REG_USER_MR_DMAH
+static struct ib_mr *rxe_op_reg_user_mr(struct ib_pd *ibpd, u64 start,
+					u64 length, u64 iova, int access,
+					struct ib_dmah *dmah,
+					struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
+}
+#else
+#define rxe_op_reg_user_mr rxe_reg_user_mr
+#endif
+
+/*
+ * From 6.13 on the RDMA core dispatches port events for a netdev unless the
+ * driver does, but not for members and masters of a bond: so ours does.
+ */
+#ifdef HAVE_REPORT_PORT_EVENT
+static void rxe_op_report_port_event(struct ib_device *ibdev,
+				     struct net_device *ndev,
+				     unsigned long event)
+{
+	rxe_dev_port_event(to_rxe_dev(ibdev));
+}
+
+#define RXE_OP_PORT_EVENT .report_port_event = rxe_op_report_port_event,
+#else
+#define RXE_OP_PORT_EVENT
+#endif
+
+#define RXE_COMPAT_OPS				\
+	.create_cq = rxe_op_create_cq,		\
+	.reg_user_mr = rxe_op_reg_user_mr,	\
+	RXE_OP_USER_CQ				\
+	RXE_OP_RESIZE_CQ			\
+	RXE_OP_PORT_EVENT
+
+#endif /* RXE_COMPAT_OPS_H */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Compile probes: what this kernel's headers offer.
+ *
+ * probe.sh has the compiler check this file once. A section, from one #line to
+ * the next, that compiles without an error becomes "#define <its name> 1" in
+ * the generated <compat/have.h>. Nothing here is ever linked or run.
+ *
+ * Write a section as functions without macros of the kernel, so that an error
+ * is reported in the section and not in the header that has the macro. What
+ * stands in front of the first section must compile everywhere.
+ */
+#include <linux/crc32.h>
+#include <linux/hrtimer.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+struct probe_ops {
+	int (*cq_attrs)(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+			struct uverbs_attr_bundle *attrs);
+	struct ib_mr *(*mr_dmah)(struct ib_pd *pd, u64 start, u64 length,
+				 u64 iova, int access, struct ib_dmah *dmah,
+				 struct ib_udata *udata);
+};
+
+/* 6.11: create_cq takes the attribute bundle in place of the udata */
+#line 1 "HAVE_CREATE_CQ_ATTRS"
+void probe_create_cq(struct probe_ops *p, struct ib_device_ops *ops);
+void probe_create_cq(struct probe_ops *p, struct ib_device_ops *ops)
+{
+	p->cq_attrs = ops->create_cq;
+}
+
+/* 7.1: user CQs have an operation of their own */
+#line 1 "HAVE_CREATE_USER_CQ"
+void probe_create_user_cq(struct probe_ops *p, struct ib_device_ops *ops);
+void probe_create_user_cq(struct probe_ops *p, struct ib_device_ops *ops)
+{
+	p->cq_attrs = ops->create_user_cq;
+}
+
+/* 7.1: resize_cq became resize_user_cq, with an unsigned size */
+#line 1 "HAVE_RESIZE_USER_CQ"
+void *probe_resize_user_cq(struct ib_device_ops *ops);
+void *probe_resize_user_cq(struct ib_device_ops *ops)
+{
+	return ops->resize_user_cq;
+}
+
+/* 6.17: reg_user_mr takes a DMA handle */
+#line 1 "HAVE_REG_USER_MR_DMAH"
+void probe_reg_user_mr(struct probe_ops *p, struct ib_device_ops *ops);
+void probe_reg_user_mr(struct probe_ops *p, struct ib_device_ops *ops)
+{
+	p->mr_dmah = ops->reg_user_mr;
+}
+
+/* 6.13: the core reports port events for the netdev unless the driver does */
+#line 1 "HAVE_REPORT_PORT_EVENT"
+void *probe_report_port_event(struct ib_device_ops *ops);
+void *probe_report_port_event(struct ib_device_ops *ops)
+{
+	return ops->report_port_event;
+}
+
+/* 7.3: ib_umem_get() was split by where the description comes from */
+#line 1 "HAVE_IB_UMEM_GET_VA"
+struct ib_umem *probe_umem_get_va(struct ib_device *dev);
+struct ib_umem *probe_umem_get_va(struct ib_device *dev)
+{
+	return ib_umem_get_va(dev, 0, 0, 0);
+}
+
+/* 6.16: a device can be allocated for a network namespace */
+#line 1 "HAVE_IB_ALLOC_DEVICE_WITH_NET"
+#ifndef ib_alloc_device_with_net
+#error "none"
+#endif
+
+/* 6.11: a name given by the user is not changed by udev */
+#line 1 "HAVE_IB_MARK_NAME_ASSIGNED_BY_USER"
+void probe_mark_name(struct ib_device *dev);
+void probe_mark_name(struct ib_device *dev)
+{
+	ib_mark_name_assigned_by_user(dev);
+}
+
+/* 6.13: hrtimer_setup() in place of hrtimer_init() and an assignment */
+#line 1 "HAVE_HRTIMER_SETUP"
+void *probe_hrtimer_setup(void);
+void *probe_hrtimer_setup(void)
+{
+	return hrtimer_setup;
+}
+
+/* 6.14: crc32_le() itself uses the CPU's instructions */
+#line 1 "HAVE_CRC32_OPTIMIZATIONS"
+void *probe_crc32_optimizations(void);
+void *probe_crc32_optimizations(void)
+{
+	return crc32_optimizations;
+}
+
+/* Not a feature: an error that the script must see, or it sees none */
+#line 1 "HAVE_NOTHING"
+void *probe_nothing(void);
+void *probe_nothing(void)
+{
+	return rxe_no_such_thing;
+}
