@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings: allocation, and mapping into user space.
+ *
+ * Context: process, may sleep. No locks here: a ring belongs to one QP or CQ,
+ * whose creation and destruction the RDMA core serialises.
+ */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rxe/ring.h>
+
+/**
+ * struct rxe_ring_mmap - a ring that user space can map
+ * @entry: what the RDMA core knows of it; counts references
+ * @buf: the memory, freed with the last reference
+ * @size: bytes that user space maps
+ *
+ * Outlives the ring while an mmap() is under way. Mapped pages have references
+ * of their own and go with the last mapping.
+ */
+struct rxe_ring_mmap {
+	struct rdma_user_mmap_entry	entry;
+	void				*buf;
+	u32				size;
+};
+
+static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
+					 size_t size)
+{
+	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	int err;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->buf = buf;
+	m->size = size;
+	err = rdma_user_mmap_entry_insert(uctx, &m->entry, size);
+	if (err) {
+		kfree(m);
+		return ERR_PTR(err);
+	}
+	return m;
+}
+
+/* The size of both sides' view, or 0 if it can't be told in an mminfo */
+static size_t buf_size(u32 elems, u32 stride)
+{
+	size_t size = size_add(sizeof(struct rxe_queue_buf),
+			       size_mul(elems, stride));
+
+	return size > U32_MAX - PAGE_SIZE ? 0 : PAGE_ALIGN(size);
+}
+
+static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
+		      size_t size)
+{
+	void *buf = uctx ? vmalloc_user(size) : vzalloc(size);
+
+	if (!buf)
+		return -ENOMEM;
+	if (uctx) {
+		ring->mmap = mmap_create(uctx, buf, size);
+		if (IS_ERR(ring->mmap)) {
+			vfree(buf);
+			return PTR_ERR(ring->mmap);
+		}
+	}
+	ring->buf = buf;
+	ring->buf->log2_elem_size = ring->shift;
+	ring->buf->index_mask = ring->mask;
+	return 0;
+}
+
+/**
+ * rxe_ring_create - make a ring
+ * @uctx: the process that will map it; NULL for a kernel consumer's
+ * @num: elements that must fit, at least 1
+ * @elem_size: bytes of an element; its stride is the next power of two
+ *
+ * Return: the ring, zeroed and empty; ERR_PTR: -EINVAL if it would be too
+ * large, -ENOMEM.
+ */
+struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
+				 u32 elem_size)
+{
+	struct rxe_ring *ring;
+	size_t size;
+	int err;
+
+	if (!num || num >= BIT(30) || !elem_size || elem_size > SZ_64K)
+		return ERR_PTR(-EINVAL);
+	size = buf_size(roundup_pow_of_two(num + 1),
+			roundup_pow_of_two(elem_size));
+	if (!size)
+		return ERR_PTR(-EINVAL);
+
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->mask = roundup_pow_of_two(num + 1) - 1;
+	ring->shift = order_base_2(elem_size);
+	err = ring_alloc(ring, uctx, size);
+	if (err) {
+		kfree(ring);
+		return ERR_PTR(err);
+	}
+	return ring;
+}
+
+/**
+ * rxe_ring_destroy - free a ring
+ * @ring: the ring; NULL and ERR_PTR are ignored
+ *
+ * Nothing in the kernel may use it any more. A process may still have it mapped
+ * and keeps the memory until it unmaps.
+ */
+void rxe_ring_destroy(struct rxe_ring *ring)
+{
+	if (IS_ERR_OR_NULL(ring))
+		return;
+	if (ring->mmap)
+		rdma_user_mmap_entry_remove(&ring->mmap->entry);
+	else
+		vfree(ring->buf);
+	kfree(ring);
+}
+
+/**
+ * rxe_ring_mminfo - tell user space where to map a ring
+ * @ring: a ring that was created for a process
+ * @mi: answer
+ */
+void rxe_ring_mminfo(const struct rxe_ring *ring, struct mminfo *mi)
+{
+	mi->offset = rdma_user_mmap_get_offset(&ring->mmap->entry);
+	mi->size = ring->mmap->size;
+	mi->pad = 0;
+}
+
+/**
+ * rxe_mmap - map a ring
+ * @uctx: of the process
+ * @vma: offset and size as in the ring's mminfo
+ *
+ * Return: 0; -EINVAL if there is no such ring or it has another size.
+ */
+int rxe_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uctx, vma);
+	struct rxe_ring_mmap *m;
+	int err;
+
+	if (!entry)
+		return -EINVAL;
+	m = container_of(entry, struct rxe_ring_mmap, entry);
+	err = remap_vmalloc_range(vma, m->buf, 0);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+/**
+ * rxe_mmap_free - the last reference to a mapping's entry is gone
+ * @entry: embedded in struct rxe_ring_mmap
+ */
+void rxe_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct rxe_ring_mmap *m = container_of(entry, struct rxe_ring_mmap,
+					       entry);
+
+	vfree(m->buf);
+	kfree(m);
+}
