@@ -6,7 +6,9 @@
 #define RXE_VERBS_H
 
 #include <linux/completion.h>
+#include <linux/interrupt.h>
 #include <linux/kref.h>
+#include <linux/smp.h>
 #include <rdma/ib_verbs.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
@@ -31,30 +33,29 @@ static inline struct rxe_pd *to_rxe_pd(struct ib_pd *ibpd)
  * struct rxe_ah_ref - what a UD send needs of an address handle
  * @ref: one for the AH, one for each send that uses it
  * @rcu: frees it after the last lookup
- * @path: where to
  * @ibpd: protection domain of the AH
+ * @path: where to
  *
  * It outlives the ib_ah, whose memory the RDMA core frees at once.
  */
 struct rxe_ah_ref {
 	struct kref		ref;
 	struct rcu_head		rcu;
-	struct rxe_dev		*rxe;
 	struct ib_pd		*ibpd;
 	struct rxe_path		path;
-	struct work_struct	work;
 };
 
 /**
  * struct rxe_ah - address handle
  * @ibah: the RDMA core's AH
- * @num: AH number that user space puts into its work requests; never 0
- * @r: the part that sends hold
+ * @num: AH number that user space puts into its work requests; 0 for a kernel
+ *	consumer's AH
+ * @r: the part that sends hold; RCU, since modify_ah replaces it
  */
 struct rxe_ah {
 	struct ib_ah		ibah;
 	u32			num;
-	struct rxe_ah_ref	*r;
+	struct rxe_ah_ref __rcu	*r;
 };
 
 static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
@@ -62,21 +63,25 @@ static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
 	return container_of(ibah, struct rxe_ah, ibah);
 }
 
-/* RCU lookup by number, for user QPs; NULL if there is none in this PD. */
 struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
+struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
 void rxe_ah_put(struct rxe_ah_ref *r);
 
 /**
  * struct rxe_cq - completion queue
  * @ibcq: the RDMA core's CQ
- * @lock: protects @ring, @armed, @overflow; innermost lock of the driver, bottom
- *	halves off
+ * @lock: protects @ring, @armed, @event_due, @overflow; innermost lock of the
+ *	driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
  * @is_user: who polls
  * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
+ * @cpu: where the completion handler runs, by the completion vector
+ * @kicked: the handler is on its way to run on @cpu
+ * @csd: takes it there
+ * @tasklet: runs it there
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
@@ -87,6 +92,10 @@ struct rxe_cq {
 	bool			event_due;
 	bool			overflow;
 	struct work_struct	overflow_work;
+	int			cpu;
+	atomic_t		kicked;
+	call_single_data_t	csd;
+	struct tasklet_struct	tasklet;
 };
 
 static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
@@ -162,6 +171,7 @@ void rxe_mr_write(const struct rxe_mr *mr, u64 va, const void *src, u32 len);
  */
 int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void rxe_dealloc_ucontext(struct ib_ucontext *ibuc);
+void rxe_disassociate_ucontext(struct ib_ucontext *ibuc);
 
 int rxe_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int rxe_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues (sections 10.5.3, 11.2.8, 11.4.2).
+ *
+ * A completion is written under the CQ's lock; the consumer's handler is called
+ * later, by whoever posted, with no lock held: the handler may poll, arm and
+ * post. It runs on the CPU that the CQ's completion vector names.
+ *
+ * Context: post, poll and arm in any context but NMI, since kernel consumers
+ * poll with interrupts off; create, resize and destroy in process context.
+ */
+#include <linux/cpumask.h>
+#include <linux/wait_bit.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_rxe.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rxe/qp.h>
+#include <rxe/verbs.h>
+
+static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
+{
+	*dst = (struct ib_uverbs_wc) {
+		.wr_id		= wc->wr_id,
+		.status		= wc->status,
+		.opcode		= wc->opcode,
+		.vendor_err	= wc->vendor_err,
+		.byte_len	= wc->byte_len,
+		.ex.imm_data	= wc->ex.imm_data,
+		.qp_num		= wc->qp->qp_num,
+		.src_qp		= wc->src_qp,
+		.wc_flags	= wc->wc_flags,
+		.pkey_index	= wc->pkey_index,
+		.slid		= wc->slid,
+		.sl		= wc->sl,
+		.dlid_path_bits	= wc->dlid_path_bits,
+		.port_num	= wc->port_num,
+	};
+}
+
+/* Does this completion wake an armed CQ (section 11.4.2.2)? */
+static bool cq_wakes(const struct rxe_cq *cq, const struct ib_wc *wc,
+		     bool solicited)
+{
+	if (cq->armed & IB_CQ_NEXT_COMP)
+		return true;
+	return (cq->armed & IB_CQ_SOLICITED) &&
+	       (solicited || wc->status != IB_WC_SUCCESS);
+}
+
+static void cq_overflow(struct rxe_cq *cq)
+{
+	if (cq->overflow)
+		return;
+	cq->overflow = true;
+	schedule_work(&cq->overflow_work);
+}
+
+/**
+ * rxe_cq_post - write a completion
+ * @cq: completion queue
+ * @wc: the completion
+ * @solicited: it completes a receive of a message that asked for an event
+ *
+ * Call rxe_cq_event() when the batch is done and no lock is held. If there is no
+ * place, the completion is lost and the CQ is dead, which its consumer and the
+ * QPs that use it are told.
+ */
+void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	unsigned long flags;
+	void *place;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	place = cq->overflow ? NULL : rxe_ring_space(cq->ring);
+	if (!place) {
+		cq_overflow(cq);
+		goto unlock;
+	}
+	if (cq->is_user)
+		wc_to_user(place, wc);
+	else
+		*(struct ib_wc *)place = *wc;
+	rxe_ring_push(cq->ring);
+	if (cq_wakes(cq, wc, solicited)) {
+		cq->armed = 0;
+		cq->event_due = true;
+	}
+unlock:
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+static void cq_handle(struct rxe_cq *cq)
+{
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+static void cq_tasklet(struct tasklet_struct *t)
+{
+	struct rxe_cq *cq = container_of(t, struct rxe_cq, tasklet);
+
+	/* First, so that an event that comes meanwhile brings us here again */
+	atomic_xchg(&cq->kicked, 0);
+	wake_up_var(&cq->kicked);
+	cq_handle(cq);
+}
+
+static void cq_arrived(void *info)
+{
+	struct rxe_cq *cq = info;
+
+	tasklet_schedule(&cq->tasklet);
+}
+
+static bool cq_event_taken(struct rxe_cq *cq)
+{
+	unsigned long flags;
+	bool due;
+
+	if (!READ_ONCE(cq->event_due))
+		return false;
+	spin_lock_irqsave(&cq->lock, flags);
+	due = cq->event_due;
+	cq->event_due = false;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return due;
+}
+
+/**
+ * rxe_cq_event - call the completion handler if one of the completions posted
+ *	is what it was armed for
+ * @cq: completion queue
+ *
+ * Context: bottom halves off, no driver lock held.
+ */
+void rxe_cq_event(struct rxe_cq *cq)
+{
+	if (!cq_event_taken(cq))
+		return;
+	if (cq->cpu == raw_smp_processor_id()) {
+		cq_handle(cq);
+		return;
+	}
+	if (atomic_xchg(&cq->kicked, 1))
+		return;
+	if (smp_call_function_single_async(cq->cpu, &cq->csd)) {
+		/* That CPU is offline */
+		atomic_xchg(&cq->kicked, 0);
+		wake_up_var(&cq->kicked);
+		cq_handle(cq);
+	}
+}
+
+static void cq_overflow_work(struct work_struct *work)
+{
+	struct rxe_cq *cq = container_of(work, struct rxe_cq, overflow_work);
+	struct rxe_dev *rxe = to_rxe_dev(cq->ibcq.device);
+	struct ib_event event = {
+		.device		= &rxe->ibdev,
+		.element.cq	= &cq->ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	ibdev_dbg(&rxe->ibdev, "CQ overflow: its QPs go to the error state\n");
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	rxe_qp_cq_error(rxe, cq);
+}
+
+static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
+				       struct ib_udata *udata)
+{
+	struct rxe_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct rxe_ucontext, ibuc);
+
+	if (is_user)
+		return rxe_ring_create(&uctx->ibuc, cqe,
+				       sizeof(struct ib_uverbs_wc));
+	return rxe_ring_create(NULL, cqe, sizeof(struct ib_wc));
+}
+
+/* Tell user space where the ring is; both responses are just that */
+static int cq_respond(const struct rxe_ring *ring, struct ib_udata *udata)
+{
+	struct rxe_create_cq_resp resp = {};
+
+	BUILD_BUG_ON(sizeof(resp) != sizeof(struct rxe_resize_cq_resp));
+	if (!udata)
+		return 0;
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	rxe_ring_mminfo(ring, &resp.mi);
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static void cq_init(struct rxe_cq *cq, u32 vector)
+{
+	cq->ibcq.cqe = rxe_ring_capacity(cq->ring);
+	cq->ibcq.comp_vector = vector;
+	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->overflow_work, cq_overflow_work);
+	INIT_CSD(&cq->csd, cq_arrived, cq);
+	tasklet_setup(&cq->tasklet, cq_tasklet);
+}
+
+/**
+ * rxe_create_cq - make a completion queue
+ * @ibcq: memory from the RDMA core
+ * @attr: number of completions, completion vector
+ * @udata: of the process; NULL for a kernel consumer
+ *
+ * Return: 0; -EINVAL for a size or vector beyond what the device has;
+ * -EOPNOTSUPP for flags; -ENOMEM if there are RXE_MAX_CQ or memory is short.
+ */
+int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibcq->device);
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > RXE_MAX_CQE ||
+	    attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	if (!rxe_limit_get(&rxe->num_cq, RXE_MAX_CQ))
+		return -ENOMEM;
+	cq->is_user = udata;
+	cq->ring = cq_ring_create(cq->is_user, attr->cqe, udata);
+	if (IS_ERR(cq->ring)) {
+		err = PTR_ERR(cq->ring);
+		goto err_limit;
+	}
+	err = cq_respond(cq->ring, udata);
+	if (err)
+		goto err_ring;
+	cq_init(cq, attr->comp_vector);
+	return 0;
+
+err_ring:
+	rxe_ring_destroy(cq->ring);
+err_limit:
+	atomic_dec(&rxe->num_cq);
+	return err;
+}
+
+/* The consumer's index, wherever a process set it to */
+static u32 cq_cons(const struct rxe_ring *ring)
+{
+	return smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
+}
+
+/* Move what is not polled yet into @new; @old and @new may differ in size */
+static bool cq_move(struct rxe_ring *new, const struct rxe_ring *old)
+{
+	u32 cons = cq_cons(old);
+
+	if (((old->index - cons) & old->mask) > rxe_ring_capacity(new))
+		return false;
+	for (; cons != old->index; cons = (cons + 1) & old->mask) {
+		memcpy(rxe_ring_elem(new, new->index),
+		       rxe_ring_elem(old, cons), 1 << new->shift);
+		rxe_ring_push(new);
+	}
+	return true;
+}
+
+/**
+ * rxe_resize_cq - change how many completions fit
+ * @ibcq: completion queue
+ * @cqe: new size
+ * @udata: of the process; NULL for a kernel consumer
+ *
+ * A process keeps its lock on the CQ until it has mapped the new ring, so that
+ * nothing is polled from the old one meanwhile.
+ *
+ * Return: 0; -EINVAL for a size beyond what the device has, or too small for the
+ * completions that wait; -ENOMEM. On errors nothing has changed.
+ */
+int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+	struct rxe_ring *new;
+	bool moved;
+	int err;
+
+	if (!cqe || cqe > RXE_MAX_CQE || cq->is_user != !!udata)
+		return -EINVAL;
+	new = cq_ring_create(cq->is_user, cqe, udata);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	err = cq_respond(new, udata);
+	if (err)
+		goto out;
+	spin_lock_irq(&cq->lock);
+	moved = cq_move(new, cq->ring);
+	if (moved) {
+		swap(cq->ring, new);
+		ibcq->cqe = rxe_ring_capacity(cq->ring);
+	}
+	spin_unlock_irq(&cq->lock);
+	err = moved ? 0 : -EINVAL;
+out:
+	rxe_ring_destroy(new);
+	return err;
+}
+
+/**
+ * rxe_destroy_cq - free a completion queue
+ * @ibcq: no QP uses it any more
+ * @udata: of the process; NULL for a kernel consumer
+ *
+ * No handler of the consumer runs once this has returned.
+ *
+ * Return: 0.
+ */
+int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+
+	cancel_work_sync(&cq->overflow_work);
+	wait_var_event(&cq->kicked, !atomic_read(&cq->kicked));
+	tasklet_kill(&cq->tasklet);
+	rxe_ring_destroy(cq->ring);
+	atomic_dec(&to_rxe_dev(ibcq->device)->num_cq);
+	return 0;
+}
+
+/**
+ * rxe_poll_cq - take completions
+ * @ibcq: completion queue of a kernel consumer; processes poll the ring itself
+ * @num: how many at most
+ * @wc: where to
+ *
+ * Return: how many.
+ */
+int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+	unsigned long flags;
+	u32 cons;
+	int n = 0;
+
+	if (cq->is_user)
+		return -EINVAL;
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq_cons(cq->ring);
+	while (n < num && cons != cq->ring->index) {
+		wc[n++] = *(struct ib_wc *)rxe_ring_elem(cq->ring, cons);
+		cons = (cons + 1) & cq->ring->mask;
+	}
+	smp_store_release(&cq->ring->buf->consumer_index, cons);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+/**
+ * rxe_req_notify_cq - ask for an event
+ * @ibcq: completion queue
+ * @flags: for the next completion or the next solicited one (the former includes
+ *	the latter); whether to report completions that are there already
+ *
+ * Return: 0; 1 if asked to report and there are completions.
+ */
+int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+	unsigned long irqflags;
+	int missed = 0;
+
+	spin_lock_irqsave(&cq->lock, irqflags);
+	cq->armed |= flags & IB_CQ_SOLICITED_MASK;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		missed = cq_cons(cq->ring) != cq->ring->index;
+	spin_unlock_irqrestore(&cq->lock, irqflags);
+	return missed;
+}
