@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device: what it can do, what its port looks like, how it comes and goes.
+ *
+ * Context: process, except rxe_dev_port_event(). add_lock makes sure that a
+ * netdev gets one device; nothing in the fast path takes it.
+ */
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/rtnetlink.h>
+#include <linux/utsname.h>
+#include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+#include <compat/device.h>
+#include <compat/ops.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/qp.h>
+#include <rxe/transport.h>	/* sizeof(struct rxe_qp) */
+#include <rxe/verbs.h>
+#include <rxe/wire.h>
+
+#define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */
+
+static DEFINE_MUTEX(add_lock);
+
+static void set_object_limits(struct ib_device_attr *attr)
+{
+	attr->max_qp = RXE_MAX_QP;
+	attr->max_qp_wr = RXE_MAX_QP_WR;
+	attr->max_send_sge = RXE_MAX_SGE;
+	attr->max_recv_sge = RXE_MAX_SGE;
+	attr->max_sge_rd = RXE_MAX_SGE;
+	attr->max_cq = RXE_MAX_CQ;
+	attr->max_cqe = RXE_MAX_CQE;
+	attr->max_mr = RXE_MAX_MR;
+	attr->max_mr_size = RXE_MAX_MR_SIZE;
+	attr->max_pd = RXE_MAX_PD;
+	attr->max_ah = RXE_MAX_AH;
+	attr->max_qp_rd_atom = RXE_MAX_RD_ATOM;
+	attr->max_qp_init_rd_atom = RXE_MAX_RD_ATOM;
+	attr->max_res_rd_atom = RXE_MAX_RD_ATOM * RXE_MAX_QP;
+}
+
+static int rxe_query_device(struct ib_device *ibdev,
+			    struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+	memset(attr, 0, sizeof(*attr));
+	set_object_limits(attr);
+	attr->vendor_id = RXE_VENDOR_ID;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->page_size_cap = RXE_PAGE_SIZE_CAP;
+	attr->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_CURR_QP_STATE_MOD;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->atomic_cap = IB_ATOMIC_HCA;
+	attr->max_pkeys = RXE_PKEY_TBL_LEN;
+	attr->local_ca_ack_delay = RXE_CA_ACK_DELAY;
+	return 0;
+}
+
+static int rxe_modify_device(struct ib_device *ibdev, int mask,
+			     struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc,
+		       sizeof(ibdev->node_desc));
+	return 0;
+}
+
+static bool ndev_is_active(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev);
+}
+
+static u8 ndev_phys_state(const struct net_device *ndev)
+{
+	if (ndev_is_active(ndev))
+		return IB_PORT_PHYS_STATE_LINK_UP;
+	return netif_running(ndev) ? IB_PORT_PHYS_STATE_POLLING :
+				     IB_PORT_PHYS_STATE_DISABLED;
+}
+
+static int rxe_query_port(struct ib_device *ibdev, u32 port,
+			  struct ib_port_attr *attr)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibdev);
+
+	attr->state = ndev_is_active(rxe->ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = ndev_phys_state(rxe->ndev);
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(rxe->active_mtu));
+	attr->gid_tbl_len = RXE_GID_TBL_LEN;
+	attr->pkey_tbl_len = RXE_PKEY_TBL_LEN;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = RXE_MAX_MSG;
+	attr->max_vl_num = 1;
+	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
+				&attr->active_width);
+}
+
+static int rxe_get_port_immutable(struct ib_device *ibdev, u32 port,
+				  struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE |
+				    RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->gid_tbl_len = RXE_GID_TBL_LEN;
+	immutable->pkey_tbl_len = RXE_PKEY_TBL_LEN;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+static enum rdma_link_layer rxe_get_link_layer(struct ib_device *ibdev,
+					       u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
+			  u16 *pkey)
+{
+	if (index >= RXE_PKEY_TBL_LEN)
+		return -EINVAL;
+	*pkey = RXE_PKEY;
+	return 0;
+}
+
+static ssize_t parent_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	struct rxe_dev *rxe = rdma_device_to_drv_device(device, struct rxe_dev,
+							ibdev);
+
+	return sysfs_emit(buf, "%s\n", rxe->ndev->name);
+}
+static DEVICE_ATTR_RO(parent);
+
+static struct attribute *rxe_dev_attrs[] = {
+	&dev_attr_parent.attr,
+	NULL
+};
+
+static const struct attribute_group rxe_dev_attr_group = {
+	.attrs = rxe_dev_attrs,
+};
+
+/* Last call for a device, from the RDMA core or after a failed add */
+static void rxe_dealloc_driver(struct ib_device *ibdev)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibdev);
+
+	rxe_net_del(rxe);
+	xa_destroy(&rxe->qps);
+	xa_destroy(&rxe->mrs);
+	xa_destroy(&rxe->ahs);
+	free_percpu(rxe->stats);
+	netdev_put(rxe->ndev, &rxe->ndev_tracker);
+}
+
+static const struct ib_device_ops rxe_dev_ops = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_RXE,
+	.uverbs_abi_ver		= 2,
+	.device_group		= &rxe_dev_attr_group,
+
+	.query_device		= rxe_query_device,
+	.modify_device		= rxe_modify_device,
+	.query_port		= rxe_query_port,
+	.query_pkey		= rxe_query_pkey,
+	.get_port_immutable	= rxe_get_port_immutable,
+	.get_link_layer		= rxe_get_link_layer,
+	.alloc_hw_port_stats	= rxe_alloc_hw_port_stats,
+	.get_hw_stats		= rxe_get_hw_stats,
+	.dealloc_driver		= rxe_dealloc_driver,
+
+	.alloc_ucontext		= rxe_alloc_ucontext,
+	.dealloc_ucontext	= rxe_dealloc_ucontext,
+	.disassociate_ucontext	= rxe_disassociate_ucontext,
+	.mmap			= rxe_mmap,
+	.mmap_free		= rxe_mmap_free,
+
+	.alloc_pd		= rxe_alloc_pd,
+	.dealloc_pd		= rxe_dealloc_pd,
+
+	.create_ah		= rxe_create_ah,
+	.create_user_ah		= rxe_create_ah,
+	.modify_ah		= rxe_modify_ah,
+	.query_ah		= rxe_query_ah,
+	.destroy_ah		= rxe_destroy_ah,
+
+	.destroy_cq		= rxe_destroy_cq,
+	.poll_cq		= rxe_poll_cq,
+	.req_notify_cq		= rxe_req_notify_cq,
+
+	.get_dma_mr		= rxe_get_dma_mr,
+	.rereg_user_mr		= rxe_rereg_user_mr,
+	.dereg_mr		= rxe_dereg_mr,
+
+	.create_qp		= rxe_create_qp,
+	.modify_qp		= rxe_modify_qp,
+	.query_qp		= rxe_query_qp,
+	.destroy_qp		= rxe_destroy_qp,
+	.post_send		= rxe_post_send,
+	.post_recv		= rxe_post_recv,
+
+	RXE_COMPAT_OPS
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, rxe_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, rxe_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rxe_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rxe_ucontext, ibuc),
+	RXE_QP_OBJ_SIZE,
+};
+
+/**
+ * rxe_dev_mtu - the IB MTU that a netdev can carry
+ * @ndev: the netdev
+ *
+ * Return: 256 to 4096 bytes; -EINVAL if not even 256 fits.
+ */
+int rxe_dev_mtu(const struct net_device *ndev)
+{
+	unsigned int room = READ_ONCE(ndev->mtu);
+	int mtu;
+
+	for (mtu = 4096; mtu >= 256; mtu /= 2)
+		if (room >= mtu + RXE_MAX_OVERHEAD)
+			return mtu;
+	return -EINVAL;
+}
+
+/**
+ * rxe_dev_port_event - tell the world if the port went up or down
+ * @rxe: device; one that isn't registered keeps silent
+ *
+ * Context: any in which the netdev's state is steady, that is under RTNL.
+ */
+void rxe_dev_port_event(struct rxe_dev *rxe)
+{
+	bool active = ndev_is_active(rxe->ndev);
+	struct ib_event event = {
+		.device			= &rxe->ibdev,
+		.element.port_num	= 1,
+		.event			= active ? IB_EVENT_PORT_ACTIVE :
+						   IB_EVENT_PORT_ERR,
+	};
+
+	if (!ib_device_try_get(&rxe->ibdev))
+		return;
+	if (xchg(&rxe->port_active, active) != active) {
+		if (!active)
+			rxe_count(rxe, LINK_DOWNED);
+		ib_dispatch_event(&event);
+	}
+	ib_device_put(&rxe->ibdev);
+}
+
+/*
+ * Why a netdev can't have a device. The netlink interface gives a link type no
+ * way to explain, so the log does.
+ */
+static int check_ndev(struct net_device *ndev)
+{
+	struct ib_device *other;
+
+	if (ndev->type != ARPHRD_ETHER || (ndev->flags & IFF_LOOPBACK)) {
+		netdev_err(ndev, "rdma_rxe: not an Ethernet device\n");
+		return -EINVAL;
+	}
+	if (is_vlan_dev(ndev)) {
+		netdev_err(ndev, "rdma_rxe: add the link to the real device, VLAN GIDs come by themselves\n");
+		return -EINVAL;
+	}
+	if (rxe_dev_mtu(ndev) < 0) {
+		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU 256 takes %u\n",
+			   ndev->mtu, 256 + RXE_MAX_OVERHEAD);
+		return -EINVAL;
+	}
+	other = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
+	if (other) {
+		netdev_err(ndev, "rdma_rxe: has %s already\n",
+			   dev_name(&other->dev));
+		ib_device_put(other);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static void init_ibdev(struct rxe_dev *rxe, const char *name)
+{
+	struct ib_device *ibdev = &rxe->ibdev;
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_online_cpus();
+	ibdev->local_dma_lkey = 0;
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, rxe->ndev->dev_addr);
+	scnprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%s %s",
+		  init_utsname()->nodename, name);
+	rxe_mark_name_assigned_by_user(ibdev);
+	ib_set_device_ops(ibdev, &rxe_dev_ops);
+}
+
+static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
+{
+	struct rxe_dev *rxe = rxe_alloc_dev(dev_net(ndev));
+
+	if (!rxe)
+		return NULL;
+	rxe->stats = alloc_percpu(struct rxe_stats);
+	if (!rxe->stats) {
+		ib_dealloc_device(&rxe->ibdev);
+		return NULL;
+	}
+	rxe->ndev = ndev;
+	netdev_hold(ndev, &rxe->ndev_tracker, GFP_KERNEL);
+	INIT_LIST_HEAD(&rxe->list);
+	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	rxe->active_mtu = rxe_dev_mtu(ndev);
+	rxe->port_active = ndev_is_active(ndev);
+	init_ibdev(rxe, name);
+	return rxe;
+}
+
+/*
+ * What happened to the netdev while the device was being registered? Events of
+ * that time went past it. Somebody may have deleted the device meanwhile.
+ */
+static int catch_up(struct rxe_dev *rxe)
+{
+	bool alive;
+
+	if (!ib_device_try_get(&rxe->ibdev))
+		return 0;
+	rtnl_lock();
+	alive = rxe->ndev->reg_state == NETREG_REGISTERED;
+	if (alive)
+		rxe_dev_port_event(rxe);
+	rtnl_unlock();
+	if (!alive) {
+		ib_unregister_device_and_put(&rxe->ibdev);
+		return -ENODEV;
+	}
+	ib_device_put(&rxe->ibdev);
+	return 0;
+}
+
+/* Gives up the device on failure */
+static int dev_register(struct rxe_dev *rxe, const char *name)
+{
+	int err;
+
+	err = ib_device_set_netdev(&rxe->ibdev, rxe->ndev, 1);
+	if (!err)
+		err = rxe_net_add(rxe);
+	if (!err)
+		err = ib_register_device(&rxe->ibdev, name, NULL);
+	if (err)
+		ib_dealloc_device(&rxe->ibdev);
+	else
+		err = catch_up(rxe);
+	return err == -ENFILE ? -EEXIST : err;
+}
+
+static int dev_add(const char *name, struct net_device *ndev)
+{
+	struct rxe_dev *rxe = dev_alloc(name, ndev);
+	int err;
+
+	if (!rxe)
+		return -ENOMEM;
+	/* Once registered it can be deleted at any time */
+	get_device(&rxe->ibdev.dev);
+	err = dev_register(rxe, name);
+	put_device(&rxe->ibdev.dev);
+	return err;
+}
+
+/**
+ * rxe_dev_add - put a device on a netdev
+ * @name: of the RDMA device
+ * @ndev: the netdev; the caller holds a reference
+ *
+ * A failed add leaves nothing behind but a line in the log.
+ *
+ * Return: 0; -EINVAL for a netdev that can't have one; -EEXIST if it has one
+ * already or the name is taken; -ENODEV if it is going away; -ENOMEM; errors of
+ * the sockets.
+ */
+int rxe_dev_add(const char *name, struct net_device *ndev)
+{
+	int err;
+
+	mutex_lock(&add_lock);
+	err = check_ndev(ndev);
+	if (!err) {
+		err = dev_add(name, ndev);
+		if (err == -EEXIST)
+			netdev_err(ndev, "rdma_rxe: the name %s is taken\n",
+				   name);
+		else if (err)
+			netdev_err(ndev, "rdma_rxe: can't add %s: %pe\n", name,
+				   ERR_PTR(err));
+	}
+	mutex_unlock(&add_lock);
+	return err;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module: it brings the parts together, and is the only file that knows them
+ * all.
+ *
+ * Context: process.
+ */
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+#include <compat/crc32.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/qp.h>
+
+/* `rdma link add NAME type rxe netdev NDEV` */
+static int rxe_newlink(const char *name, struct net_device *ndev)
+{
+	return rxe_dev_add(name, ndev);
+}
+
+static struct rdma_link_ops rxe_link_ops = {
+	.type		= "rxe",
+	.newlink	= rxe_newlink,
+};
+
+static const struct rxe_net_ops rxe_net_ops = {
+	.rcv		= rxe_rcv,
+};
+
+static int __init rxe_init(void)
+{
+	int err;
+
+	err = rxe_crc32_init();
+	if (err)
+		return err;
+	err = rxe_net_init(&rxe_net_ops);
+	if (err) {
+		rxe_crc32_exit();
+		return err;
+	}
+	rdma_link_register(&rxe_link_ops);
+	return 0;
+}
+
+/* Nobody has a device open, or the module would be in use */
+static void __exit rxe_exit(void)
+{
+	rdma_link_unregister(&rxe_link_ops);
+	ib_unregister_driver(RDMA_DRIVER_RXE);
+	rxe_net_exit();
+	rxe_crc32_exit();
+	/* RCU callbacks are in our text */
+	rcu_barrier();
+}
+
+module_init(rxe_init);
+module_exit(rxe_exit);
+
+MODULE_DESCRIPTION("Soft RoCE: RDMA over Converged Ethernet v1 and v2 on any Ethernet device");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RDMA_LINK("rxe");
