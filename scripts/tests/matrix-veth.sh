@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: well-known RDMA programs over a veth pair between namespaces, RoCE v1 and v2
+# nodes: 1
+# level: full
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+matrix veth "$TYPES" "$PROGRAMS" "$PERFTESTS"

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the most telling cells of the matrix of programs, paths and RoCE versions
+# nodes: 2
+# level: core
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+matrix vms "v2-ipv4 v1-ll" "rc_pingpong ud_pingpong rping udaddy" "write_bw read_lat"
+matrix veth "v2-ipv6 v1-ipv4" "rc_pingpong rping ucmatose" "atomic_lat"

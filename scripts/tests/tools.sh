@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0
+# What several tests share beside lib.sh: paths between two ends, and the programs that people
+# run over them.  Sourced, after lib.sh.
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# A path has a server's and a client's end.  `srv COMMAND...` and `cli COMMAND...` run a command
+# there; SRV_DEV, CLI_DEV are the devices, SRV_NET, CLI_NET the netdevs, SRV4, CLI4, SRV6 and CLI6
+# the addresses.
+
+PORT=20000		# every program gets a port of its own, so that nothing left over matters
+LIMIT=60		# seconds that a program may take
+
+# cases COMMAND...: run a program that prints "ok|fail|skip CASE why" itself, as "PREFIXcase"
+cases() { # PREFIX COMMAND...
+	local prefix=$1 status=0 word name why
+	shift
+	while read -r word name why; do
+		case $word in
+		ok) ok "$prefix$name" ;;
+		fail) fail "$prefix$name" "$why" ;;
+		skip) skip "$prefix$name" "$why" ;;
+		end) status=$name ;;
+		*) say "$word $name $why" ;;
+		esac
+	done < <(s=0; "$@" || s=$?; echo "end $s")
+	# 1 is "a case failed", which has been told
+	[ "$status" -le 1 ] || fail "${prefix}exit" "status $status: $*"
+}
+
+# in_netns NS COMMAND...: like on_b, for a namespace
+in_netns() {
+	local ns=$1
+	shift
+	if declare -F "$1" > /dev/null; then
+		ip netns exec "$ns" bash -c ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
+	else
+		ip netns exec "$ns" "$@"
+	fi
+}
+
+# on_b_tools COMMAND...: on_b, for functions of this file too
+on_b_tools() {
+	on_b ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
+}
+
+# path loop|veth|vms: sets the ends; the devices must be up (path_up)
+path() {
+	PATH_NAME=$1
+	srv_host() { "$@"; }	# the server's machine, outside of its namespace
+	case $1 in
+	loop)
+		srv() { "$@"; }
+		cli() { "$@"; }
+		SRV_DEV=rxe0 CLI_DEV=rxe0 SRV_NET=eth0 CLI_NET=eth0
+		SRV4=$A4 CLI4=$A4 SRV6=$A6 CLI6=$A6
+		;;
+	veth)
+		srv() { in_netns B "$@"; }
+		cli() { in_netns A "$@"; }
+		SRV_DEV=rxeB CLI_DEV=rxeA SRV_NET=veth CLI_NET=veth
+		SRV4=203.0.113.2 CLI4=203.0.113.1 SRV6=2001:db8:1::2 CLI6=2001:db8:1::1
+		;;
+	vms)
+		srv() { on_b_tools "$@"; }
+		srv_host() { on_b_tools "$@"; }
+		cli() { "$@"; }
+		SRV_DEV=rxe0 CLI_DEV=rxe0 SRV_NET=eth0 CLI_NET=eth0
+		SRV4=$B4 CLI4=$A4 SRV6=$B6 CLI6=$A6
+		;;
+	esac
+	SRVLL='' CLILL=''
+}
+
+path_up() { # PATH: modules loaded, devices there, then path()
+	case $1 in
+	loop)
+		load_ours && rxe_add
+		;;
+	veth) netns_pair ;;
+	vms) rxe_up ;;
+	esac && path "$1" && {
+		SRVLL=$(srv link_local "$SRV_NET")
+		CLILL=$(cli link_local "$CLI_NET")
+	}
+}
+
+# use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: what the programs below run over:
+# SRV_GID, CLI_GID (indexes), SRV_CM, CLI_CM (addresses for RDMA_CM) and its RoCE version
+use_gid() {
+	local version=${1%-*} kind=${1#*-}
+	case $kind in
+	ipv4) SRV_CM=$SRV4 CLI_CM=$CLI4 ;;
+	ipv6) SRV_CM=$SRV6 CLI_CM=$CLI6 ;;
+	ll) SRV_CM=$SRVLL CLI_CM=$CLILL ;;
+	esac
+	SRV_GID=$(srv gid_index "$SRV_DEV" "$version" "$SRV_CM") &&
+		CLI_GID=$(cli gid_index "$CLI_DEV" "$version" "$CLI_CM") &&
+		srv_host cm_mode "$SRV_DEV" "$version" && cm_mode "$CLI_DEV" "$version" || return 1
+	[ "$kind" != ll ] || {
+		SRV_BIND="$SRV_CM%$SRV_NET" CLI_BIND="$CLI_CM%$CLI_NET" SRV_CM="$SRV_CM%$CLI_NET"
+		return
+	}
+	SRV_BIND=$SRV_CM CLI_BIND=$CLI_CM
+}
+
+# cm_mode DEV v1|v2: the RoCE version that RDMA_CM uses on a device
+cm_mode() {
+	local dir=/sys/kernel/config/rdma_cm/$1
+	[ -d "$dir" ] || mkdir "$dir" || return 1
+	echo "RoCE $2" > "$dir/ports/1/default_roce_mode"
+}
+
+# cm_ready PORT: a process listens with RDMA_CM on that port
+cm_ready() {
+	wait_for 20 eval "rdma resource show cm_id | grep -q 'LISTEN.*:$1 '"
+}
+
+# both READY SERVER-COMMAND -- CLIENT-COMMAND: run the two ends; READY is wait_tcp or cm_ready
+both() {
+	local ready=$1 server=() status=0 pid
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	srv timeout $LIMIT "${server[@]}" &
+	pid=$!
+	if ! srv "$ready" $PORT; then
+		kill $pid 2> /dev/null || true
+		wait $pid || true
+		return 1
+	fi
+	cli timeout $LIMIT "$@" || status=$?
+	[ $status -eq 0 ] || { kill $pid 2> /dev/null || true; }
+	wait $pid || status=$((status ? status : 1))
+	return $status
+}
+
+# Each of these runs one well-known program over what use_gid chose.
+
+run_rc_pingpong() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_rc_pingpong -e -c -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -s 30000 -- \
+		ibv_rc_pingpong -e -c -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
+}
+
+run_ud_pingpong() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_ud_pingpong -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -s 1000 -- \
+		ibv_ud_pingpong -e -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -s 1000 "$SRV4"
+}
+
+run_rping() {
+	PORT=$((PORT + 1))
+	both cm_ready rping -s -a "$SRV_BIND" -p $PORT -C 10 -S 20000 -V -- \
+		rping -c -a "$SRV_CM" -p $PORT -C 10 -S 20000 -V
+}
+
+run_ucmatose() {
+	PORT=$((PORT + 1))
+	both cm_ready ucmatose -b "$SRV_BIND" -p $PORT -c 2 -C 5 -S 3000 -- \
+		ucmatose -s "$SRV_CM" -p $PORT -c 2 -C 5 -S 3000
+}
+
+# it has one port, and none of its options changes that
+run_udaddy() {
+	local PORT=7174
+	both cm_ready udaddy -b "$SRV_BIND" -c 2 -C 5 -S 500 -- udaddy -s "$SRV_CM" -c 2 -C 5 -S 500
+}
+
+run_rdma_client() {
+	PORT=$((PORT + 1))
+	both cm_ready rdma_server -s "$SRV_BIND" -p $PORT -- rdma_client -s "$SRV_CM" -p $PORT
+}
+
+# perftest: write_bw, read_lat ...; waits for events where the program can, since two polling ends
+# would have the processors for themselves
+run_perftest() { # NAME
+	local args=(-F -n 10 -s 10000 -x)
+	PORT=$((PORT + 1))
+	case $1 in
+	write*) ;;
+	atomic*) args=(-e -F -n 10 -x) ;;
+	*) args=(-e "${args[@]}") ;;
+	esac
+	both wait_tcp "ib_$1" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
+		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
+}
+
+# rc_random over what use_gid chose: two processes joined by TCP
+run_rc_random() { # OPTION...
+	PORT=$((PORT + 1))
+	both wait_tcp rc_random -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
+		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
+}
+
+# drop_resources_gone: no process has anything left of any device (kernel's own QP1 aside)
+resources_gone() {
+	rdma resource show | awk '
+		{ for (i = 3; i < NF; i += 2) n[$i] = $(i + 1) }
+		n["ctx"] || n["cm_id"] || n["mr"] || n["pd"] > 1 || n["cq"] > 1 || n["qp"] > 1 { bad = 1 }
+		END { exit bad }'
+}
+
+PROGRAMS="rc_pingpong ud_pingpong rping ucmatose udaddy rdma_client"
+PERFTESTS="send_bw send_lat write_bw write_lat read_bw read_lat atomic_bw atomic_lat"
+TYPES="v2-ipv4 v2-ipv6 v1-ipv4 v1-ll"
+
+# matrix PATH TYPES PROGRAMS PERFTESTS: a case per cell
+matrix() {
+	local path=$1 types=$2 programs=$3 perftests=$4 type program
+	path_up "$path" || { fail "$path-up" "no devices"; return; }
+	for type in $types; do
+		if ! use_gid "$type"; then
+			fail "$path-$type" "no such GID, or RDMA_CM can't be switched to it"
+			continue
+		fi
+		for program in $programs; do
+			try "$path-$type-$program" "run_$program"
+		done
+		for program in $perftests; do
+			try "$path-$type-ib_$program" run_perftest "$program"
+		done
+	done
+}
