@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring/wqe.c: a work request is copied field by field; every one that the
+ * specification or the QP's limits forbid gets the error status that tells so;
+ * with random bytes in the ring nothing beyond the element is read, nothing
+ * beyond the copy is written, and what is accepted is within all limits.
+ */
+#include <linux/string.h>
+#include <rxe/transport.h>
+#include "util.h"
+
+#define SGES	5u
+#define INLINE	96u
+
+struct ctx {
+	struct rxe_dev rxe;
+	struct rxe_qp qp;
+	struct edge ring;
+	struct edge copy;
+	struct rxe_send_wqe *elem;
+	struct rxe_swqe *wqe;
+	struct rxe_recv_wqe *relem;
+	struct rxe_rwqe rwqe;
+};
+
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	u32 tail = max_t(u32, SGES * sizeof(struct rxe_sge), INLINE);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	xa_init_flags(&c->rxe.ahs, XA_FLAGS_ALLOC);
+	c->rxe.active_mtu = 1024;
+	c->qp.rxe = &c->rxe;
+	c->qp.is_user = true;
+	c->qp.ibqp.qp_type = IB_QPT_RC;
+	c->qp.cap.max_send_sge = SGES;
+	c->qp.cap.max_recv_sge = SGES;
+	c->qp.cap.max_inline_data = INLINE;
+	edge_init(test, &c->ring);
+	edge_init(test, &c->copy);
+	c->elem = (void *)edge_buf(&c->ring, sizeof(*c->elem) + tail);
+	memset(c->elem, 0, sizeof(*c->elem) + tail);
+	c->relem = (void *)edge_buf(&c->ring, sizeof(*c->relem) +
+				    SGES * sizeof(struct rxe_sge));
+	c->wqe = (void *)edge_buf(&c->copy, sizeof(*c->wqe) + tail);
+	return 0;
+}
+
+static void ctx_exit(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	xa_destroy(&c->rxe.ahs);
+	edge_free(&c->ring);
+	edge_free(&c->copy);
+}
+
+static u8 import(struct ctx *c)
+{
+	rxe_import_send(&c->qp, c->elem, c->wqe);
+	return c->wqe->status;
+}
+
+static void set_sges(struct ctx *c, u32 num, u32 length)
+{
+	u32 i;
+
+	c->elem->dma.num_sge = num;
+	for (i = 0; i < min(num, SGES); i++) {
+		c->elem->dma.sge[i].addr = 0x1000 * i + 7;
+		c->elem->dma.sge[i].length = length;
+		c->elem->dma.sge[i].lkey = 0x100 + i;
+	}
+}
+
+static void opcodes(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 op;
+
+	for (op = 0; op < 300; op++) {
+		bool atomic = op == IB_WR_ATOMIC_CMP_AND_SWP ||
+			      op == IB_WR_ATOMIC_FETCH_AND_ADD;
+		bool known = atomic || op == IB_WR_SEND ||
+			     op == IB_WR_SEND_WITH_IMM ||
+			     op == IB_WR_RDMA_WRITE || op == IB_WR_RDMA_READ ||
+			     op == IB_WR_RDMA_WRITE_WITH_IMM;
+
+		c->elem->wr.opcode = op;
+		set_sges(c, 1, 8);
+		KUNIT_EXPECT_EQ_MSG(test, import(c), known ? IB_WC_SUCCESS :
+				    IB_WC_LOC_QP_OP_ERR, "opcode %u", op);
+	}
+	c->elem->wr.opcode = U32_MAX;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_QP_OP_ERR);
+}
+
+/* UD has SEND alone, and needs an address handle (there is none here) */
+static void ud(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 op;
+
+	c->qp.ibqp.qp_type = IB_QPT_UD;
+	for (op = 0; op < 300; op++) {
+		c->elem->wr.opcode = op;
+		c->elem->wr.wr.ud.ah_num = op;
+		set_sges(c, 1, 8);
+		KUNIT_EXPECT_EQ_MSG(test, import(c), IB_WC_LOC_QP_OP_ERR,
+				    "opcode %u", op);
+		KUNIT_EXPECT_NULL(test, c->wqe->ah);
+	}
+	c->elem->wr.opcode = IB_WR_SEND;
+	set_sges(c, 1, 1025);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+}
+
+static void fields(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_send_wr *wr = &c->elem->wr;
+	u32 i;
+
+	wr->wr_id = 0x1122334455667788;
+	wr->opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	wr->send_flags = IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE;
+	wr->ex.imm_data = cpu_to_be32(0xcafe1234);
+	wr->wr.rdma.remote_addr = 0xfedcba9876543210;
+	wr->wr.rdma.rkey = 0x89abcdef;
+	set_sges(c, SGES, 1000);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->wr_id, 0x1122334455667788ull);
+	KUNIT_EXPECT_EQ(test, (u32)c->wqe->opcode, wr->opcode);
+	KUNIT_EXPECT_EQ(test, (u32)c->wqe->flags, wr->send_flags);
+	KUNIT_EXPECT_EQ(test, c->wqe->imm, cpu_to_be32(0xcafe1234));
+	KUNIT_EXPECT_EQ(test, c->wqe->raddr, 0xfedcba9876543210ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->rkey, 0x89abcdefu);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, SGES * 1000);
+	KUNIT_EXPECT_EQ(test, c->wqe->num_sge, SGES);
+	KUNIT_EXPECT_FALSE(test, c->wqe->started);
+	for (i = 0; i < SGES; i++) {
+		KUNIT_EXPECT_EQ(test, c->wqe->sge[i].addr, 0x1000ull * i + 7);
+		KUNIT_EXPECT_EQ(test, c->wqe->sge[i].length, 1000u);
+		KUNIT_EXPECT_EQ(test, c->wqe->sge[i].lkey, 0x100 + i);
+	}
+}
+
+static void atomics(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_send_wr *wr = &c->elem->wr;
+
+	wr->opcode = IB_WR_ATOMIC_CMP_AND_SWP;
+	wr->wr.atomic.remote_addr = 0x0102030405060708;
+	wr->wr.atomic.compare_add = 0x1112131415161718;
+	wr->wr.atomic.swap = 0x2122232425262728;
+	wr->wr.atomic.rkey = 0x31323334;
+	set_sges(c, 1, 8);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->raddr, 0x0102030405060708ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->compare_add, 0x1112131415161718ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->swap, 0x2122232425262728ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->rkey, 0x31323334u);
+	set_sges(c, 2, 4);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	set_sges(c, 1, 7);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+	set_sges(c, 1, 16);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+	set_sges(c, 0, 0);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+}
+
+static void lengths(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	c->elem->wr.opcode = IB_WR_RDMA_WRITE;
+	set_sges(c, 0, 0);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, 0u);
+	set_sges(c, 2, 1u << 30);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, 1u << 31);
+	c->elem->dma.sge[1].length++;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+	/* a sum that is 0 in 32 bits */
+	set_sges(c, 4, 1u << 30);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+	set_sges(c, SGES, U32_MAX);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+}
+
+static void too_many_sges(struct kunit *test)
+{
+	static const u32 nums[] = { SGES + 1, 32, 33, 1u << 16, U32_MAX };
+	struct ctx *c = test->priv;
+	int i;
+
+	c->elem->wr.opcode = IB_WR_SEND;
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {
+		set_sges(c, nums[i], 8);
+		KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_QP_OP_ERR);
+	}
+}
+
+static void inline_data(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 len, i;
+
+	c->elem->wr.opcode = IB_WR_SEND;
+	c->elem->wr.send_flags = IB_SEND_INLINE;
+	for (i = 0; i < INLINE; i++)
+		c->elem->dma.inline_data[i] = i * 7;
+	for (len = 0; len <= INLINE; len++) {
+		c->elem->dma.length = len;
+		KUNIT_ASSERT_EQ(test, import(c), IB_WC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, c->wqe->length, len);
+		KUNIT_ASSERT_MEMEQ(test, c->wqe->data, c->elem->dma.inline_data,
+				   len);
+	}
+	c->elem->dma.length = INLINE + 1;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+	c->elem->dma.length = U32_MAX;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+}
+
+/* READ and atomics write to the SGEs: there is no inline READ */
+static void inline_read(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	c->elem->wr.opcode = IB_WR_RDMA_READ;
+	c->elem->wr.send_flags = IB_SEND_INLINE;
+	c->elem->dma.length = 1;
+	set_sges(c, 1, 500);
+	if (import(c) == IB_WC_SUCCESS) {
+		KUNIT_EXPECT_FALSE(test, c->wqe->flags & IB_SEND_INLINE);
+		KUNIT_EXPECT_EQ(test, c->wqe->length, 500u);
+	}
+}
+
+static void check_accepted(struct kunit *test, struct ctx *c)
+{
+	struct rxe_swqe *wqe = c->wqe;
+	u64 sum = 0;
+	u32 i;
+
+	KUNIT_ASSERT_LE(test, (u32)wqe->opcode,
+			(u32)IB_WR_ATOMIC_FETCH_AND_ADD);
+	KUNIT_ASSERT_LE(test, wqe->length, RXE_MAX_MSG);
+	if (wqe->flags & IB_SEND_INLINE) {
+		KUNIT_ASSERT_LE(test, wqe->length, INLINE);
+		return;
+	}
+	KUNIT_ASSERT_LE(test, wqe->num_sge, SGES);
+	for (i = 0; i < wqe->num_sge; i++)
+		sum += wqe->sge[i].length;
+	KUNIT_ASSERT_EQ(test, sum, (u64)wqe->length);
+}
+
+static void fuzz_send(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 size = c->ring.page + PAGE_SIZE - (u8 *)c->elem;
+	struct rnd_state rnd = rnd_init(7);
+	u32 i, accepted = 0;
+
+	for (i = 0; i < 100000; i++) {
+		prandom_bytes_state(&rnd, c->elem, size);
+		c->elem->wr.opcode %= 16;
+		if (i & 1)
+			c->elem->dma.num_sge %= SGES + 2;
+		if (i & 2)
+			c->elem->dma.length %= 2 * INLINE;
+		if (i & 4)
+			set_sges(c, rnd_below(&rnd, SGES + 2), 8);
+		c->qp.ibqp.qp_type = i % 5 ? IB_QPT_RC : IB_QPT_UD;
+		if (import(c) == IB_WC_SUCCESS) {
+			accepted++;
+			check_accepted(test, c);
+		}
+	}
+	KUNIT_EXPECT_GT(test, accepted, 1000u);
+}
+
+static void recv(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, n;
+
+	for (n = 0; n <= SGES; n++) {
+		memset(c->relem, 0, sizeof(*c->relem));
+		c->relem->wr_id = 0x1234567890abcdef;
+		c->relem->dma.num_sge = n;
+		for (i = 0; i < n; i++) {
+			c->relem->dma.sge[i].addr = i;
+			c->relem->dma.sge[i].length = U32_MAX - i;
+			c->relem->dma.sge[i].lkey = 0x77 + i;
+		}
+		KUNIT_EXPECT_TRUE(test, rxe_import_recv(&c->qp, c->relem,
+							&c->rwqe));
+		KUNIT_EXPECT_EQ(test, c->rwqe.wr_id, 0x1234567890abcdefull);
+		KUNIT_EXPECT_EQ(test, c->rwqe.num_sge, n);
+		KUNIT_EXPECT_EQ(test, c->rwqe.length,
+				(u64)n * U32_MAX - n * (n - 1) / 2);
+		for (i = 0; i < n; i++)
+			KUNIT_EXPECT_EQ(test, c->rwqe.sge[i].lkey, 0x77 + i);
+	}
+}
+
+static void fuzz_recv(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 size = c->ring.page + PAGE_SIZE - (u8 *)c->relem;
+	struct rnd_state rnd = rnd_init(8);
+	u64 sum;
+	u32 i, n;
+
+	for (i = 0; i < 100000; i++) {
+		prandom_bytes_state(&rnd, c->relem, size);
+		if (i & 1)
+			c->relem->dma.num_sge %= SGES + 2;
+		rxe_import_recv(&c->qp, c->relem, &c->rwqe);
+		KUNIT_ASSERT_LE(test, c->rwqe.num_sge, SGES);
+		for (sum = 0, n = 0; n < c->rwqe.num_sge; n++)
+			sum += c->rwqe.sge[n].length;
+		KUNIT_ASSERT_EQ(test, c->rwqe.length, sum);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(opcodes),
+	KUNIT_CASE(ud),
+	KUNIT_CASE(fields),
+	KUNIT_CASE(atomics),
+	KUNIT_CASE(lengths),
+	KUNIT_CASE(too_many_sges),
+	KUNIT_CASE(inline_data),
+	KUNIT_CASE(inline_read),
+	KUNIT_CASE(fuzz_send),
+	KUNIT_CASE(recv),
+	KUNIT_CASE(fuzz_recv),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ring-wqe",
+	.init = ctx_init,
+	.exit = ctx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transport/copy.c: gathering from and scattering to lists of any shape, from
+ * skbs of any shape, moves the right bytes to the right places and no others;
+ * an ICRC over an skb is the one over its bytes.
+ *
+ * A kernel QP and L_Key 0, so that an SGE is plain memory.
+ */
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <rxe/transport.h>
+#include "util.h"
+
+#define BYTES	12000u
+#define SGES	8u
+
+struct ctx {
+	struct rxe_qp qp;
+	struct rxe_swqe *wqe;
+	u8 *msg;		/* the message, flat */
+	u8 *mem;		/* the SGEs' memory, with gaps */
+	u8 *want;
+	u32 length;
+	struct rnd_state rnd;
+};
+
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->qp.ibqp.qp_type = IB_QPT_RC;
+	c->wqe = kunit_kzalloc(test, struct_size(c->wqe, sge, SGES), GFP_KERNEL);
+	c->msg = kunit_kmalloc(test, BYTES, GFP_KERNEL);
+	c->mem = kunit_kmalloc(test, 2 * BYTES, GFP_KERNEL);
+	c->want = kunit_kmalloc(test, 2 * BYTES, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, c->wqe && c->msg && c->mem && c->want);
+	c->rnd = rnd_init(11);
+	prandom_bytes_state(&c->rnd, c->msg, BYTES);
+	return 0;
+}
+
+/* A random list over @mem, gaps between its elements, empty ones among them */
+static void random_list(struct ctx *c)
+{
+	u8 *p = c->mem;
+	u32 i;
+
+	c->length = 0;
+	c->wqe->num_sge = rnd_below(&c->rnd, SGES + 1);
+	for (i = 0; i < c->wqe->num_sge; i++) {
+		struct ib_sge *sge = &c->wqe->sge[i];
+
+		p += rnd_below(&c->rnd, 100);
+		sge->addr = (uintptr_t)p;
+		sge->length = rnd_below(&c->rnd, 4) ?
+			rnd_below(&c->rnd, BYTES / SGES) : 0;
+		sge->lkey = 0;
+		p += sge->length;
+		c->length += sge->length;
+	}
+	c->wqe->length = c->length;
+}
+
+/* What is in @mem when @len bytes of @msg were put at @off of the list */
+static void place(struct ctx *c, u8 *mem, u32 off, const u8 *msg, u32 len)
+{
+	u32 i, j, at = 0;
+
+	for (i = 0; i < c->wqe->num_sge; i++) {
+		struct ib_sge *sge = &c->wqe->sge[i];
+		u8 *p = mem + (sge->addr - (uintptr_t)c->mem);
+
+		for (j = 0; j < sge->length; j++, at++)
+			if (at >= off && at < off + len)
+				p[j] = msg[at - off];
+	}
+}
+
+static void gather(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, off, len;
+	struct edge edge;
+	u8 *dst;
+
+	edge_init(test, &edge);
+	for (i = 0; i < 5000; i++) {
+		random_list(c);
+		place(c, c->mem, 0, c->msg, c->length);
+		off = rnd_below(&c->rnd, c->length + 1);
+		len = min_t(u32, rnd_below(&c->rnd, c->length - off + 1), PAGE_SIZE);
+		dst = edge_buf(&edge, len);
+		KUNIT_ASSERT_EQ(test, rxe_gather(&c->qp, c->wqe, off, dst, len),
+				0);
+		KUNIT_ASSERT_MEMEQ(test, dst, c->msg + off, len);
+	}
+	edge_free(&edge);
+}
+
+static void gather_too_much(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < 500; i++) {
+		random_list(c);
+		KUNIT_ASSERT_NE(test, rxe_gather(&c->qp, c->wqe, 0, c->want,
+						 c->length + 1), 0);
+	}
+}
+
+static void gather_inline(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_swqe *wqe = kunit_kzalloc(test, struct_size(wqe, data, 500),
+					     GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, wqe);
+	wqe->flags = IB_SEND_INLINE;
+	wqe->length = 500;
+	memcpy(wqe->data, c->msg, 500);
+	KUNIT_EXPECT_EQ(test, rxe_gather(&c->qp, wqe, 123, c->want, 377), 0);
+	KUNIT_EXPECT_MEMEQ(test, c->want, c->msg + 123, 377);
+}
+
+static void scatter(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, off, len;
+
+	for (i = 0; i < 2000; i++) {
+		random_list(c);
+		off = rnd_below(&c->rnd, c->length + 1);
+		len = rnd_below(&c->rnd, c->length - off + 1);
+		memset(c->mem, 0x77, 2 * BYTES);
+		memset(c->want, 0x77, 2 * BYTES);
+		place(c, c->want, off, c->msg, len);
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, c->wqe->sge,
+						  c->wqe->num_sge, off, c->msg,
+						  len), 0);
+		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
+	}
+}
+
+static void scatter_too_much(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < 500; i++) {
+		random_list(c);
+		memset(c->mem, 0x77, 2 * BYTES);
+		memset(c->want, 0x77, 2 * BYTES);
+		place(c, c->want, 0, c->msg, c->length);
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, c->wqe->sge,
+						  c->wqe->num_sge, 0, c->msg,
+						  c->length + 1), -ENOSPC);
+		/* what fits may have been written, the gaps not */
+		place(c, c->mem, 0, c->msg, c->length);
+		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
+	}
+}
+
+/* @len bytes of @msg in a linear part of random size and random page frags */
+static struct sk_buff *random_skb(struct kunit *test, struct ctx *c, u32 len)
+{
+	u32 part = rnd_below(&c->rnd, min(len, 1500u) + 1), off, done = part;
+	struct sk_buff *skb = alloc_skb(part + 64, GFP_KERNEL);
+	struct page *page;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_reserve(skb, rnd_below(&c->rnd, 64));
+	skb_put_data(skb, c->msg, part);
+	for (i = 0; done < len; i++, done += part) {
+		page = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		off = rnd_below(&c->rnd, 1000);
+		part = min_t(u32, len - done, PAGE_SIZE - off);
+		if (i < 12)
+			part = 1 + rnd_below(&c->rnd, part);
+		memcpy(page_address(page) + off, c->msg + done, part);
+		skb_add_rx_frag(skb, i, page, off, part, PAGE_SIZE);
+	}
+	return skb;
+}
+
+static void skb_runs(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct sk_buff *skb;
+	u32 i, off, run;
+	const u8 *p;
+
+	for (i = 0; i < 1000; i++) {
+		skb = random_skb(test, c, 1 + rnd_below(&c->rnd, 9000));
+		for (off = 0; off < skb->len; off += run) {
+			p = rxe_skb_run(skb, off, &run);
+			KUNIT_ASSERT_NOT_NULL(test, p);
+			KUNIT_ASSERT_GE(test, run, 1u);
+			KUNIT_ASSERT_LE(test, off + run, skb->len);
+			KUNIT_ASSERT_MEMEQ(test, p, c->msg + off, run);
+		}
+		rxe_skb_run(skb, skb->len, &run);
+		KUNIT_ASSERT_EQ(test, run, 0u);
+		kfree_skb(skb);
+	}
+}
+
+static void skb_icrc(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct sk_buff *skb;
+	u32 i, off, len;
+
+	for (i = 0; i < 1000; i++) {
+		skb = random_skb(test, c, rnd_below(&c->rnd, 9000));
+		off = rnd_below(&c->rnd, skb->len + 1);
+		len = rnd_below(&c->rnd, skb->len - off + 1);
+		KUNIT_ASSERT_EQ(test, rxe_skb_icrc(skb, off, len, i),
+				rxe_icrc_update(i, c->msg + off, len));
+		kfree_skb(skb);
+	}
+}
+
+static void skb_scatter(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, off, len, skip;
+	struct sk_buff *skb;
+
+	for (i = 0; i < 1000; i++) {
+		random_list(c);
+		off = rnd_below(&c->rnd, c->length + 1);
+		len = min(rnd_below(&c->rnd, c->length - off + 1), 8000u);
+		skip = rnd_below(&c->rnd, 100);
+		skb = random_skb(test, c, len + skip + rnd_below(&c->rnd, 100));
+		memset(c->mem, 0x77, 2 * BYTES);
+		memset(c->want, 0x77, 2 * BYTES);
+		place(c, c->want, off, c->msg + skip, len);
+		KUNIT_ASSERT_EQ(test, rxe_scatter_skb(&c->qp, c->wqe->sge,
+						      c->wqe->num_sge, off, skb,
+						      skip, len), 0);
+		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
+		kfree_skb(skb);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(gather),
+	KUNIT_CASE(gather_too_much),
+	KUNIT_CASE(gather_inline),
+	KUNIT_CASE(scatter),
+	KUNIT_CASE(scatter_too_much),
+	KUNIT_CASE(skb_runs),
+	KUNIT_CASE(skb_icrc),
+	KUNIT_CASE(skb_scatter),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-copy",
+	.init = ctx_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transport/timer.c: the RNR timer codes of table 45, the retransmission
+ * timeout within the bounds that the QP's timeout sets, and round trip samples
+ * of the right packets only.
+ */
+#include <rxe/transport.h>
+#include "util.h"
+
+static struct rxe_qp *qp(struct kunit *test)
+{
+	return test->priv;
+}
+
+static int qp_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct rxe_qp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, test->priv);
+	return 0;
+}
+
+/* Table 45, in units of 10 us */
+static void rnr_codes(struct kunit *test)
+{
+	static const u32 want[32] = {
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
+		12288, 16384, 24576, 32768, 49152
+	};
+	u32 code;
+
+	for (code = 0; code < 256; code++)
+		KUNIT_EXPECT_EQ_MSG(test, rxe_rnr_ns(code),
+				    want[code & 31] * 10000ull, "code %u", code);
+}
+
+static void rto_never(struct kunit *test)
+{
+	qp(test)->attr.timeout = 0;
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 0ull);
+	qp(test)->sq.srtt = NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 0ull);
+}
+
+/* Section 9.7.6.1.3: at least the timeout, at most four times as long */
+static void rto_bounds(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(9);
+	u64 t, rto;
+	u32 i;
+
+	for (i = 0; i < 31 * 1000; i++) {
+		qp(test)->attr.timeout = 1 + i % 31;
+		qp(test)->sq.srtt = rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40));
+		qp(test)->sq.rttvar = rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40));
+		t = 4096ull << qp(test)->attr.timeout;
+		rto = rxe_rto_ns(qp(test));
+		KUNIT_ASSERT_GE(test, rto, t);
+		KUNIT_ASSERT_LE(test, rto, 4 * t);
+	}
+}
+
+static void rto_without_sample(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 1; i < 32; i++) {
+		qp(test)->attr.timeout = i;
+		KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4096ull << i);
+	}
+}
+
+/* Pretend that the packet being timed left @ns ago */
+static void left_ago(struct rxe_sq *sq, u64 ns)
+{
+	sq->rtt_start = ktime_sub_ns(ktime_get(), ns);
+}
+
+static void rtt_one_at_a_time(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+	ktime_t first;
+
+	rxe_rtt_start(sq, 100);
+	first = sq->rtt_start;
+	KUNIT_EXPECT_NE(test, first, (ktime_t)0);
+	rxe_rtt_start(sq, 200);
+	KUNIT_EXPECT_EQ(test, sq->rtt_psn, 100u);
+	KUNIT_EXPECT_EQ(test, sq->rtt_start, first);
+	rxe_rtt_ack(sq, 99);
+	KUNIT_EXPECT_EQ(test, sq->rtt_start, first);
+	rxe_rtt_ack(sq, 100);
+	KUNIT_EXPECT_EQ(test, sq->rtt_start, (ktime_t)0);
+	rxe_rtt_start(sq, 200);
+	KUNIT_EXPECT_EQ(test, sq->rtt_psn, 200u);
+}
+
+static void rtt_over_the_seam(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+
+	rxe_rtt_start(sq, 0xfffffe);
+	rxe_rtt_ack(sq, 0xfffffd);
+	KUNIT_EXPECT_NE(test, sq->rtt_start, (ktime_t)0);
+	rxe_rtt_ack(sq, 3);
+	KUNIT_EXPECT_EQ(test, sq->rtt_start, (ktime_t)0);
+}
+
+static void rtt_follows(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+	u32 i;
+
+	for (i = 0; i < 100; i++) {
+		rxe_rtt_start(sq, i);
+		left_ago(sq, 50 * NSEC_PER_MSEC);
+		rxe_rtt_ack(sq, i);
+	}
+	KUNIT_EXPECT_GE(test, sq->srtt, 49 * (u64)NSEC_PER_MSEC);
+	KUNIT_EXPECT_LE(test, sq->srtt, 80 * (u64)NSEC_PER_MSEC);
+	KUNIT_EXPECT_LE(test, sq->rttvar, 40 * (u64)NSEC_PER_MSEC);
+	for (i = 100; i < 200; i++) {
+		rxe_rtt_start(sq, i);
+		left_ago(sq, NSEC_PER_SEC);
+		rxe_rtt_ack(sq, i);
+	}
+	KUNIT_EXPECT_GE(test, sq->srtt, 990 * (u64)NSEC_PER_MSEC);
+}
+
+/* Smoothed values stay sane whatever the samples are */
+static void rtt_random(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+	struct rnd_state rnd = rnd_init(10);
+	u64 max = 0, ns;
+	u32 i;
+
+	for (i = 0; i < 10000; i++) {
+		ns = 1000 + (prandom_u32_state(&rnd) >> rnd_below(&rnd, 20));
+		max = max(max, ns);
+		rxe_rtt_start(sq, i);
+		left_ago(sq, ns);
+		rxe_rtt_ack(sq, i);
+		/* the clock goes on while the sample is taken */
+		KUNIT_ASSERT_LE(test, sq->srtt, max + NSEC_PER_SEC);
+		KUNIT_ASSERT_LE(test, sq->rttvar, max + NSEC_PER_SEC);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(rnr_codes),
+	KUNIT_CASE(rto_never),
+	KUNIT_CASE(rto_bounds),
+	KUNIT_CASE(rto_without_sample),
+	KUNIT_CASE(rtt_one_at_a_time),
+	KUNIT_CASE(rtt_over_the_seam),
+	KUNIT_CASE(rtt_follows),
+	KUNIT_CASE(rtt_random),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-timer",
+	.init = qp_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
