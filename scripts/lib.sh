@@ -29,19 +29,19 @@ check_suite() {
 	esac
 }
 
-# need COMMAND=PACKAGE...: install the packages whose command is missing
+# need COMMAND=PACKAGE...: install the packages whose command is lacking
 need() {
-	local item missing=()
+	local item lacking=()
 	for item; do
-		command -v "${item%%=*}" >/dev/null || missing+=("${item#*=}")
+		command -v "${item%%=*}" >/dev/null || lacking+=("${item#*=}")
 	done
-	[ ${#missing[@]} -gt 0 ] || return 0
-	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${missing[*]}"
-	say "installing ${missing[*]}"
+	[ ${#lacking[@]} -gt 0 ] || return 0
+	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${lacking[*]}"
+	say "installing ${lacking[*]}"
 	{
 		apt-get -o DPkg::Lock::Timeout=300 update
 		DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
-			install -y --no-install-recommends "${missing[@]}"
+			install -y --no-install-recommends "${lacking[@]}"
 	} >&2
 }
 

@@ -12,7 +12,7 @@
 # eth1 lets a run commands on b, eth2 lets the host run commands on either.
 # None of them leads out of the machines' host.
 
-VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-120}
+VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-180}
 VM_MEMORY=${VM_MEMORY:-2048}
 
 vm_nodes() { # DIR
