@@ -102,6 +102,12 @@ void *probe_crc32_optimizations(void)
 	return crc32_optimizations;
 }
 
+/* 6.12: <linux/unaligned.h> in place of <asm/unaligned.h> */
+#line 1 "HAVE_LINUX_UNALIGNED_H"
+#if !__has_include(<linux/unaligned.h>)
+#error "none"
+#endif
+
 /* Not a feature: an error that the script must see, or it sees none */
 #line 1 "HAVE_NOTHING"
 void *probe_nothing(void);

@@ -6,7 +6,9 @@
 #ifndef RXE_COMPAT_UNALIGNED_H
 #define RXE_COMPAT_UNALIGNED_H
 
-#if __has_include(<linux/unaligned.h>)
+#include <compat/have.h>
+
+#ifdef HAVE_LINUX_UNALIGNED_H
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>

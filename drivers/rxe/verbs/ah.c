@@ -53,16 +53,17 @@ struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd)
  * rxe_ah_hold - the AH of a kernel consumer's work request
  * @ibah: the AH
  *
- * Return: with a reference; NULL if it is being changed this very moment.
+ * Return: with a reference.
  */
 struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah)
 {
 	struct rxe_ah_ref *r;
 
 	rcu_read_lock();
-	r = rcu_dereference(to_rxe_ah(ibah)->r);
-	if (!kref_get_unless_zero(&r->ref))
-		r = NULL;
+	do {
+		/* Fails if modify_ah is just replacing it */
+		r = rcu_dereference(to_rxe_ah(ibah)->r);
+	} while (!kref_get_unless_zero(&r->ref));
 	rcu_read_unlock();
 	return r;
 }
