@@ -21,7 +21,7 @@ enum rxe_limits {
 	RXE_MAX_SGE		= 32,
 	RXE_MAX_INLINE		= 512,
 	RXE_MAX_CQ		= 1 << 16,
-	RXE_MAX_CQE		= 1 << 20,
+	RXE_MAX_CQE		= (1 << 20) - 1,	/* a ring of 2^20 */
 	RXE_MAX_MR		= 1 << 20,
 	RXE_MAX_PD		= 1 << 16,
 	RXE_MAX_AH		= 1 << 20,

@@ -7,7 +7,8 @@
  */
 #include <rxe/dev.h>
 
-#define RXE_COUNTER_DESC(e, n) [RXE_CNT_##e] = { .name = #n },
+/* In the order of enum rxe_counter, which is made from the same list */
+#define RXE_COUNTER_DESC(e, n) { .name = #n },
 static const struct rdma_stat_desc rxe_counter_descs[] = {
 	RXE_COUNTERS(RXE_COUNTER_DESC)
 };

@@ -249,6 +249,7 @@ err_limit:
 /* The consumer's index, wherever a process set it to */
 static u32 cq_cons(const struct rxe_ring *ring)
 {
+	/* Pairs with the release by whoever polls */
 	return smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
 }
 
@@ -351,6 +352,7 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		wc[n++] = *(struct ib_wc *)rxe_ring_elem(cq->ring, cons);
 		cons = (cons + 1) & cq->ring->mask;
 	}
+	/* Pairs with rxe_ring_space() */
 	smp_store_release(&cq->ring->buf->consumer_index, cons);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
