@@ -12,6 +12,7 @@
 /* A run of packets of one work request */
 struct pick {
 	struct rxe_swqe	*wqe;
+	u32		index;
 	u32		psn;
 	u32		npkts;
 	u32		hint;
@@ -174,6 +175,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 		return false;
 	}
 	pick->wqe = wqe;
+	pick->index = sq->cur;
 	pick->psn = sq->psn;
 	pick->npkts = pick_pkts(qp, wqe);
 	if (!pick->npkts)
@@ -325,15 +327,21 @@ static void emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 		rxe_pkt_build(&pkt, p);
 }
 
-/* The data can't be read: no packet of this train may leave */
+/*
+ * The data can't be read: no packet of this train may leave. If the work
+ * request was only being resent and has completed meanwhile, that's no error:
+ * its owner may take the memory back.
+ */
 static void fail_pick(struct rxe_qp *qp, struct run *run,
 		      const struct pick *pick)
 {
 	rxe_train_drop(&run->train);
 	run->train.npkts = 0;
 	spin_lock(&qp->sq.lock);
-	pick->wqe->status = IB_WC_LOC_PROT_ERR;
-	qp->sq.stalled = true;
+	if ((s32)(pick->index - qp->sq.tail) >= 0) {
+		pick->wqe->status = IB_WC_LOC_PROT_ERR;
+		qp->sq.stalled = true;
+	}
 	spin_unlock(&qp->sq.lock);
 	rxe_task_schedule(&qp->recv_task);
 }

@@ -234,7 +234,8 @@ static enum verdict do_send(struct rxe_qp *qp, struct sk_buff *skb,
 		return not_ready(qp);
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
-	if ((u64)rq->off + pkt->payload_len > rq->wqe.length) {
+	if ((u64)rq->off + pkt->payload_len >
+	    min_t(u64, rq->wqe.length, RXE_MAX_MSG)) {
 		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}

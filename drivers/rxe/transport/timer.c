@@ -102,6 +102,8 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	spin_lock(&sq->lock);
 	if (!sq->deadline) {
 		;	/* nothing to wait for any more */
+	} else if (hrtimer_is_queued(timer)) {
+		;	/* armed again while we waited for the lock */
 	} else if (ktime_before(ktime_get(), sq->deadline)) {
 		hrtimer_set_expires(timer, sq->deadline);
 		restart = HRTIMER_RESTART;

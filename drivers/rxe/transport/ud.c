@@ -6,7 +6,7 @@
  * receive buffer are for the GRH; an IPv4 header lies in their last 20
  * (A17.4.5.1).
  */
-#include <linux/if_vlan.h>
+#include <linux/etherdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <rdma/ib_mad.h>
@@ -15,8 +15,7 @@
 /* A Q_Key with the high bit set stands for the QP's own (section 10.2.5) */
 static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
-	return wqe->remote_qkey & BIT(31) && rxe_qp_num(qp) != 1 ?
-	       qp->attr.qkey : wqe->remote_qkey;
+	return wqe->remote_qkey & BIT(31) ? qp->attr.qkey : wqe->remote_qkey;
 }
 
 static void init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
@@ -156,9 +155,9 @@ static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 		wc->wc_flags |= IB_WC_WITH_SMAC;
 		ether_addr_copy(wc->smac, eth_hdr(skb)->h_source);
 	}
-	if (skb->dev && is_vlan_dev(skb->dev)) {
+	if (rxe_rx(skb)->vlan != RXE_NO_VLAN) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
-		wc->vlan_id = vlan_dev_vlan_id(skb->dev);
+		wc->vlan_id = rxe_rx(skb)->vlan;
 	}
 }
 

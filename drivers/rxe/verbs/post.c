@@ -66,8 +66,7 @@ static int fill_ud(const struct rxe_qp *qp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	wqe->remote_qpn = ud->remote_qpn & RXE_QPN_MASK;
 	wqe->remote_qkey = ud->remote_qkey;
-	wqe->ah = to_rxe_ah(ud->ah)->r;
-	kref_get(&wqe->ah->ref);
+	wqe->ah = rxe_ah_hold(ud->ah);
 	return 0;
 }
 
