@@ -45,7 +45,7 @@ static void set_object_limits(struct ib_device_attr *attr)
 static int rxe_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	memset(attr, 0, sizeof(*attr));
 	set_object_limits(attr);
