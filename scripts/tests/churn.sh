@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: links come and go under traffic, programs are killed, and nothing is left
+# nodes: 2
+# level: core
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+ROUNDS=200
+
+port_free() {
+	! grep -qi ':12B7 ' /proc/net/udp /proc/net/udp6
+}
+
+# Traffic for the link that stays, until it is told to stop.
+traffic() {
+	while [ -e /tmp/go ]; do
+		rc_random -d rxe0 -g "$1" -n 300 -q 2 -m 65536 -s $RANDOM > /dev/null || return 1
+	done
+}
+
+# Traffic on the link that goes: it may fail in any way, but must end.
+doomed() { # DEV
+	while [ -e /tmp/go ]; do
+		timeout -s KILL 20 rc_random -d "$1" -n 2000 -q 2 -m 65536 > /dev/null 2>&1 || true
+	done
+}
+
+add_delete() {
+	local i pids=() status=0
+	touch /tmp/go
+	traffic "$(gid_index rxe0 v2 $A4)" &
+	pids+=($!)
+	for i in $(seq $ROUNDS); do
+		if ! rdma link add "c$i" type rxe netdev v0; then
+			say "round $i: add failed"
+			status=1
+			break
+		fi
+		# every tenth lives long enough to be used when it goes
+		[ $((i % 10)) != 0 ] || wait_for 5 rxe_ready "c$i" v0 || status=1
+		if ! timeout 30 rdma link delete "c$i"; then
+			say "round $i: delete failed"
+			status=1
+			break
+		fi
+	done
+	rm /tmp/go
+	wait "${pids[@]}" || status=1
+	return $status
+}
+
+# kill -9 in the middle of things: programs with live queue pairs, then the link goes at once
+killed() {
+	local i pid gid type
+	for i in $(seq 12); do
+		type=v$((i % 2 + 1))
+		rdma link add k0 type rxe netdev v0 && wait_for 10 rxe_ready k0 v0 || return 1
+		gid=$(gid_index k0 $type 198.18.0.1)
+		rc_random -d k0 -g "$gid" -n 1000000 -q 4 -s "$i" > /dev/null 2>&1 &
+		pid=$!
+		wait_for 20 eval "rdma resource show qp link k0/1 | grep -q 'state RTS.*rc_random'" || return 1
+		kill -9 $pid
+		wait $pid 2> /dev/null || true
+		timeout 30 rdma link delete k0 || return 1
+	done
+}
+
+# both ends of a connection between machines, one killed: the other must end by itself
+killed_peer() {
+	local pid status=0
+	on_b "rm -f /tmp/pid; rc_random -d rxe0 -g $SRV_GID --listen 21000 > /dev/null 2>&1 & echo \$! > /tmp/pid; wait" &
+	wait_for 20 on_b test -s /tmp/pid || return 1
+	rc_random -d rxe0 -g "$CLI_GID" --connect $B4:21000 -n 1000000 > /dev/null 2>&1 &
+	pid=$!
+	wait_for 20 eval "rdma resource show qp | grep -q 'state RTS.*rc_random'" || return 1
+	on_b 'kill -9 $(cat /tmp/pid)' || return 1
+	wait $pid || status=$?
+	[ $status != 0 ]
+}
+
+netdev_deleted() {
+	rdma link add z0 type rxe netdev v0 && timeout 30 rdma link delete z0 && timeout 30 ip link del v0
+}
+
+path_up vms
+SRV_GID=$(on_b gid_index rxe0 v2 $B4) CLI_GID=$(gid_index rxe0 v2 $A4)
+ip link add v0 type veth peer name v1
+ip link set v1 up
+ip link set v0 up
+ip addr add 198.18.0.1/24 dev v0
+wait_for 10 grep -q 1 /sys/class/net/v0/carrier
+try add-delete-$ROUNDS add_delete
+try kill-9 killed
+try kill-9-peer killed_peer
+try resources-gone wait_for 20 resources_gone
+try resources-gone-b on_b_tools wait_for 20 resources_gone
+try netdev-deleted netdev_deleted
+rdma link delete rxe0
+try port-free wait_for 5 port_free

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: links are added, refused, shown and deleted, and leave nothing behind
+# nodes: 1
+# level: core
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+load_ours
+
+# port_bound: UDP 4791 is bound in this namespace
+port_bound() {
+	grep -qi ':12B7 ' /proc/net/udp /proc/net/udp6
+}
+
+port_free() {
+	! port_bound
+}
+
+no_links() {
+	[ -z "$(rdma link show)" ]
+}
+
+netdev() { # NAME [TYPE...]
+	local name=$1
+	shift
+	ip link add "$name" type "${@:-dummy}" && ip link set "$name" up
+}
+
+# refused CASE ERROR NAME NETDEV: the tool reports the error, and someone says why
+refused() {
+	local case=$1 error=$2 name=$3 netdev=$4 out lines
+	lines=$(dmesg | wc -l)
+	if out=$(rdma link add "$name" type rxe netdev "$netdev" 2>&1); then
+		fail "$case" "it was added"
+		rdma link delete "$name" || true
+		return
+	fi
+	say "$out"
+	dmesg | tail -n +$((lines + 1)) >&2
+	if ! grep -qE "$error" <<< "$out"; then
+		fail "$case" "error is not '$error': $out"
+	elif [ "$(dmesg | wc -l)" = "$lines" ] && ! grep -qi '^Error: ' <<< "$out"; then
+		fail "$case" "nobody says why"
+	else
+		ok "$case"
+	fi
+}
+
+# refused_by_core CASE NAME NETDEV: the RDMA core itself refuses, in its own words
+refused_by_core() {
+	local case=$1
+	shift
+	if rdma link add "$1" type rxe netdev "$2"; then
+		fail "$case" "it was added"
+	else
+		ok "$case"
+	fi
+}
+
+tun_up() {
+	modprobe tun && ip tuntap add tun9 mode tun && ip link set tun9 up
+}
+
+refusals() {
+	refused_by_core refuse-unknown-netdev r0 nosuch
+	refused refuse-lo 'not supported|Invalid argument|No such device' r0 lo
+	if tun_up; then
+		refused refuse-tun 'not supported|Invalid argument|No such device' r0 tun9
+	else
+		skip refuse-tun "no tun device"
+	fi
+	netdev small && ip link set small mtu 280
+	refused refuse-small-mtu 'Invalid argument|out of range|not supported|too' r0 small
+	rdma link add r0 type rxe netdev eth0
+	refused refuse-second-on-netdev 'exists|busy' r1 eth0
+	netdev d9
+	refused_by_core refuse-second-name r0 d9
+	rdma link delete r0
+	try refused-left-no-port wait_for 5 port_free
+	# a leaked reference would make these wait for ever
+	try refused-left-no-reference timeout 20 bash -c \
+		'for d in small d9; do ip link del $d; done; [ ! -e /sys/class/net/tun9 ] || ip link del tun9'
+	try refused-left-no-link no_links
+}
+
+attributes() {
+	local sys=/sys/class/infiniband/some_name.7 mac want
+	rxe_add some_name.7 eth0 || { fail any-name "link add"; return; }
+	ok any-name
+	mac=$(cat /sys/class/net/eth0/address)
+	want=$(IFS=:; read -r a b c d e f <<< "$mac"
+		printf '%02x%s:%sff:fe%s:%s%s' $((0x$a ^ 2)) "$b" "$c" "$d" "$e" "$f")
+	try node-guid [ "$(cat $sys/node_guid)" = "$want" ]
+	try node-desc [ -n "$(tr -d '\0\n ' < $sys/node_desc)" ]
+	try parent [ "$(cat $sys/parent)" = eth0 ]
+	try node-type grep -q 'CA' $sys/node_type
+	try link-layer grep -q Ethernet $sys/ports/1/link_layer
+	try link-show eval "rdma link show some_name.7/1 | grep -q 'state ACTIVE physical_state LINK_UP netdev eth0'"
+	try port-bound port_bound
+	try devinfo eval "ibv_devinfo -v -d some_name.7 | grep -q 'PORT_ACTIVE'"
+	# 4200 bytes of MTU carry an IB MTU of 4096
+	[ "$(cat /sys/class/net/eth0/mtu)" -lt 4200 ] ||
+		try active-mtu eval "ibv_devinfo -d some_name.7 | grep -q 'active_mtu:.*4096'"
+	try delete rdma link delete some_name.7
+	try delete-left-no-port wait_for 5 port_free
+}
+
+several() {
+	local i
+	for i in 1 2 3 4; do
+		netdev m$i && rdma link add rx$i type rxe netdev m$i || return 1
+	done
+	[ "$(rdma link show | grep -c 'state ACTIVE')" = 4 ] && port_bound || return 1
+	for i in 1 2 3; do
+		rdma link delete rx$i || return 1
+	done
+	port_bound && rdma link delete rx4 && wait_for 5 port_free
+}
+
+unload_with_devices() {
+	local i
+	for i in 1 2 3; do
+		rdma link add rx$i type rxe netdev m$i || return 1
+	done
+	modprobe -r rdma_rxe && no_links && port_free && [ ! -d /sys/module/rdma_rxe ] || return 1
+	for i in 1 2 3 4; do
+		timeout 20 ip link del m$i || return 1
+	done
+}
+
+unload_busy() {
+	local pid
+	load_ours && rxe_add || return 1
+	stdbuf -oL ibv_asyncwatch -d rxe0 > /tmp/watch &
+	pid=$!
+	wait_for 10 grep -q rxe0 /tmp/watch || return 1
+	if modprobe -r rdma_rxe; then
+		say "unloaded though a process has the device open"
+		return 1
+	fi
+	rdma link show rxe0/1 | grep -q ACTIVE || return 1
+	kill $pid
+	wait $pid || true
+	wait_for 5 modprobe -r rdma_rxe
+}
+
+# The module where a package or `make install` puts it: the link type's alias loads it.
+autoload() {
+	local to
+	to=/lib/modules/$(uname -r)/updates
+	mkdir -p "$to" && cp /job/rdma_rxe.ko "$to/" && depmod || return 1
+	[ "$(modinfo -n rdma_rxe)" = "$to/rdma_rxe.ko" ] || return 1
+	rdma link add rxe0 type rxe netdev eth0 && rdma link show rxe0/1 | grep -q netdev || return 1
+	cmp <(cat /sys/module/rdma_rxe/srcversion) <(modinfo -F srcversion /job/rdma_rxe.ko) &&
+		modprobe -r rdma_rxe
+}
+
+refusals
+attributes
+try several-devices several
+try unload-with-devices unload_with_devices
+try unload-refused-while-open unload_busy
+if [ "${RXE_MODULE:-ours}" = shipped ]; then
+	skip autoload "the shipped module is where it is"
+else
+	try autoload autoload
+	rm -f "/lib/modules/$(uname -r)/updates/rdma_rxe.ko"
+	depmod
+fi

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the port follows its netdev, with the events that go with it
+# nodes: 1
+# level: core
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SYS=/sys/class/infiniband/rxe0
+WATCH=/tmp/events
+
+state() { # STATE PHYS-STATE
+	grep -q "$1" $SYS/ports/1/state && grep -q "$2" $SYS/ports/1/phys_state
+}
+
+# event NUMBER: the watcher has seen it since the last clear_events (names differ by rdma-core)
+PORT_ACTIVE=9 PORT_ERR=10 GID_CHANGE=18
+event() {
+	grep -q "event_type .*($1)" <(tail -n +$((SEEN + 1)) $WATCH)
+}
+
+clear_events() {
+	SEEN=$(wc -l < $WATCH)
+}
+
+# The step is done when state, and the event, have come.
+follows() { # CASE STATE PHYS-STATE EVENT COMMAND...
+	local case=$1 want=$2 phys=$3 name=$4
+	shift 4
+	clear_events
+	"$@"
+	if ! wait_for 10 state "$want" "$phys"; then
+		fail "$case" "port is $(cat $SYS/ports/1/state), $(cat $SYS/ports/1/phys_state)"
+	elif ! wait_for 10 event "$name"; then
+		fail "$case" "no event $name"
+	else
+		ok "$case"
+	fi
+}
+
+active_mtu() { # IB-MTU
+	ibv_devinfo -d rxe0 | grep -q "active_mtu:.* *$1 "
+}
+
+follows_mtu() { # NETDEV-MTU IB-MTU
+	ip link set v0 mtu "$1" && wait_for 10 active_mtu "$2"
+}
+
+link_local_gid() { # ADDRESS
+	grep -qi "$(gid_of "$1")" $SYS/ports/1/gids/*
+}
+
+mac_change() {
+	local old
+	old=$(link_local v0)
+	ip link set v0 address 52:54:00:12:34:56 || return 1
+	# the kernel makes the link-local address anew when the link comes up again
+	ip link set v0 down && ip link set v0 up || return 1
+	wait_for 10 link_local_gid fe80::5054:ff:fe12:3456 && wait_for 10 state ACTIVE LinkUp &&
+		{ [ "$old" = fe80::5054:ff:fe12:3456 ] || ! link_local_gid "$old"; }
+}
+
+rename_netdev() {
+	ip link set v0 down && ip link set v0 name renamed && ip link set renamed up || return 1
+	wait_for 10 eval "rdma link show rxe0/1 | grep -q 'ACTIVE.*netdev renamed'" &&
+		[ "$(cat $SYS/parent)" = renamed ]
+	ip link set renamed down && ip link set renamed name v0 && ip link set v0 up
+	wait_for 10 state ACTIVE LinkUp
+}
+
+gone() {
+	[ ! -e $SYS ]
+}
+
+# A process that has the device open doesn't hold the netdev back.
+unregister_netdev() {
+	timeout 30 ip link del v0 && wait_for 10 gone && ! grep -qi ':12B7 ' /proc/net/udp
+}
+
+# A netdev that leaves takes its device along, or ends it; nothing stays in the old namespace.
+move_netdev() {
+	ip netns add far || return 1
+	ip link add v0 type veth peer name v1 && ip link set v1 up && ip link set v0 up || return 1
+	rxe_add rxe0 v0 && grep -qi ':12B7 ' /proc/net/udp || return 1
+	timeout 30 ip link set v0 netns far && wait_for 10 eval "! grep -qi ':12B7 ' /proc/net/udp" || return 1
+	if wait_for 2 gone; then
+		say "the device ended"
+	else
+		ip netns exec far grep -qi ':12B7 ' /proc/net/udp || return 1
+		say "the device moved"
+	fi
+	timeout 30 ip -n far link del v0 && wait_for 10 gone
+}
+
+load_ours
+ip link add v0 type veth peer name v1
+ip link set v1 up
+ip link set v0 up
+ip addr add 198.18.0.1/24 dev v0
+rxe_add rxe0 v0
+stdbuf -oL ibv_asyncwatch -d rxe0 > $WATCH &
+wait_for 10 grep -q rxe0 $WATCH
+
+follows down DOWN Disabled $PORT_ERR ip link set v0 down
+follows up ACTIVE LinkUp $PORT_ACTIVE ip link set v0 up
+follows carrier-lost DOWN '.' $PORT_ERR ip link set v1 down
+follows carrier-back ACTIVE LinkUp $PORT_ACTIVE ip link set v1 up
+for pair in 1500:1024 4200:4096 1024:512 590:256 9000:4096; do
+	try "mtu-$pair" follows_mtu "${pair%:*}" "${pair#*:}"
+done
+clear_events
+ip addr add 198.18.7.7/24 dev v0
+try gid-change-event wait_for 10 event $GID_CHANGE
+try mac-change mac_change
+try rename rename_netdev
+try unregister-netdev-while-open unregister_netdev
+pkill ibv_asyncwatch || true
+wait
+try move-to-namespace move_netdev

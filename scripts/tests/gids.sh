@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: every address of a netdev and its VLANs is a v1 and a v2 GID while it exists
+# nodes: 1
+# level: core
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+PORT1=/sys/class/infiniband/rxe0/ports/1
+
+# entries ADDRESS NETDEV: types of the GID's entries that belong to the netdev, sorted
+entries() {
+	local index
+	for index in $(cd $PORT1/gids && grep -lix "$(gid_of "$1")" -- *); do
+		[ "$(cat $PORT1/gid_attrs/ndevs/"$index" 2> /dev/null)" = "$2" ] || continue
+		cat "$PORT1/gid_attrs/types/$index" 2> /dev/null
+	done | sort | paste -sd,
+}
+
+has_both() { # ADDRESS NETDEV
+	[ "$(entries "$1" "$2")" = "IB/RoCE v1,RoCE v2" ]
+}
+
+has_none() {
+	[ -z "$(entries "$1" "$2")" ]
+}
+
+comes_and_goes() { # ADDRESS/LEN NETDEV
+	ip addr add "$1" dev "$2" && wait_for 10 has_both "${1%/*}" "$2" &&
+		ip addr del "$1" dev "$2" && wait_for 10 has_none "${1%/*}" "$2"
+}
+
+vlan_goes() {
+	ip link del v0.5 && wait_for 10 has_none 198.18.5.1 v0.5 && wait_for 10 has_none 2001:db8:5::1 v0.5
+}
+
+devinfo_shows() {
+	local out
+	out=$(ibv_devinfo -v -d rxe0) && echo "$out" >&2
+	grep -qE 'GID.*::ffff:198.18.0.1, RoCE v2' <<< "$out" && grep -qE 'GID.*RoCE v1' <<< "$out"
+}
+
+count() {
+	cat $PORT1/gids/* 2> /dev/null | grep -cvx '0000:0000:0000:0000:0000:0000:0000:0000'
+}
+
+# a hundred addresses and back: the table neither loses nor keeps any
+many() {
+	local i before
+	before=$(count)
+	ip -batch <(for i in $(seq 100); do echo "addr add 198.19.0.$i/32 dev v0"; done) || return 1
+	wait_for 20 eval "[ \$(count) = $((before + 200)) ]" || return 1
+	ip -batch <(for i in $(seq 100); do echo "addr del 198.19.0.$i/32 dev v0"; done) || return 1
+	wait_for 20 eval "[ \$(count) = $before ]"
+}
+
+mode_round() {
+	cm_mode rxe0 v1 && grep -q 'RoCE v1' /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_mode &&
+		cm_mode rxe0 v2 && grep -q 'RoCE v2' /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_mode
+}
+
+load_ours
+modprobe 8021q
+ip link add v0 type veth peer name v1
+ip link set v1 up
+ip link set v0 up
+ip addr add 198.18.0.1/24 dev v0
+ip addr add 2001:db8:9::1/64 dev v0 nodad
+rdma link add rxe0 type rxe netdev v0
+try ipv4 wait_for 10 has_both 198.18.0.1 v0
+try ipv6 wait_for 10 has_both 2001:db8:9::1 v0
+try link-local wait_for 10 has_both "$(link_local v0)" v0
+try ipv4-comes-and-goes comes_and_goes 198.18.3.1/24 v0
+try ipv6-comes-and-goes comes_and_goes 2001:db8:3::1/64 v0
+ip link add link v0 name v0.5 type vlan id 5
+ip link set v0.5 up
+ip addr add 198.18.5.1/24 dev v0.5
+ip addr add 2001:db8:5::1/64 dev v0.5 nodad
+try vlan-ipv4 wait_for 10 has_both 198.18.5.1 v0.5
+try vlan-ipv6 wait_for 10 has_both 2001:db8:5::1 v0.5
+try vlan-goes vlan_goes
+try devinfo devinfo_shows
+try hundred-addresses many
+try default-roce-mode mode_round

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the distribution's own module on one machine, ours on the other, over RoCE v2
+# nodes: 2
+# level: core
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# both directions: the programs' active end is on a, then on b
+swap() {
+	srv() { "$@"; }
+	cli() { on_b_tools "$@"; }
+	srv_host() { "$@"; }
+	SRV4=$A4 CLI4=$B4 SRV6=$A6 CLI6=$B6
+}
+
+programs() { # PREFIX TYPE
+	local program
+	case $2 in
+	v2-ipv4) SRV_CM=$SRV4 ;;
+	v2-ipv6) SRV_CM=$SRV6 ;;
+	esac
+	SRV_BIND=$SRV_CM
+	SRV_GID=$(srv gid_index rxe0 v2 "$SRV_CM")
+	CLI_GID=$(cli gid_index rxe0 v2 "$([ "$2" = v2-ipv4 ] && echo "$CLI4" || echo "$CLI6")")
+	for program in rc_pingpong ud_pingpong rping ucmatose; do
+		try "$1-$2-$program" "run_$program"
+	done
+	for program in write_bw read_bw send_lat atomic_bw; do
+		try "$1-$2-ib_$program" run_perftest $program
+	done
+	try "$1-$2-rc_random" run_rc_random -n 2000 -q 3 -s 7 -m 262144
+}
+
+load_ours
+rxe_add
+on_b load_shipped
+on_b rxe_add
+path vms
+programs to-shipped v2-ipv4
+swap
+programs from-shipped v2-ipv6
+try resources-gone wait_for 20 resources_gone

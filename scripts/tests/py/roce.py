@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RoCE packets as bytes: parse, build and the ICRC, with nothing but the standard library.
+
+Written from the specification, apart from the driver's code, so that each checks the other.
+"""
+import socket
+import struct
+import zlib
+
+ETH_ROCE1 = 0x8915
+UDP_ROCE2 = 4791
+
+OPCODES = {
+    0x00: "SEND_FIRST", 0x01: "SEND_MIDDLE", 0x02: "SEND_LAST", 0x03: "SEND_LAST_IMM",
+    0x04: "SEND_ONLY", 0x05: "SEND_ONLY_IMM", 0x06: "WRITE_FIRST", 0x07: "WRITE_MIDDLE",
+    0x08: "WRITE_LAST", 0x09: "WRITE_LAST_IMM", 0x0a: "WRITE_ONLY", 0x0b: "WRITE_ONLY_IMM",
+    0x0c: "READ_REQ", 0x0d: "READ_RESP_FIRST", 0x0e: "READ_RESP_MIDDLE", 0x0f: "READ_RESP_LAST",
+    0x10: "READ_RESP_ONLY", 0x11: "ACK", 0x12: "ATOMIC_ACK", 0x13: "CMP_SWAP", 0x14: "FETCH_ADD",
+    0x64: "UD_SEND", 0x65: "UD_SEND_IMM",
+}
+RETH = {0x06, 0x0a, 0x0b, 0x0c}
+AETH = {0x0d, 0x0f, 0x10, 0x11, 0x12}
+IMM = {0x03, 0x05, 0x09, 0x0b, 0x65}
+
+
+def extended_length(opcode):
+    """bytes of the headers between BTH and payload"""
+    length = 0
+    if opcode in RETH:
+        length += 16
+    if opcode in AETH:
+        length += 4
+    if opcode in IMM:
+        length += 4
+    if opcode in (0x13, 0x14):
+        length += 28
+    if opcode == 0x12:
+        length += 8
+    if opcode >> 5 == 3:
+        length += 8
+    return length
+
+
+def icrc(ip, rest):
+    """ip: the IP header or GRH; rest: UDP header (v2) and all from BTH up to the ICRC"""
+    ip = bytearray(ip)
+    if ip[0] >> 4 == 4:
+        ip[1] = 0xff
+        ip[8] = 0xff
+        ip[10:12] = b"\xff\xff"
+        bth = 8
+    else:
+        ip[0] |= 0x0f
+        ip[1:4] = b"\xff\xff\xff"
+        ip[7] = 0xff
+        bth = 8 if ip[6] == 17 else 0
+    rest = bytearray(rest)
+    if bth:
+        rest[6:8] = b"\xff\xff"
+    rest[bth + 4] = 0xff
+    return struct.pack("<I", zlib.crc32(b"\xff" * 8 + bytes(ip) + bytes(rest)))
+
+
+def checksum(data):
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+class Packet:
+    """One frame; .errors says what is wrong with it."""
+
+    def __init__(self, frame):
+        self.errors = []
+        self.vlan = self.pcp = None
+        ethertype, at = struct.unpack_from(">H", frame, 12)[0], 14
+        if ethertype == 0x8100:
+            tci, ethertype = struct.unpack_from(">HH", frame, 14)
+            self.vlan, self.pcp, at = tci & 0xfff, tci >> 13, 18
+        self.version = 1 if ethertype == ETH_ROCE1 else 2
+        if ethertype == 0x0800:
+            self.parse_ipv4(frame[at:])
+        else:
+            self.parse_ipv6(frame[at:])
+
+    def bad(self, text):
+        self.errors.append(text)
+
+    def parse_ipv4(self, data):
+        self.kind = "ipv4"
+        total = struct.unpack_from(">H", data, 2)[0]
+        self.ip, self.tclass, self.hop, self.flow = data[:20], data[1], data[8], None
+        if checksum(data[:20]):
+            self.bad("IPv4 header checksum")
+        if struct.unpack_from(">H", data, 6)[0] & 0x3fff:
+            self.bad("IPv4 fragment")
+        self.src, self.dst = (socket.inet_ntop(socket.AF_INET, data[i:i + 4]) for i in (12, 16))
+        self.parse_udp(data[20:total])
+
+    def parse_ipv6(self, data):
+        self.kind = "ipv6"
+        word, length, after = struct.unpack_from(">IHB", data)
+        self.ip, self.tclass, self.hop, self.flow = data[:40], word >> 20 & 0xff, data[7], word & 0xfffff
+        self.src, self.dst = (socket.inet_ntop(socket.AF_INET6, data[i:i + 16]) for i in (8, 24))
+        if word >> 28 != 6:
+            self.bad("IP version in the GRH")
+        if len(data) < 40 + length:
+            self.bad("payload length beyond the frame")
+        if self.version == 2:
+            self.parse_udp(data[40:40 + length])
+            return
+        if after != 0x1b:
+            self.bad(f"NxtHdr 0x{after:x} in the GRH")
+        self.sport, self.before = None, b""
+        self.parse_bth(data[40:40 + length])
+
+    def parse_udp(self, data):
+        self.sport, dport, length, check = struct.unpack_from(">HHHH", data)
+        if dport != UDP_ROCE2:
+            self.bad(f"UDP port {dport}")
+        if length != len(data):
+            self.bad(f"UDP length {length}, not {len(data)}")
+        if self.sport < 0xc000:
+            self.bad(f"UDP source port {self.sport}")
+        pseudo = self.ip[12:20] if self.kind == "ipv4" else self.ip[8:40]
+        # 0 is "none" (RoCE allows it on IPv6 too)
+        if check and checksum(pseudo + struct.pack(">HH", 17, length) + data):
+            self.bad("UDP checksum")
+        self.before = data[:8]
+        self.parse_bth(data[8:])
+
+    def parse_bth(self, data):
+        self.opcode, flags, self.pkey, qpn, psn = struct.unpack_from(">BBHII", data)
+        self.solicited, self.pad, tver = flags >> 7, flags >> 4 & 3, flags & 15
+        self.qpn, self.psn, self.ackreq = qpn & 0xffffff, psn & 0xffffff, psn >> 31
+        self.bth = data
+        if self.opcode not in OPCODES:
+            self.bad(f"opcode 0x{self.opcode:x}")
+        if tver:
+            self.bad(f"transport version {tver}")
+        if self.pkey != 0xffff:
+            self.bad(f"P_Key 0x{self.pkey:x}")
+        payload = len(data) - 12 - extended_length(self.opcode) - 4 - self.pad
+        if payload < 0 or len(data) % 4:
+            self.bad(f"{len(data)} bytes from BTH to ICRC")
+        self.payload = payload
+        self.icrc = data[-4:]
+        if icrc(self.ip, self.before + data[:-4]) != self.icrc:
+            self.bad("ICRC")
+
+    def name(self):
+        return OPCODES.get(self.opcode, hex(self.opcode))
+
+
+def read_pcap(path):
+    """frames of a pcap file (Ethernet)"""
+    with open(path, "rb") as f:
+        magic = f.read(24)[:4]
+        order = "<" if magic in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+        while head := f.read(16):
+            length = struct.unpack(order + "IIII", head)[2]
+            yield f.read(length)
+
+
+def bth(opcode, qpn, psn, pad=0, pkey=0xffff, flags=0, ackreq=0, tver=0):
+    return struct.pack(">BBHII", opcode, flags | pad << 4 | tver, pkey, qpn, psn | ackreq << 31)
+
+
+def frame_v2(src_mac, dst_mac, src, dst, body, sport=0xc123, break_icrc=0):
+    """An IPv4 RoCE v2 frame around body (BTH to pad); the ICRC is right, or xored with break_icrc."""
+    length = 8 + len(body) + 4
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + length, 1, 0x4000, 64, 17, 0,
+                     socket.inet_aton(src), socket.inet_aton(dst))
+    ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+    udp = struct.pack(">HHHH", sport, UDP_ROCE2, length, 0)
+    return dst_mac + src_mac + b"\x08\x00" + ip + udp + body + xor(icrc(ip, udp + body), break_icrc)
+
+
+def frame_v1(src_mac, dst_mac, src, dst, body, break_icrc=0):
+    """The same in RoCE v1; src and dst are GIDs as IPv6 text."""
+    grh = struct.pack(">IHBB", 6 << 28, len(body) + 4, 0x1b, 64)
+    grh += socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst)
+    return dst_mac + src_mac + b"\x89\x15" + grh + body + xor(icrc(grh, body), break_icrc)
+
+
+def xor(data, value):
+    return struct.pack("<I", struct.unpack("<I", data)[0] ^ value)
+
+
+def mac(text):
+    return bytes.fromhex(text.replace(":", ""))

@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Throws raw packets at wire_target, which runs in another namespace or machine.
+
+Each round sends what must not be received, then one good UD packet that must be: so the
+target lives, and nothing else got through. Prints "ok CASE" or "fail CASE why".
+"""
+import argparse
+import random
+import socket
+import struct
+import subprocess
+
+import roce
+
+QKEY = 0x11223344
+
+
+class Attack:
+    def __init__(self, args):
+        self.args = args
+        self.target = subprocess.Popen(args.target, shell=True, text=True,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        words = self.target.stdout.readline().split()
+        if len(words) != 8:
+            raise SystemExit("the target doesn't start")
+        self.ud, self.rc, self.rkey, self.va = (int(w) for w in words[1::2])
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.bind((args.netdev, 0))
+        self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
+        self.good, self.failed = 0, 0
+        self.random = random.Random(args.seed)
+
+    def frame(self, body, **kw):
+        make = roce.frame_v1 if self.args.v1 else roce.frame_v2
+        return make(self.src, self.dst, self.args.src, self.args.dst, body, **kw)
+
+    def send(self, frame):
+        # a frame shorter than Ethernet's least is padded, as a card would
+        self.socket.send(frame if len(frame) >= 60 else frame + bytes(60 - len(frame)))
+
+    def ud_body(self, qpn=None, qkey=QKEY, payload=b"abcd", opcode=0x64, **kw):
+        return (roce.bth(opcode, self.ud if qpn is None else qpn, 1, **kw) +
+                struct.pack(">II", qkey, 0x77) + payload)
+
+    def rc_body(self, opcode, payload=b"", psn=0x1000, length=None, va=None, rkey=None, **kw):
+        body = roce.bth(opcode, self.rc, psn, **kw)
+        length = len(payload) if length is None else length
+        va, rkey = va if va is not None else self.va, self.rkey if rkey is None else rkey
+        if opcode in roce.RETH:
+            body += struct.pack(">QII", va & (2**64 - 1), rkey, length)
+        if opcode in roce.AETH:
+            body += struct.pack(">I", self.random.getrandbits(32))
+        if opcode in (0x13, 0x14):
+            body += struct.pack(">QIQQ", va & (2**64 - 1), rkey, 1, 2)
+        if opcode == 0x12:
+            body += bytes(8)
+        if opcode in roce.IMM:
+            body += b"\1\2\3\4"
+        return body + payload
+
+    def count(self):
+        self.target.stdin.write("?\n")
+        self.target.stdin.flush()
+        words = self.target.stdout.readline().split()
+        if not words:
+            raise SystemExit("the target died")
+        return int(words[1])
+
+    def judge(self, case):
+        """One good packet; it and nothing else must have arrived."""
+        self.send(self.frame(self.ud_body()))
+        self.good += 1
+        for _ in range(200):	# each asks a process that answers within 20 ms
+            if (count := self.count()) >= self.good:
+                break
+        if count == self.good:
+            print(f"ok {case}", flush=True)
+        else:
+            print(f"fail {case} {count} packets received, expected {self.good}", flush=True)
+            self.good = count
+            self.failed += 1
+
+    def ud_cases(self):
+        self.judge("good-packet")
+        for bit in range(32):
+            self.send(self.frame(self.ud_body(), break_icrc=1 << bit))
+        self.judge("wrong-icrc")
+        self.send(self.frame(self.ud_body(qkey=QKEY + 1)))
+        self.judge("wrong-qkey")
+        for pkey in (0, 1, 0x7ffe, 0x8001, 0xfffe):
+            self.send(self.frame(self.ud_body(pkey=pkey)))
+        self.judge("wrong-pkey")
+        for tver in range(1, 16):
+            self.send(self.frame(self.ud_body(tver=tver)))
+        self.judge("wrong-tver")
+        for qpn in (0, 2, self.ud + 1, self.ud ^ 0x800000, 0xfffffe, 0xffffff):
+            if qpn != self.rc:
+                self.send(self.frame(self.ud_body(qpn=qpn)))
+        self.judge("wrong-qpn")
+        for pad in (1, 2, 3):
+            self.send(self.frame(self.ud_body(payload=b"", pad=pad)))
+        self.judge("pad-beyond-payload")
+        for opcode in set(range(256)) - {0x64, 0x65}:
+            self.send(self.frame(self.ud_body(opcode=opcode)))
+        self.judge("wrong-opcode")
+
+    def truncations(self):
+        """every opcode cut to every length, once with the ICRC of what is left, once without"""
+        for opcode in sorted(roce.OPCODES) + [0x16, 0x17, 0x1c, 0x1d, 0x81, 0xff]:
+            body = (self.ud_body(opcode=opcode, payload=b"")[:12] + self.rc_body(opcode, b"x" * 8)[12:]
+                    if opcode >= 0x60 else self.rc_body(opcode, b"x" * 8))
+            whole = 12 + 8 if opcode in (0x64, 0x65) else 0
+            for cut in range(len(body)):
+                if whole and cut >= whole:
+                    break
+                self.send(self.frame(body[:cut]) if cut >= 5 else
+                          self.frame(bytes(12))[:-(12 - cut)])
+                self.send(self.frame(body)[:-(len(body) - cut)])
+        self.judge("truncations")
+
+    def rc_cases(self):
+        for opcode in range(256):
+            self.send(self.frame(self.rc_body(opcode, b"x" * 8)))
+        self.judge("rc-every-opcode")
+        for psn in (0, 0xfff, 0x1001, 0x1002, 0x801000, 0xffffff, 0x800fff):
+            for opcode in sorted(roce.OPCODES)[:21]:
+                self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
+        self.judge("rc-bad-psn")
+        for opcode in (0x06, 0x0a, 0x0b, 0x0c, 0x13, 0x14):
+            for va in (self.va - 1, self.va + 8191, 0, 2**64 - 4, 2**63, self.va + 4):
+                for length in (0, 1, 8, 4096, 2**31, 2**32 - 1):
+                    for rkey in (self.rkey, self.rkey ^ 1, 0, 0xffffffff):
+                        self.send(self.frame(self.rc_body(opcode, b"x" * 8, va=va, length=length,
+                                                          rkey=rkey, ackreq=1)))
+        self.judge("rc-bad-reth")
+        for opcode in sorted(roce.OPCODES)[:21]:
+            for pad in range(4):
+                for size in (0, 4, 252, 256, 260, 1024, 1028, 1400):
+                    self.send(self.frame(self.rc_body(opcode, b"y" * size, pad=pad)))
+        self.judge("rc-bad-length")
+
+    def noise(self):
+        for _ in range(self.args.noise):
+            body = bytearray(self.rc_body(self.random.choice(sorted(roce.OPCODES)), b"z" * 16))
+            if self.random.random() < 0.5:
+                body = bytearray(self.ud_body(qkey=QKEY ^ 0xffff, payload=b"z" * 16))
+            for _ in range(self.random.randint(1, 4)):
+                body[self.random.choice([0, 1, 2, 3] + list(range(8, len(body))))] ^= \
+                    1 << self.random.randrange(8)
+            self.send(self.frame(bytes(body)))
+        for _ in range(self.args.noise):
+            frame = bytearray(self.frame(self.ud_body()))
+            frame[self.random.randrange(14, len(frame))] ^= 1 << self.random.randrange(8)
+            # a change that the ICRC doesn't cover leaves a good packet: skip those
+            if not self.masked(frame):
+                self.send(bytes(frame))
+        self.judge("noise")
+
+    def masked(self, frame):
+        """is the frame still one that a receiver may take?"""
+        try:
+            packet = roce.Packet(bytes(frame))
+        except (struct.error, IndexError):
+            return False
+        return "ICRC" not in packet.errors
+
+    def run(self):
+        self.ud_cases()
+        self.truncations()
+        self.rc_cases()
+        self.noise()
+        self.target.stdin.close()
+        if self.target.wait():
+            print("fail target-memory memory beside the MR was written")
+            self.failed += 1
+        else:
+            print("ok target-memory")
+        return 1 if self.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", required=True, help="command that runs wire_target")
+    parser.add_argument("--netdev", required=True)
+    parser.add_argument("--src-mac", required=True)
+    parser.add_argument("--dst-mac", required=True)
+    parser.add_argument("--src", required=True, help="address; a GID as IPv6 text with --v1")
+    parser.add_argument("--dst", required=True)
+    parser.add_argument("--v1", action="store_true", help="RoCE v1")
+    parser.add_argument("--noise", type=int, default=3000, help="random packets (3000)")
+    parser.add_argument("--seed", type=int, default=1)
+    raise SystemExit(Attack(parser.parse_args()).run())
+
+
+main()

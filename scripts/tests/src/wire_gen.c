@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wire_gen: one connection that puts every opcode of RC and UD on the wire, for a capture.
+ *
+ * The server posts receives and answers; the client runs SEND, WRITE (both with and without
+ * immediate), READ and the atomics in sizes that make ONLY, FIRST-LAST and FIRST-MIDDLE-LAST,
+ * and UD sends. Both ends use the given traffic class, hop limit, flow label and service level.
+ */
+#include <getopt.h>
+
+#include "verbs_util.h"
+
+#define LEN	(16 << 10)
+#define RECVS	64
+#define QKEY	0x11223344
+
+struct end {
+	struct addr rc;
+	uint32_t ud_qpn, rkey;
+	uint64_t va;
+};
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp *rc, *ud;
+static struct ibv_ah *ah;
+static struct ibv_mr *mr;
+static uint8_t *buf;
+static struct rc_attr attr;
+static struct end me, peer;
+
+static struct ibv_qp *new_qp(enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 16, RECVS, 2, 2, 0 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
+
+	if (!qp)
+		die("create_qp: %s", strerror(errno));
+	return qp;
+}
+
+static void setup(const char *dev)
+{
+	ctx = open_device(dev);
+	pd = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
+	if (!pd || !cq || posix_memalign((void **)&buf, 4096, 2 * LEN))
+		die("cannot make objects: %s", strerror(errno));
+	rnd_fill(buf, 2 * LEN, 3);
+	mr = ibv_reg_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | attr.access);
+	if (!mr)
+		die("reg_mr: %s", strerror(errno));
+	rc = new_qp(IBV_QPT_RC);
+	ud = new_qp(IBV_QPT_UD);
+	me.rc = (struct addr) { .qpn = rc->qp_num, .psn = 0xfffff0 };
+	if (ibv_query_gid(ctx, 1, attr.gid_index, &me.rc.gid))
+		die("no GID with index %d", attr.gid_index);
+	me.ud_qpn = ud->qp_num;
+	me.rkey = mr->rkey;
+	me.va = (uintptr_t)buf + LEN;
+}
+
+static void post_recvs(struct ibv_qp *qp)
+{
+	struct ibv_sge sge = { (uintptr_t)buf + LEN, LEN, mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	int i;
+
+	for (i = 0; i < RECVS; i++)
+		if (ibv_post_recv(qp, &wr, &bad))
+			die("post_recv failed");
+}
+
+static void ud_up(void)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	struct ibv_ah_attr h = {
+		.is_global = 1, .port_num = 1, .sl = attr.sl,
+		.grh = { .dgid = peer.rc.gid, .sgid_index = attr.gid_index,
+			 .hop_limit = attr.hop_limit, .flow_label = attr.flow_label,
+			 .traffic_class = attr.traffic_class },
+	};
+
+	if (ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
+	    qp_to_state(ud, IBV_QPS_RTR))
+		die("UD: %s", strerror(errno));
+	a.qp_state = IBV_QPS_RTS;
+	ah = ibv_create_ah(pd, &h);
+	if (!ah || ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		die("UD or AH: %s", strerror(errno));
+}
+
+static void run(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)buf, len, mr->lkey };
+	struct ibv_send_wr wr = { .opcode = op, .sg_list = &sge, .num_sge = len ? 1 : 0,
+				  .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(0xabcd) }, *bad;
+	struct ibv_wc wc;
+
+	if (qp == ud) {
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = peer.ud_qpn;
+		wr.wr.ud.remote_qkey = QKEY;
+	} else if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = peer.va;
+		wr.wr.atomic.rkey = peer.rkey;
+	} else {
+		wr.wr.rdma.remote_addr = peer.va;
+		wr.wr.rdma.rkey = peer.rkey;
+	}
+	if (ibv_post_send(qp, &wr, &bad) || !wait_wc(cq, &wc) || wc.status != IBV_WC_SUCCESS)
+		die("operation %d of %u bytes failed", op, len);
+}
+
+static void client(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_RDMA_READ,
+	};
+	uint32_t mtu = mtu_bytes(attr.mtu), i, s;
+	uint32_t sizes[] = { 0, 5, mtu, mtu + 2, 3 * mtu + 7 };
+
+	for (i = 0; i < ARRAY_LEN(ops); i++)
+		for (s = 0; s < ARRAY_LEN(sizes); s++)
+			run(rc, ops[i], sizes[s]);
+	run(rc, IBV_WR_ATOMIC_CMP_AND_SWP, 8);
+	run(rc, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+	for (s = 1; s < 3; s++) {
+		run(ud, IBV_WR_SEND, sizes[s]);
+		run(ud, IBV_WR_SEND_WITH_IMM, sizes[s]);
+	}
+}
+
+static const char usage[] =
+"usage: wire_gen --listen PORT | --connect HOST:PORT  [options]\n"
+"Puts every opcode of RC and UD on the wire once or more.\n"
+"  -d, --dev DEV  -g, --gid N  -m, --mtu BYTES (1024)\n"
+"  -t, --tclass N  -H, --hop N  -f, --flow N  -s, --sl N   of both QPs (0, 64, 0, 0)\n";
+
+static const struct option options[] = {
+	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "mtu", 1, NULL, 'm' },
+	{ "tclass", 1, NULL, 't' }, { "hop", 1, NULL, 'H' }, { "flow", 1, NULL, 'f' },
+	{ "sl", 1, NULL, 's' }, { "listen", 1, NULL, 'l' }, { "connect", 1, NULL, 'c' },
+	{ "help", 0, NULL, 'h' }, {},
+};
+
+int main(int argc, char **argv)
+{
+	char *dev = NULL, *port = NULL, *target = NULL, *colon, sync = 0;
+	int o, fd;
+
+	attr = rc_attr(0);
+	while ((o = getopt_long(argc, argv, "d:g:m:t:H:f:s:l:c:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'd': dev = optarg; break;
+		case 'g': attr.gid_index = atoi(optarg); break;
+		case 'm': attr.mtu = mtu_from_bytes(atoi(optarg)); break;
+		case 't': attr.traffic_class = strtoul(optarg, NULL, 0); break;
+		case 'H': attr.hop_limit = strtoul(optarg, NULL, 0); break;
+		case 'f': attr.flow_label = strtoul(optarg, NULL, 0); break;
+		case 's': attr.sl = strtoul(optarg, NULL, 0); break;
+		case 'l': port = optarg; break;
+		case 'c': target = optarg; break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	colon = target ? strrchr(target, ':') : NULL;
+	if (!port && !colon)
+		die("either --listen PORT or --connect HOST:PORT");
+	if (colon)
+		*colon = 0;
+	setup(dev);
+	fd = tcp_open(target, target ? colon + 1 : port);
+	write_all(fd, &me, sizeof(me));
+	read_all(fd, &peer, sizeof(peer));
+	rc_up(rc, &attr, me.rc.psn, &peer.rc);
+	ud_up();
+	post_recvs(rc);
+	post_recvs(ud);
+	write_all(fd, &sync, 1);
+	read_all(fd, &sync, 1);
+	if (target)
+		client();
+	write_all(fd, &sync, 1);	/* the server stays till the client is done */
+	read_all(fd, &sync, 1);
+	return 0;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wire_target: what raw packets are thrown at.
+ *
+ * A UD queue pair that counts what it receives, and an RC one with a writable MR, whose peer
+ * doesn't exist, that is brought up again whenever a packet killed it. Prints how to reach
+ * them, then "received N" after each line on stdin; ends with stdin.
+ */
+#include <getopt.h>
+
+#include "verbs_util.h"
+
+#define QKEY	0x11223344
+#define RECVS	256
+#define LEN	8192
+#define CANARY	4096
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp *rc, *ud;
+static struct ibv_mr *mr;
+static uint8_t *buf;		/* canary, MR of LEN bytes, canary */
+static int gid_index;
+static union ibv_gid gid, peer_gid;
+static unsigned long received, deaths;
+
+static struct ibv_qp *new_qp(enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 4, RECVS, 1, 1, 0 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
+
+	if (!qp)
+		die("create_qp: %s", strerror(errno));
+	return qp;
+}
+
+static void post_recv(struct ibv_qp *qp)
+{
+	struct ibv_sge sge = { (uintptr_t)buf + CANARY, LEN, mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = qp->qp_num, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	ibv_post_recv(qp, &wr, &bad);
+}
+
+static void rc_revive(void)
+{
+	struct rc_attr a = rc_attr(gid_index);
+	struct addr peer = { .qpn = 0x654321, .psn = 0x1000, .gid = peer_gid };
+	int i;
+
+	qp_to_state(rc, IBV_QPS_RESET);
+	rc_up(rc, &a, 0x2000, &peer);
+	for (i = 0; i < 16; i++)
+		post_recv(rc);
+}
+
+static void setup(const char *dev)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	int i;
+
+	ctx = open_device(dev);
+	pd = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
+	if (!pd || !cq || posix_memalign((void **)&buf, 4096, LEN + 2 * CANARY))
+		die("cannot make objects: %s", strerror(errno));
+	memset(buf, 0x5a, LEN + 2 * CANARY);
+	mr = ibv_reg_mr(pd, buf + CANARY, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	if (!mr || ibv_query_gid(ctx, 1, gid_index, &gid))
+		die("MR or GID: %s", strerror(errno));
+	rc = new_qp(IBV_QPT_RC);
+	ud = new_qp(IBV_QPT_UD);
+	if (ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
+	    qp_to_state(ud, IBV_QPS_RTR))
+		die("UD: %s", strerror(errno));
+	for (i = 0; i < RECVS; i++)
+		post_recv(ud);
+	rc_revive();
+}
+
+static void take_completions(void)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(cq, 1, &wc) > 0) {
+		if (wc.qp_num != ud->qp_num)
+			continue;
+		received += wc.status == IBV_WC_SUCCESS;
+		post_recv(ud);
+	}
+}
+
+static void check_canary(void)
+{
+	int i;
+
+	for (i = 0; i < CANARY; i++)
+		if (buf[i] != 0x5a || buf[CANARY + LEN + i] != 0x5a)
+			die("memory beside the MR was written");
+}
+
+static const char usage[] =
+"usage: wire_target -d DEV -g GID_INDEX -p PEER_GID\n"
+"Receives raw packets on a UD and an RC queue pair; a line on stdin asks for the count.\n";
+
+int main(int argc, char **argv)
+{
+	struct pollfd p = { .fd = 0, .events = POLLIN };
+	const char *dev = NULL;
+	char line[64];
+	int o;
+
+	while ((o = getopt(argc, argv, "d:g:p:h")) != -1) {
+		switch (o) {
+		case 'd': dev = optarg; break;
+		case 'g': gid_index = atoi(optarg); break;
+		case 'p':
+			if (inet_pton(AF_INET6, optarg, &peer_gid) != 1)
+				die("not a GID: %s", optarg);
+			break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	setup(dev);
+	printf("ud %u rc %u rkey %u va %llu\n", ud->qp_num, rc->qp_num, mr->rkey,
+	       (unsigned long long)(uintptr_t)buf + CANARY);
+	fflush(stdout);
+	for (;;) {
+		take_completions();
+		if (qp_state(rc) == IBV_QPS_ERR) {
+			deaths++;
+			rc_revive();
+		}
+		if (poll(&p, 1, 20) <= 0)
+			continue;
+		if (read(0, line, sizeof(line)) <= 0)
+			break;
+		take_completions();
+		check_canary();
+		printf("received %lu deaths %lu\n", received, deaths);
+		fflush(stdout);
+	}
+	check_canary();
+	return 0;
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: what is on the wire, as tshark, scapy and a checker of our own read it
+# nodes: 1
+# level: core
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+TCLASS=0x68 HOP=33 FLOW=0x12345 SL=3
+# what rdma_flow_label_to_udp_sport() makes of the flow label
+SPORT=$((((FLOW & 0x3fff) ^ ((FLOW & 0xfc000) >> 14)) | 0xc000))
+
+# Packets as they leave: no train left whole, no checksum left to do.
+wire_true() {
+	local ns
+	for ns in A B; do
+		ip netns exec $ns ethtool -K veth tx-udp-segmentation off tx off gro off
+	done
+}
+
+vlans() {
+	local ns n=1
+	modprobe 8021q
+	for ns in A B; do
+		ip -n $ns link add link veth name veth.5 type vlan id 5 egress-qos-map $SL:$SL
+		ip -n $ns link set veth.5 up
+		ip -n $ns addr add 198.18.5.$n/24 dev veth.5
+		ip -n $ns addr add 2001:db8:5::$n/64 dev veth.5 nodad
+		n=2
+	done
+	wait_for 10 in_netns A gid_index rxeA v2 198.18.5.1 && wait_for 10 in_netns B gid_index rxeB v2 198.18.5.2 &&
+		wait_for 10 in_netns A gid_index rxeA v2 2001:db8:5::1 &&
+		wait_for 10 in_netns B gid_index rxeB v2 2001:db8:5::2
+}
+
+# capture FILE COMMAND...: what crosses the veth meanwhile
+capture() {
+	local file=$1 pid status=0
+	shift
+	rm -f /tmp/tcpdump
+	ip netns exec B tcpdump -i veth -s 0 -B 8192 -U -w "$file" \
+		'udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	"$@" || status=$?
+	kill -INT $pid
+	wait $pid || true
+	cat /tmp/tcpdump >&2
+	return $status
+}
+
+# generate GID-A GID-B OPTION...
+generate() {
+	local a=$1 b=$2
+	shift 2
+	PORT=$((PORT + 1))
+	both wait_tcp wire_gen -d rxeB -g "$b" --listen $PORT "$@" -- \
+		wire_gen -d rxeA -g "$a" --connect "$SRV4:$PORT" "$@"
+}
+
+check() { # NAME OPTION...
+	local name=$1
+	shift
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" "/tmp/$name.pcap" --every "$@" >&2
+}
+
+# flavour NAME TYPE ADDRESS-A ADDRESS-B OPTION-OF-CHECK...
+flavour() {
+	local name=$1 type=$2 a b
+	a=$(in_netns A gid_index rxeA "$type" "$3") && b=$(in_netns B gid_index rxeB "$type" "$4") ||
+		{ fail "$name" "no GID"; return; }
+	shift 4
+	if ! capture "/tmp/$name.pcap" generate "$a" "$b" -t $TCLASS -H $HOP -f $FLOW -s $SL; then
+		fail "$name" "the traffic failed"
+		return
+	fi
+	try "$name" check "$name" --tclass $TCLASS --hop $HOP "$@"
+}
+
+# every frame is InfiniBand to tshark, and none is malformed or worth a warning
+tshark_clean() {
+	local all known bad
+	mergecap -w /tmp/all.pcap /tmp/*-*.pcap || return 1
+	tshark -r /tmp/all.pcap -T fields -e frame.number -e infiniband.bth.opcode -e _ws.malformed \
+		-e _ws.expert.severity -e _ws.expert.message -E separator='|' > /tmp/fields 2> /tmp/tshark.err
+	all=$(wc -l < /tmp/fields)
+	known=$(awk -F'|' '$2 != ""' /tmp/fields | wc -l)
+	# warnings are 0x600000 (6291456), errors 0x800000; decimal or hex by version
+	bad=$(awk -F'|' '$3 != "" { print; next }
+		{ n = split($4, s, ","); for (i = 1; i <= n; i++) if (s[i] ~ /6291456|8388608|0x0*[68]00000/) { print; next } }' /tmp/fields)
+	say "$all frames, $known of them InfiniBand"
+	[ -z "$bad" ] || { echo "$bad" | head -n 20 >&2; return 1; }
+	[ "$all" -gt 100 ] && [ "$all" = "$known" ]
+}
+
+scapy_agrees() {
+	check v2-ipv4 --scapy
+}
+
+# Large messages in trains, and RDMA_CM's datagrams
+trains() {
+	SRV_GID=$(in_netns B gid_index rxeB v2 203.0.113.2) CLI_GID=$(in_netns A gid_index rxeA v2 203.0.113.1)
+	SRV_BIND=$SRV4 SRV_CM=$SRV4
+	run_rc_random -n 300 -q 2 -s 3 -m 131072 && run_ucmatose
+}
+
+check_trains() {
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" /tmp/trains-all.pcap --version 2 --kind ipv4 --mtu 4096 >&2
+}
+
+path_up veth
+wire_true
+flavour v2-ipv4 v2 203.0.113.1 203.0.113.2 --version 2 --kind ipv4 --sport $SPORT
+flavour v2-ipv6 v2 2001:db8:1::1 2001:db8:1::2 --version 2 --kind ipv6 --flow $FLOW --sport $SPORT
+flavour v1-ipv4 v1 203.0.113.1 203.0.113.2 --version 1 --flow $FLOW
+flavour v1-ll v1 "$CLILL" "$SRVLL" --version 1 --flow $FLOW
+if vlans; then
+	flavour v2-ipv4-vlan v2 198.18.5.1 198.18.5.2 --version 2 --vlan 5 --pcp $SL
+	flavour v2-ipv6-vlan v2 2001:db8:5::1 2001:db8:5::2 --version 2 --vlan 5 --pcp $SL --flow $FLOW
+	flavour v1-vlan v1 198.18.5.1 198.18.5.2 --version 1 --vlan 5 --pcp $SL
+else
+	fail vlan "no GIDs for the VLAN's addresses"
+fi
+if capture /tmp/trains-all.pcap trains; then
+	try trains check_trains
+else
+	fail trains "the traffic failed"
+fi
+try scapy-icrc scapy_agrees
+try tshark tshark_clean
