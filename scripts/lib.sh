@@ -31,18 +31,20 @@ check_suite() {
 
 # need COMMAND=PACKAGE...: install the packages whose command is lacking
 need() {
-	local item lacking=()
+	local item log lacking=()
 	for item; do
 		command -v "${item%%=*}" >/dev/null || lacking+=("${item#*=}")
 	done
 	[ ${#lacking[@]} -gt 0 ] || return 0
 	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${lacking[*]}"
 	say "installing ${lacking[*]}"
+	log=$(mktemp)
 	{
-		apt-get -o DPkg::Lock::Timeout=300 update
-		DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
-			install -y --no-install-recommends "${lacking[@]}"
-	} >&2
+		apt-get -q -o DPkg::Lock::Timeout=300 update &&
+			DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
+				install -y --no-install-recommends "${lacking[@]}"
+	} > "$log" 2>&1 < /dev/null || { tail -n 20 "$log" >&2; die "can't install ${lacking[*]}"; }
+	rm -f "$log"
 }
 
 # hash_of [FILE]...: a short key of the contents, for things kept in the cache
