@@ -37,6 +37,9 @@ struct rxe_qp;
 #define RXE_WINDOW_PKTS		256
 #define RXE_MAX_PSN_SPAN	(1u << 23)
 
+/* Response packets that one READ request asks for, at most */
+#define RXE_READ_PKTS		(1 << 22)
+
 /* Trains that one run of a task sends or takes in before others get a turn */
 #define RXE_TASK_BUDGET		16
 

@@ -79,6 +79,7 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	sq->retries = 0;
 	sq->rnr_retries = 0;
 	sq->rewound = false;
+	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
 	rxe_rtt_ack(sq, acked);
 	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
 		sq->psn = sq->una;
@@ -86,9 +87,8 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	}
 	if ((s32)(sq->cur - sq->tail) < 0)
 		sq->cur = sq->tail;
-	if (sq->una == sq->top)
-		rxe_timer_cancel(qp);
-	else if (!sq->rnr_wait && rxe_rto_ns(qp))
+	rxe_timer_cancel(qp);
+	if (sq->una != sq->top && rxe_rto_ns(qp))
 		rxe_timer_arm(qp, rxe_rto_ns(qp));
 }
 

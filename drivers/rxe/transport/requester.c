@@ -9,7 +9,10 @@
  */
 #include <rxe/transport.h>
 
-/* A run of packets of one work request */
+/*
+ * A run of packets of one work request: @npkts from @psn on (READ: responses
+ * asked for). @hint: packets that could leave in one train from here.
+ */
 struct pick {
 	struct rxe_swqe	*wqe;
 	u32		index;
@@ -130,9 +133,12 @@ static u32 pick_pkts(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	s32 room = RXE_WINDOW_PKTS - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
-	if (is_rd_atomic(wqe))
-		return 1;
-	return max(min(room, left), 0);
+	if (!is_rd_atomic(wqe))
+		return max(min(room, left), 0);
+	/* A READ asks for all at once, unless PSNs couldn't express it */
+	if (sq->psn != wqe->first_psn && sq->psn != sq->una)
+		return 0;
+	return min(left, RXE_READ_PKTS);
 }
 
 /* Take the picked packets' PSNs */
@@ -141,10 +147,7 @@ static void advance(struct rxe_qp *qp, const struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
 
-	if (is_rd_atomic(wqe))
-		sq->psn = rxe_psn_add(wqe->last_psn, 1);
-	else
-		sq->psn = rxe_psn_add(sq->psn, pick->npkts);
+	sq->psn = rxe_psn_add(sq->psn, pick->npkts);
 	if (rxe_psn_diff(sq->psn, wqe->last_psn) > 0)
 		sq->cur++;
 	if (rxe_psn_diff(sq->psn, sq->top) > 0)
@@ -180,8 +183,8 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	pick->npkts = pick_pkts(qp, wqe);
 	if (!pick->npkts)
 		return false;
-	pick->hint = pick->npkts + (sq->head - sq->cur - 1) +
-		     rxe_ring_pending(sq->ring);
+	pick->hint = (is_rd_atomic(wqe) ? 1 : pick->npkts) +
+		     (sq->head - sq->cur - 1) + rxe_ring_pending(sq->ring);
 	advance(qp, pick);
 	return true;
 }
@@ -306,7 +309,7 @@ static void emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 	pkt.ack_req = true;
 	pkt.va = wqe->raddr + off;
 	pkt.rkey = wqe->rkey;
-	pkt.dma_len = wqe->length - off;
+	pkt.dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
 	pkt.compare = wqe->compare_add;
 	pkt.swap_add = wqe->swap;
 	switch (wqe->opcode) {
