@@ -105,9 +105,10 @@ use_gid() {
 
 # cm_mode DEV v1|v2: the RoCE version that RDMA_CM uses on a device
 cm_mode() {
-	local dir=/sys/kernel/config/rdma_cm/$1
+	local dir=/sys/kernel/config/rdma_cm/$1 name="RoCE v2"
+	[ "$2" = v2 ] || name="IB/RoCE v1"
 	[ -d "$dir" ] || mkdir "$dir" || return 1
-	echo "RoCE $2" > "$dir/ports/1/default_roce_mode"
+	echo "$name" > "$dir/ports/1/default_roce_mode"
 }
 
 # cm_ready PORT: a process listens with RDMA_CM on that port

@@ -2,7 +2,7 @@
 # test: what is on the wire, as tshark, scapy and a checker of our own read it
 # nodes: 1
 # level: core
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -10,10 +10,13 @@ TCLASS=0x68 HOP=33 FLOW=0x12345 SL=3
 # what rdma_flow_label_to_udp_sport() makes of the flow label
 SPORT=$((((FLOW & 0x3fff) ^ ((FLOW & 0xfc000) >> 14)) | 0xc000))
 
-# Packets as they leave: no train left whole, no checksum left to do.
+# Packets as they leave: no train left whole, no checksum left to do.  The RDMA core takes the
+# hop limit of a path from its route, so that is where the test sets it.
 wire_true() {
 	local ns
 	for ns in A B; do
+		ip netns exec $ns sysctl -qw net.ipv4.ip_default_ttl=$HOP net.ipv6.conf.all.hop_limit=$HOP \
+			net.ipv6.conf.default.hop_limit=$HOP net.ipv6.conf.veth.hop_limit=$HOP
 		ip netns exec $ns ethtool -K veth tx-udp-segmentation off tx off gro off
 	done
 }
@@ -33,16 +36,19 @@ vlans() {
 		wait_for 10 in_netns B gid_index rxeB v2 2001:db8:5::2
 }
 
-# capture FILE COMMAND...: what crosses the veth meanwhile
+# capture FILE COMMAND...: what crosses the veth meanwhile.  A last packet tells that all of them
+# have reached the file.
 capture() {
 	local file=$1 pid status=0
 	shift
 	rm -f /tmp/tcpdump
-	ip netns exec B tcpdump -i veth -s 0 -B 8192 -U -w "$file" \
-		'udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
+	ip netns exec B tcpdump -i veth -s 0 -B 8192 --immediate-mode -U -w "$file" \
+		'udp dst port 9 or udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
 	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
 	"$@" || status=$?
+	ip netns exec A bash -c 'echo END-OF-CAPTURE > /dev/udp/203.0.113.2/9'
+	wait_for 20 grep -q END-OF-CAPTURE "$file" || status=1
 	kill -INT $pid
 	wait $pid || true
 	cat /tmp/tcpdump >&2
@@ -80,8 +86,8 @@ flavour() {
 # every frame is InfiniBand to tshark, and none is malformed or worth a warning
 tshark_clean() {
 	local all known bad
-	mergecap -w /tmp/all.pcap /tmp/*-*.pcap || return 1
-	tshark -r /tmp/all.pcap -T fields -e frame.number -e infiniband.bth.opcode -e _ws.malformed \
+	mergecap -w /tmp/all.pcap /tmp/v*-*.pcap || return 1
+	tshark -n -r /tmp/all.pcap -Y 'udp.dstport != 9 || infiniband' -T fields -e frame.number -e infiniband.bth.opcode -e _ws.malformed \
 		-e _ws.expert.severity -e _ws.expert.message -E separator='|' > /tmp/fields 2> /tmp/tshark.err
 	all=$(wc -l < /tmp/fields)
 	known=$(awk -F'|' '$2 != ""' /tmp/fields | wc -l)

@@ -1335,7 +1335,9 @@ static bool c_query_qp(void)
 	CHECK(q.port_num == 1 && q.ah_attr.port_num == 1, "port_num");
 	CHECK(q.ah_attr.is_global && !memcmp(&q.ah_attr.grh.dgid, &gid, 16), "dgid");
 	CHECK(q.ah_attr.grh.sgid_index == gid_index, "sgid_index %d", q.ah_attr.grh.sgid_index);
-	CHECK(q.ah_attr.grh.hop_limit == 9, "hop_limit %d", q.ah_attr.grh.hop_limit);
+	/* the RDMA core replaces hop_limit by the route's, unless it is link-local */
+	CHECK(q.ah_attr.grh.hop_limit == 9 || gid.raw[0] != 0xfe, "hop_limit %d",
+	      q.ah_attr.grh.hop_limit);
 	CHECK(q.ah_attr.grh.traffic_class == 0x28, "traffic_class");
 	CHECK(q.ah_attr.sl == 3, "sl %d", q.ah_attr.sl);
 	CHECK(q.cap.max_send_wr >= DEPTH && q.cap.max_recv_wr >= DEPTH &&
