@@ -42,6 +42,7 @@ enum rxe_limits {
  * struct rxe_dev - one software RoCE device
  * @ibdev: the RDMA core's device; embeds the reference count
  * @ndev: the netdev underneath; a reference is held until the device is freed
+ * @ndev_tracker: of that reference
  * @list: link in the namespace's list of devices (net/), RCU
  * @netns: the namespace it is known in, NULL when in none; net/'s own
  * @qps: QPN -> struct rxe_qp; readers in RCU
@@ -50,12 +51,16 @@ enum rxe_limits {
  * @next_qpn: where the next search for a free QPN starts
  * @next_mr: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
- * @gsi: QP 1 or NULL, RCU
  * @stats: per-CPU counters
  * @port_active: last port state that was reported as an event
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
- * @num_*: objects that exist, checked against the limits
+ * @num_qp: QPs that exist, checked against RXE_MAX_QP; likewise the following
+ * @num_cq: CQs
+ * @num_mr: MRs
+ * @num_pd: PDs
+ * @num_ah: AHs
+ * @num_ucontext: user contexts
  */
 struct rxe_dev {
 	struct ib_device	ibdev;

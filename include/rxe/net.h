@@ -69,9 +69,36 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport);
 void rxe_path_destroy(struct rxe_path *path);
 
+/* skbs of one sender that may wait in the stack's queues */
+#define RXE_TX_SKBS	64
+
+/**
+ * struct rxe_tx - what a sender has in the queues of the stack and the driver
+ * @ref: one for the sender, one for each skb
+ * @skbs: how many there are
+ * @waiting: the sender wants to know when there are few
+ * @lock: protects @owner
+ * @owner: argument of rxe_net_ops.sent; NULL when the sender is gone
+ *
+ * Keeps a sender from filling queues until they drop, as TCP's small queues do.
+ * It outlives the sender, who needn't wait for a queue that is stuck.
+ */
+struct rxe_tx {
+	struct kref	ref;
+	atomic_t	skbs;
+	bool		waiting;
+	spinlock_t	lock;
+	void		*owner;
+};
+
+struct rxe_tx *rxe_tx_create(void *owner);
+void rxe_tx_destroy(struct rxe_tx *tx);
+bool rxe_tx_full(struct rxe_tx *tx);
+
 /**
  * struct rxe_train - a train being built
  * @skb: the train
+ * @tx: whom it counts for; set before it is sent, may be NULL
  * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
  * @npkts: packets so far
  * @max_bytes: what one skb may carry towards this path
@@ -80,6 +107,7 @@ void rxe_path_destroy(struct rxe_path *path);
  */
 struct rxe_train {
 	struct sk_buff	*skb;
+	struct rxe_tx	*tx;
 	u32		pkt;
 	u32		npkts;
 	u32		max_bytes;
@@ -150,8 +178,11 @@ u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth);
 /**
  * struct rxe_net_ops - what net/ calls upwards
  * @rcv: takes a received train (owns the skb); softirq or bottom halves off
+ * @sent: a sender that found its queues full may send again; any context,
+ *	rxe_tx.lock held
  */
 struct rxe_net_ops {
+	void (*sent)(void *owner);
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);
 };
 

@@ -33,7 +33,8 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
 
-/* struct rxe_net_ops.rcv */
+/* struct rxe_net_ops */
 void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb);
+void rxe_sent(void *owner);
 
 #endif /* RXE_QP_H */

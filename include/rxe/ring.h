@@ -50,6 +50,8 @@ static inline void *rxe_ring_elem(const struct rxe_ring *ring, u32 index)
 /**
  * rxe_ring_capacity - how many elements fit
  * @ring: the ring
+ *
+ * Return: one less than the places.
  */
 static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
 {
@@ -69,17 +71,21 @@ static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
  */
 static inline const void *rxe_ring_head(const struct rxe_ring *ring)
 {
+	/* Pairs with the producer's release */
 	u32 prod = smp_load_acquire(&ring->buf->producer_index) & ring->mask;
 
 	return prod == ring->index ? NULL : rxe_ring_elem(ring, ring->index);
 }
 
 /**
- * rxe_ring_pending - elements that wait to be consumed
+ * rxe_ring_pending - how many elements wait to be consumed
  * @ring: a ring whose producer is user space or a kernel poster
+ *
+ * Return: at most rxe_ring_capacity(), whatever the producer wrote.
  */
 static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
 {
+	/* Pairs with the producer's release */
 	u32 prod = smp_load_acquire(&ring->buf->producer_index);
 
 	return (prod - ring->index) & ring->mask;
@@ -89,6 +95,8 @@ static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
  * rxe_ring_peek - the element @n places behind the head
  * @ring: a ring
  * @n: less than rxe_ring_pending()
+ *
+ * Return: the element, in shared memory.
  */
 static inline const void *rxe_ring_peek(const struct rxe_ring *ring, u32 n)
 {
@@ -102,6 +110,7 @@ static inline const void *rxe_ring_peek(const struct rxe_ring *ring, u32 n)
 static inline void rxe_ring_pop(struct rxe_ring *ring)
 {
 	ring->index = (ring->index + 1) & ring->mask;
+	/* Copied: pairs with the producer's acquire */
 	smp_store_release(&ring->buf->consumer_index, ring->index);
 }
 
@@ -124,6 +133,7 @@ static inline void rxe_ring_next(struct rxe_ring *ring)
  */
 static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
 {
+	/* Done with: pairs with the producer's acquire */
 	smp_store_release(&ring->buf->consumer_index, index & ring->mask);
 }
 
@@ -139,6 +149,7 @@ static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
  */
 static inline void *rxe_ring_space(const struct rxe_ring *ring)
 {
+	/* Pairs with the consumer's release */
 	u32 cons = smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
 
 	if (((ring->index + 1) & ring->mask) == cons)
@@ -153,6 +164,7 @@ static inline void *rxe_ring_space(const struct rxe_ring *ring)
 static inline void rxe_ring_push(struct rxe_ring *ring)
 {
 	ring->index = (ring->index + 1) & ring->mask;
+	/* Written: pairs with the consumer's acquire */
 	smp_store_release(&ring->buf->producer_index, ring->index);
 }
 

@@ -222,7 +222,8 @@ struct rxe_atomic_res {
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a PSN sequence NAK was sent for @epsn
  * @rnr_sent: an RNR NAK was sent for @epsn
- * @read: the READ response in progress; others wait until it is done
+ * @read: the READ response in progress; others wait until it is done, and it
+ *	waits (blocked) while the queues of the stack are full
  * @atomics: replies to the latest atomics
  * @num_atomics: places in @atomics
  * @next_atomic: the place to use next
@@ -244,6 +245,7 @@ struct rxe_rq {
 	bool			rnr_sent;
 	struct {
 		bool		active;
+		bool		blocked;
 		bool		first;
 		u64		va;
 		u32		rkey;
@@ -287,6 +289,7 @@ struct rxe_qpn {
  * @attr: as query_qp returns it
  * @mtu: path MTU, bytes (UD: the port's)
  * @path: RC: to the peer
+ * @tx: what waits in the stack's queues
  * @path_valid: @path is initialised
  * @post_lock: one kernel poster at a time, per direction
  * @rx_req: requests received
@@ -306,6 +309,7 @@ struct rxe_qp {
 	struct ib_qp_attr	attr;
 	u32			mtu;
 	struct rxe_path		path;
+	struct rxe_tx		*tx;
 	bool			path_valid;
 	bool			comm_est;
 	spinlock_t		post_sq_lock;

@@ -45,6 +45,11 @@ void rxe_route_forget(struct rxe_path *path);
 /* train.c */
 void rxe_blocks_free(void);
 
+/* tx.c */
+void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb);
+void rxe_tx_wait(void);
+void rxe_tx_set_ops(const struct rxe_net_ops *ops);
+
 /* rx.c */
 u32 rxe_l3_icrc_start(u8 proto, const void *l3, u32 n, u32 len,
 		      const void *bth);

@@ -199,6 +199,7 @@ int rxe_net_init(const struct rxe_net_ops *ops)
 	int err;
 
 	rxe_rx_set_ops(ops);
+	rxe_tx_set_ops(ops);
 	err = register_pernet_subsys(&rxe_netns_ops);
 	if (err)
 		return err;
@@ -215,5 +216,6 @@ void rxe_net_exit(void)
 {
 	rxe_events_exit();
 	unregister_pernet_subsys(&rxe_netns_ops);
+	rxe_tx_wait();
 	rxe_blocks_free();
 }

@@ -77,6 +77,8 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 	int err;
 
 	skb->priority = path->sl;
+	if (train->tx)
+		rxe_tx_own(train->tx, skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	rxe_push_headers(skb, path, train->npkts);
 	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train->pkt);

@@ -77,6 +77,19 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
 }
 
 /**
+ * rxe_sent - the queues of the stack take trains again
+ * @owner: the QP
+ *
+ * Context: any; rxe_tx.lock held, which keeps the QP.
+ */
+void rxe_sent(void *owner)
+{
+	struct rxe_qp *qp = owner;
+
+	rxe_task_schedule(&qp->recv_task);	/* it runs the send task, too */
+}
+
+/**
  * rxe_rcv - take a train from net/
  * @rxe: the device it came in on
  * @skb: the train, see struct rxe_rx; consumed
@@ -230,7 +243,7 @@ static bool receive_requests(struct rxe_qp *qp)
 
 	while (more && budget) {
 		if (qp->rq.read.active && rxe_read_continue(qp, &budget))
-			return true;
+			return !qp->rq.read.blocked;
 		more = receive_queue(qp, &qp->rx_req, &budget) ||
 		       qp->rq.read.active;
 	}

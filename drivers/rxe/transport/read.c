@@ -143,9 +143,11 @@ static void send_train(struct rxe_qp *qp, const struct rxe_mr *mr)
 	if (!train.npkts) {
 		rq->read.active = false;
 		rxe_train_drop(&train);
-	} else if (rxe_train_xmit(qp->rxe, &qp->path, &train)) {
-		rxe_count(qp->rxe, SEND_ERR);
+		return;
 	}
+	train.tx = qp->tx;
+	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
+		rxe_count(qp->rxe, SEND_ERR);
 }
 
 /* The region went away while it was being read */
@@ -155,6 +157,12 @@ static void read_lost(struct rxe_qp *qp)
 	rxe_send_ack(qp, RXE_NAK_REM_ACCESS, qp->rq.read.psn);
 	if (rxe_qp_to_err(qp))
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
+}
+
+static bool read_blocked(struct rxe_qp *qp)
+{
+	qp->rq.read.blocked = rxe_tx_full(qp->tx);
+	return qp->rq.read.blocked;
 }
 
 /**
@@ -178,7 +186,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 			return false;
 		}
 	}
-	while (rq->read.active && *budget) {
+	while (rq->read.active && *budget && !read_blocked(qp)) {
 		send_train(qp, mr);
 		(*budget)--;
 	}

@@ -201,7 +201,7 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	bool ok, stalled;
 
-	if (!may_send(qp))
+	if (!may_send(qp) || rxe_tx_full(qp->tx))
 		return false;
 	spin_lock(&sq->lock);
 	ok = pick_locked(qp, pick);
@@ -216,6 +216,7 @@ static void flush_train(struct rxe_qp *qp, struct run *run)
 {
 	if (!run->train.npkts)
 		return;
+	run->train.tx = qp->tx;
 	if (rxe_train_xmit(qp->rxe, &qp->path, &run->train))
 		rxe_count(qp->rxe, SEND_ERR);
 	run->train.npkts = 0;

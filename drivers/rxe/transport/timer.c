@@ -42,8 +42,9 @@ static u64 timeout_ns(const struct rxe_qp *qp)
  * rxe_rto_ns - how long to wait for a response
  * @qp: the QP
  *
- * The specification allows one to four times the QP's timeout; a slow machine's
- * measured round trip moves it within those bounds.
+ * The specification allows one to four times the QP's timeout. The measured
+ * round trip moves it within those bounds; before there is one, and when the
+ * peer has kept silent already, patience is longest.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
@@ -52,6 +53,8 @@ u64 rxe_rto_ns(const struct rxe_qp *qp)
 	u64 t = timeout_ns(qp);
 	const struct rxe_sq *sq = &qp->sq;
 
+	if (!sq->srtt || sq->retries)
+		return 4 * t;
 	return t ? clamp(2 * (sq->srtt + 4 * sq->rttvar), t, 4 * t) : 0;
 }
 

@@ -126,29 +126,35 @@ static bool cq_event_taken(struct rxe_cq *cq)
 	return due;
 }
 
+/* Have the handler called in a tasklet on the CPU of the CQ's vector */
+static void cq_kick(struct rxe_cq *cq, bool here)
+{
+	if (atomic_xchg(&cq->kicked, 1))
+		return;
+	if (here || smp_call_function_single_async(cq->cpu, &cq->csd))
+		tasklet_schedule(&cq->tasklet);	/* or that CPU is offline */
+}
+
 /**
  * rxe_cq_event - call the completion handler if one of the completions posted
  *	is what it was armed for
  * @cq: completion queue
  *
+ * A kernel consumer may be posting, with a lock of its own held that its handler
+ * takes: its handler is never called from here.
+ *
  * Context: bottom halves off, no driver lock held.
  */
 void rxe_cq_event(struct rxe_cq *cq)
 {
+	bool here = cq->cpu == raw_smp_processor_id();
+
 	if (!cq_event_taken(cq))
 		return;
-	if (cq->cpu == raw_smp_processor_id()) {
+	if (here && cq->is_user)
 		cq_handle(cq);
-		return;
-	}
-	if (atomic_xchg(&cq->kicked, 1))
-		return;
-	if (smp_call_function_single_async(cq->cpu, &cq->csd)) {
-		/* That CPU is offline */
-		atomic_xchg(&cq->kicked, 0);
-		wake_up_var(&cq->kicked);
-		cq_handle(cq);
-	}
+	else
+		cq_kick(cq, here);
 }
 
 static void cq_overflow_work(struct work_struct *work)

@@ -49,8 +49,10 @@ static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
 	return check_cap(rxe, &init->cap);
 }
 
-static void destroy_rings(struct rxe_qp *qp)
+static void destroy_queues(struct rxe_qp *qp)
 {
+	if (qp->tx)
+		rxe_tx_destroy(qp->tx);
 	kvfree(qp->sq.wqes);
 	if (qp->sq.ring)
 		rxe_ring_destroy(qp->sq.ring);
@@ -87,18 +89,19 @@ static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 	return 0;
 }
 
-static int create_rings(struct rxe_qp *qp, struct ib_qp_init_attr *init,
+static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 			struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata ? qp->ibqp.pd->uobject->context : NULL;
 	int err;
 
 	qp->cap = init->cap;
-	err = create_sq(qp, uctx);
+	qp->tx = rxe_tx_create(qp);
+	err = qp->tx ? create_sq(qp, uctx) : -ENOMEM;
 	if (!err)
 		err = create_rq(qp, uctx);
 	if (err) {
-		destroy_rings(qp);
+		destroy_queues(qp);
 		return err;
 	}
 	qp->cap.max_send_wr = rxe_ring_capacity(qp->sq.ring);
@@ -196,7 +199,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP))
 		return -ENOMEM;
 	init_qp(qp, rxe, init, udata);
-	err = create_rings(qp, init, udata);
+	err = create_queues(qp, init, udata);
 	if (err)
 		goto out_limit;
 	err = publish(qp, init->qp_type);
@@ -210,7 +213,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 out_unpublish:
 	unpublish(qp);
 out_rings:
-	destroy_rings(qp);
+	destroy_queues(qp);
 out_limit:
 	atomic_dec(&rxe->num_qp);
 	return err;
@@ -265,13 +268,15 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	unpublish(qp);
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
+	rxe_tx_destroy(qp->tx);
+	qp->tx = NULL;
 	rxe_qp_reset(qp);
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	kfree(qp->rq.atomics);
-	destroy_rings(qp);
+	destroy_queues(qp);
 	atomic_dec(&qp->rxe->num_qp);
 	return 0;
 }

@@ -32,6 +32,13 @@ static int check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
+static bool mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
+{
+	int bytes = ib_mtu_enum_to_int(mtu);	/* -1 if there is no such MTU */
+
+	return bytes > 0 && bytes <= (int)READ_ONCE(qp->rxe->active_mtu);
+}
+
 static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
@@ -44,9 +51,7 @@ static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if ((mask & IB_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags & ~ACCESS_FLAGS))
 		return -EINVAL;
-	if ((mask & IB_QP_PATH_MTU) &&
-	    ib_mtu_enum_to_int(attr->path_mtu) >
-	    (int)READ_ONCE(qp->rxe->active_mtu))
+	if ((mask & IB_QP_PATH_MTU) && !mtu_ok(qp, attr->path_mtu))
 		return -EINVAL;
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > RXE_QPN_MASK)
 		return -EINVAL;
