@@ -132,7 +132,7 @@ uml_boot() {
 	TMPDIR=$tmp timeout -k 5 "${UML_TIMEOUT:-300}" "$kernel/linux" \
 		mem="${UML_MEM:-1G}" uml_dir="$job/" umid=uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		con=null con0=null,fd:1 ssl=null ssl0=null,fd:2 console=ttyS0 loglevel=7 \
-		panic=-1 oops=panic kmemleak=on kunit.enable=1 init="$UML_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
+		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$UML_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
 }
 
 # what the kernel says when something is wrong

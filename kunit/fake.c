@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See fake.h. Proves nothing by itself.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include "../drivers/rxe/net/internal.h"
+#include "fake.h"
+
+static struct fake *active;
+
+/* As struct rxe_net_ops.rcv: what is for the test's QP goes to the test */
+static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
+
+	if (active && rxe == active->rxe && bth &&
+	    (bth[5] << 16 | bth[6] << 8 | bth[7]) == FAKE_PEER)
+		skb_queue_tail(&active->sent, skb);
+	else
+		rxe_rcv(rxe, skb);
+}
+
+static const struct rxe_net_ops catch_ops = { .rcv = catch };
+static const struct rxe_net_ops normal_ops = { .rcv = rxe_rcv };
+
+static void on_event(struct ib_event *event, void *context)
+{
+	struct fake *f = context;
+
+	set_bit(event->event, &f->events);
+}
+
+static void init_path(struct fake *f, struct rxe_path *path, u8 from, u8 to)
+{
+	path->sgid_attr = &f->gid_attr;
+	path->sgid.raw[10] = 0xff;
+	path->sgid.raw[11] = 0xff;
+	path->dgid = path->sgid;
+	path->sgid.raw[15] = from;
+	path->dgid.raw[15] = to;
+	path->proto = RXE_ROCE_V2_IPV4;
+	path->sport = 0xc000;
+	path->hop_limit = 64;
+	path->same_dev = true;
+}
+
+static struct rxe_cq *make_cq(struct kunit *test, struct fake *f)
+{
+	struct ib_cq_init_attr attr = { .cqe = 4 * FAKE_WR };
+	struct rxe_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ibcq.device = &f->rxe->ibdev;
+	KUNIT_ASSERT_EQ(test, rxe_create_cq(&cq->ibcq, &attr, NULL), 0);
+	return cq;
+}
+
+static void make_dev(struct kunit *test, struct fake *f)
+{
+	struct rxe_dev *rxe = kunit_kzalloc(test, sizeof(*rxe), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rxe);
+	f->rxe = rxe;
+	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	rxe->stats = alloc_percpu(struct rxe_stats);
+	KUNIT_ASSERT_NOT_NULL(test, rxe->stats);
+	rxe->active_mtu = 4096;
+	rxe->ibdev.num_comp_vectors = 1;
+	f->ndev = kunit_kzalloc(test, sizeof(*f->ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->ndev);
+	rxe->ndev = f->ndev;
+	rcu_assign_pointer(f->gid_attr.ndev, f->ndev);
+	f->pd.device = &rxe->ibdev;
+}
+
+static void make_qp(struct kunit *test, struct fake *f)
+{
+	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = &f->scq->ibcq,
+		.recv_cq = &f->rcq->ibcq,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = { .max_send_wr = FAKE_WR - 1, .max_recv_wr = FAKE_WR - 1,
+			 .max_send_sge = 4, .max_recv_sge = 4,
+			 .max_inline_data = 64 },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.device = &f->rxe->ibdev;
+	qp->ibqp.pd = &f->pd;
+	qp->ibqp.qp_type = init.qp_type;
+	qp->ibqp.send_cq = init.send_cq;
+	qp->ibqp.recv_cq = init.recv_cq;
+	qp->ibqp.event_handler = on_event;
+	qp->ibqp.qp_context = f;
+	KUNIT_ASSERT_EQ(test, rxe_create_qp(&qp->ibqp, &init, NULL), 0);
+	f->qp = qp;
+}
+
+/* What modify_qp would set on the way to RTS */
+static void to_rts(struct kunit *test, struct fake *f)
+{
+	struct rxe_qp *qp = f->qp;
+
+	qp->attr = (struct ib_qp_attr) {
+		.dest_qp_num = FAKE_PEER,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
+				   IB_ACCESS_REMOTE_READ |
+				   IB_ACCESS_REMOTE_ATOMIC,
+		.max_rd_atomic = 2,
+		.max_dest_rd_atomic = 4,
+		.retry_cnt = 2,
+		.rnr_retry = 2,
+		.min_rnr_timer = 1,
+		.port_num = 1,
+	};
+	qp->mtu = FAKE_MTU;
+	qp->sq.psn = FAKE_SQ_PSN;
+	qp->sq.una = FAKE_SQ_PSN;
+	qp->sq.top = FAKE_SQ_PSN;
+	qp->rq.epsn = FAKE_RQ_PSN;
+	qp->rq.num_atomics = 4;
+	qp->rq.atomics = kcalloc(4, sizeof(*qp->rq.atomics), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qp->rq.atomics);
+	init_path(f, &qp->path, 1, 2);
+	init_path(f, &f->peer, 2, 1);
+	WRITE_ONCE(qp->state, IB_QPS_RTS);
+	rxe_task_resume(&qp->recv_task);
+	rxe_task_resume(&qp->send_task);
+}
+
+int fake_init(struct kunit *test)
+{
+	struct fake *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	test->priv = f;
+	skb_queue_head_init(&f->sent);
+	make_dev(test, f);
+	f->scq = make_cq(test, f);
+	f->rcq = make_cq(test, f);
+	f->mem = kunit_kzalloc(test, FAKE_MEM, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->mem);
+	f->mr = rxe_get_dma_mr(&f->pd, IB_ACCESS_LOCAL_WRITE |
+			       IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+			       IB_ACCESS_REMOTE_ATOMIC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->mr));
+	active = f;
+	rxe_rx_set_ops(&catch_ops);
+	make_qp(test, f);
+	to_rts(test, f);
+	fake_settle(test);
+	return 0;
+}
+
+void fake_exit(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	if (!f)
+		return;
+	if (f->qp)
+		rxe_destroy_qp(&f->qp->ibqp, NULL);
+	rxe_rx_set_ops(&normal_ops);
+	active = NULL;
+	skb_queue_purge(&f->sent);
+	if (!IS_ERR_OR_NULL(f->mr))
+		rxe_dereg_mr(f->mr, NULL);
+	if (f->scq)
+		rxe_destroy_cq(&f->scq->ibcq, NULL);
+	if (f->rcq)
+		rxe_destroy_cq(&f->rcq->ibcq, NULL);
+	if (f->rxe)
+		free_percpu(f->rxe->stats);
+	rcu_barrier();
+}
+
+static bool task_idle(struct rxe_task *task)
+{
+	return !READ_ONCE(task->running) &&
+	       !test_bit(TASKLET_STATE_SCHED, &task->tasklet.state) &&
+	       !test_bit(TASKLET_STATE_RUN, &task->tasklet.state);
+}
+
+void fake_settle(struct kunit *test)
+{
+	unsigned long deadline = jiffies + 5 * HZ;
+	struct fake *f = test->priv;
+
+	while (!task_idle(&f->qp->send_task) || !task_idle(&f->qp->recv_task)) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
+		usleep_range(50, 100);
+	}
+}
+
+void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
+		 u32 len)
+{
+	struct fake *f = test->priv;
+	u32 bytes = rxe_pkt_bytes(pkt->opcode, len);
+	struct rxe_train train;
+	u8 *p = NULL;
+
+	pkt->qpn = rxe_qp_num(f->qp);
+	pkt->pkey = RXE_PKEY;
+	pkt->pad = rxe_pad(len);
+	pkt->payload_len = len;
+	local_bh_disable();
+	if (!rxe_train_start(f->rxe, &f->peer, &train, bytes, 1))
+		p = rxe_train_push(&train, bytes);
+	if (p) {
+		p = rxe_pkt_build(pkt, p);
+		if (len)
+			memcpy(p, payload, len);
+		memset(p + len, 0, pkt->pad);
+		rxe_train_xmit(f->rxe, &f->peer, &train);
+	}
+	local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	fake_settle(test);
+}
+
+static bool take(struct kunit *test, struct rxe_pkt *pkt, void *payload)
+{
+	struct fake *f = test->priv;
+	struct sk_buff *skb = skb_peek(&f->sent);
+	u8 hdr[RXE_MAX_HDR_BYTES];
+	u32 off, len;
+
+	if (!skb)
+		return false;
+	off = f->taken;
+	len = min(rxe_rx(skb)->pkt, skb->len - off);
+	KUNIT_ASSERT_EQ(test, skb_copy_bits(skb, off, hdr,
+					    min_t(u32, len, sizeof(hdr))), 0);
+	KUNIT_ASSERT_TRUE(test, rxe_pkt_parse(pkt, hdr,
+					      min_t(u32, len, sizeof(hdr)),
+					      len));
+	KUNIT_ASSERT_LE(test, pkt->payload_len, FAKE_MTU);
+	if (payload)
+		KUNIT_ASSERT_EQ(test, skb_copy_bits(skb, off + pkt->hdr_len,
+						    payload, pkt->payload_len),
+				0);
+	f->taken += len;
+	if (f->taken == skb->len) {
+		skb_unlink(skb, &f->sent);
+		kfree_skb(skb);
+		f->taken = 0;
+	}
+	return true;
+}
+
+bool fake_take(struct kunit *test, struct rxe_pkt *pkt, void *payload)
+{
+	fake_settle(test);
+	return take(test, pkt, payload);
+}
+
+bool fake_wait(struct kunit *test, struct rxe_pkt *pkt, void *payload)
+{
+	unsigned long deadline = jiffies + 5 * HZ;
+
+	while (time_before(jiffies, deadline)) {
+		if (fake_take(test, pkt, payload))
+			return true;
+		usleep_range(100, 200);
+	}
+	return false;
+}
+
+void fake_expect(struct kunit *test, u8 opcode, u32 psn, struct rxe_pkt *pkt)
+{
+	struct rxe_pkt own;
+
+	if (!pkt)
+		pkt = &own;
+	KUNIT_ASSERT_TRUE(test, fake_take(test, pkt, NULL));
+	KUNIT_ASSERT_STREQ(test, rxe_opcode[pkt->opcode].name,
+			   rxe_opcode[opcode].name);
+	KUNIT_ASSERT_EQ(test, pkt->psn, psn & RXE_PSN_MASK);
+	KUNIT_ASSERT_EQ(test, pkt->qpn, FAKE_PEER);
+}
+
+void fake_expect_nothing(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	bool any = fake_take(test, &pkt, NULL);
+
+	KUNIT_ASSERT_FALSE_MSG(test, any, "%s PSN %#x syndrome %#x",
+			       rxe_opcode[pkt.opcode].name, pkt.psn,
+			       pkt.syndrome);
+}
+
+void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
+{
+	struct fake *f = test->priv;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)f->mem + off,
+		.length = len,
+		.lkey = f->mr->lkey,
+	};
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, rxe_post_recv(&f->qp->ibqp, &wr, &bad), 0);
+}
+
+void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len)
+{
+	struct fake *f = test->priv;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)f->mem + off,
+		.length = len,
+		.lkey = f->mr->lkey,
+	};
+	const struct ib_send_wr *bad;
+
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	KUNIT_ASSERT_EQ(test, rxe_post_send(&f->qp->ibqp, wr, &bad), 0);
+	fake_settle(test);
+}
+
+void fake_send(struct kunit *test, u64 wr_id, u32 off, u32 len)
+{
+	struct ib_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	fake_post(test, &wr, off, len);
+}
+
+void fake_read(struct kunit *test, u64 wr_id, u32 off, u32 len)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = wr_id,
+			.opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 0x10000,
+		.rkey = 0x1234,
+	};
+
+	fake_post(test, &wr.wr, off, len);
+}
+
+void fake_completion(struct kunit *test, struct rxe_cq *cq, u64 wr_id,
+		     enum ib_wc_status status, struct ib_wc *wc)
+{
+	struct ib_wc own;
+
+	if (!wc)
+		wc = &own;
+	fake_settle(test);
+	KUNIT_ASSERT_EQ(test, rxe_poll_cq(&cq->ibcq, 1, wc), 1);
+	KUNIT_ASSERT_EQ(test, wc->wr_id, wr_id);
+	KUNIT_ASSERT_EQ(test, (u32)wc->status, (u32)status);
+}
+
+void fake_no_completion(struct kunit *test, struct rxe_cq *cq)
+{
+	struct ib_wc wc = {};
+
+	fake_settle(test);
+	KUNIT_ASSERT_EQ_MSG(test, rxe_poll_cq(&cq->ibcq, 1, &wc), 0,
+			    "wr_id %llu status %u", wc.wr_id, wc.status);
+}
+
+bool fake_wait_completion(struct kunit *test, struct rxe_cq *cq,
+			  struct ib_wc *wc)
+{
+	unsigned long deadline = jiffies + 5 * HZ;
+
+	while (time_before(jiffies, deadline)) {
+		if (rxe_poll_cq(&cq->ibcq, 1, wc) == 1)
+			return true;
+		usleep_range(100, 200);
+	}
+	return false;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An RC queue pair on a device without netdev, whose peer is the test: what the
+ * QP sends is caught, and what the test injects the QP receives, over the
+ * same-device path. Nothing else of the driver is replaced.
+ */
+#ifndef RXE_KUNIT_FAKE_H
+#define RXE_KUNIT_FAKE_H
+
+#include <kunit/test.h>
+#include <rxe/transport.h>
+
+#define FAKE_MTU	256u
+#define FAKE_MEM	SZ_32K		/* bytes at fake.mem */
+#define FAKE_PEER	0x777u		/* the test's QP number */
+#define FAKE_SQ_PSN	0xfffff0u	/* the seam is near */
+#define FAKE_RQ_PSN	0xfffff8u
+#define FAKE_WR		16u		/* work requests that fit in a queue */
+
+/**
+ * struct fake - the device and what is on it
+ * @rxe: the device
+ * @ndev: netdev of its GID; only its flags are ever looked at
+ * @gid_attr: the GID
+ * @pd: protection domain
+ * @scq: completions of sends
+ * @rcq: completions of receives
+ * @qp: the queue pair, in RTS, everything allowed
+ * @peer: path from the test to @qp
+ * @sent: trains that @qp sent, oldest first
+ * @taken: bytes of the first of them that fake_take() took
+ * @mr: all of memory, everything allowed
+ * @mem: memory for the QP to use
+ * @events: a bit for each enum ib_event_type that came
+ */
+struct fake {
+	struct rxe_dev		*rxe;
+	struct net_device	*ndev;
+	struct ib_gid_attr	gid_attr;
+	struct ib_pd		pd;
+	struct rxe_cq		*scq;
+	struct rxe_cq		*rcq;
+	struct rxe_qp		*qp;
+	struct rxe_path		peer;
+	struct sk_buff_head	sent;
+	u32			taken;
+	struct ib_mr		*mr;
+	u8			*mem;
+	unsigned long		events;
+};
+
+/* kunit_suite.init and .exit; the struct fake is test->priv */
+int fake_init(struct kunit *test);
+void fake_exit(struct kunit *test);
+
+/* Wait until the QP's tasks have nothing to do */
+void fake_settle(struct kunit *test);
+
+/* A packet from the peer; qpn, pkey, pad and payload_len are filled in */
+void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
+		 u32 len);
+
+/*
+ * The next packet that the QP sent; @payload (room for FAKE_MTU bytes) may be
+ * NULL. False if there is none, after fake_settle().
+ */
+bool fake_take(struct kunit *test, struct rxe_pkt *pkt, void *payload);
+
+/* The same, for timers: up to 5 seconds */
+bool fake_wait(struct kunit *test, struct rxe_pkt *pkt, void *payload);
+
+/* What is sent must be this opcode and PSN */
+void fake_expect(struct kunit *test, u8 opcode, u32 psn, struct rxe_pkt *pkt);
+void fake_expect_nothing(struct kunit *test);
+
+/* Post; data is at @off of fake.mem */
+void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len);
+void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len);
+void fake_send(struct kunit *test, u64 wr_id, u32 off, u32 len);
+void fake_read(struct kunit *test, u64 wr_id, u32 off, u32 len);
+
+/* Poll one completion and check it */
+void fake_completion(struct kunit *test, struct rxe_cq *cq, u64 wr_id,
+		     enum ib_wc_status status, struct ib_wc *wc);
+void fake_no_completion(struct kunit *test, struct rxe_cq *cq);
+bool fake_wait_completion(struct kunit *test, struct rxe_cq *cq,
+			  struct ib_wc *wc);
+
+#endif /* RXE_KUNIT_FAKE_H */

@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester and completer (transport/requester.c, completer.c, timer.c) as
+ * the peer sees them, over the seam of the PSN circle: every work request
+ * becomes the right packets, completes exactly once and in order, is sent again
+ * after loss, NAK, RNR NAK and silence as often as the QP's counts allow and no
+ * oftener; nothing that the peer says about packets never sent is believed.
+ */
+#include <linux/string.h>
+#include "fake.h"
+#include "util.h"
+
+#define PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
+#define MTU	FAKE_MTU
+
+/* 4.096 us * 2^10: 4 ms */
+#define SHORT_TIMEOUT	10
+
+static struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+static u8 state(struct kunit *test)
+{
+	return READ_ONCE(fake(test)->qp->state);
+}
+
+static void fill(u8 *p, u32 len, u32 seed)
+{
+	struct rnd_state rnd = rnd_init(seed);
+
+	prandom_bytes_state(&rnd, p, len);
+}
+
+static void answer(struct kunit *test, u32 psn, u8 syndrome)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
+		.psn = psn,
+		.syndrome = syndrome,
+	};
+
+	fake_inject(test, &pkt, NULL, 0);
+}
+
+static void ack(struct kunit *test, u32 psn)
+{
+	answer(test, psn, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+}
+
+static void respond(struct kunit *test, u8 opcode, u32 psn, const void *data,
+		    u32 len)
+{
+	struct rxe_pkt pkt = {
+		.opcode = opcode,
+		.psn = psn,
+		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+	};
+
+	fake_inject(test, &pkt, data, len);
+}
+
+static void expect_done(struct kunit *test, u64 wr_id)
+{
+	fake_completion(test, fake(test)->scq, wr_id, IB_WC_SUCCESS, NULL);
+}
+
+static void expect_fails(struct kunit *test, u64 wr_id, enum ib_wc_status status)
+{
+	fake_completion(test, fake(test)->scq, wr_id, status, NULL);
+}
+
+static void no_completion(struct kunit *test)
+{
+	fake_no_completion(test, fake(test)->scq);
+}
+
+/* Posts one SEND, takes its packets away */
+static void send_and_take(struct kunit *test, u64 wr_id, u32 len)
+{
+	struct rxe_pkt pkt;
+	u32 i;
+
+	fake_send(test, wr_id, 0, len);
+	for (i = 0; i < rxe_num_pkts(len, MTU); i++)
+		KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	fake_expect_nothing(test);
+}
+
+static void send_only(struct kunit *test)
+{
+	struct ib_send_wr wr = {
+		.wr_id = 1,
+		.opcode = IB_WR_SEND_WITH_IMM,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_SOLICITED,
+		.ex.imm_data = cpu_to_be32(0xabcd),
+	};
+	u8 data[MTU];
+	struct rxe_pkt pkt;
+
+	fill(fake(test)->mem, 100, 1);
+	fake_post(test, &wr, 0, 99);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
+	KUNIT_EXPECT_EQ(test, pkt.opcode,
+			(u8)IB_OPCODE_RC_SEND_ONLY_WITH_IMMEDIATE);
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
+	KUNIT_EXPECT_EQ(test, pkt.payload_len, 99u);
+	KUNIT_EXPECT_EQ(test, pkt.imm, cpu_to_be32(0xabcd));
+	KUNIT_EXPECT_EQ(test, pkt.pkey, (u16)0xffff);
+	KUNIT_EXPECT_TRUE(test, pkt.solicited);
+	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
+	KUNIT_EXPECT_MEMEQ(test, data, fake(test)->mem, 99);
+	fake_expect_nothing(test);
+	no_completion(test);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	no_completion(test);
+}
+
+/* Every length around the MTU's multiples: opcodes, PSNs, data, one ACK */
+static void lengths(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 1, MTU - 1, MTU, MTU + 1, 2 * MTU,
+				    2 * MTU + 1, 10 * MTU + 3, 30 * MTU };
+	u32 i, n, pkts, psn = FAKE_SQ_PSN, len;
+	struct rxe_pkt pkt;
+	u8 data[MTU];
+
+	fill(fake(test)->mem, FAKE_MEM, 2);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		pkts = rxe_num_pkts(lens[i], MTU);
+		fake_send(test, i, 5, lens[i]);
+		for (n = 0; n < pkts; n++) {
+			KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
+			KUNIT_ASSERT_EQ(test, pkt.opcode, pkts == 1 ?
+					IB_OPCODE_RC_SEND_ONLY : !n ?
+					IB_OPCODE_RC_SEND_FIRST : n < pkts - 1 ?
+					IB_OPCODE_RC_SEND_MIDDLE :
+					IB_OPCODE_RC_SEND_LAST);
+			KUNIT_ASSERT_EQ(test, pkt.psn, psn);
+			len = min(MTU, lens[i] - n * MTU);
+			KUNIT_ASSERT_EQ(test, pkt.payload_len, len);
+			KUNIT_ASSERT_MEMEQ(test, data,
+					   fake(test)->mem + 5 + n * MTU, len);
+			psn = rxe_psn_add(psn, 1);
+		}
+		KUNIT_ASSERT_TRUE(test, pkt.ack_req);
+		no_completion(test);
+		ack(test, rxe_psn_add(psn, -1));
+		expect_done(test, i);
+	}
+}
+
+static void write(struct kunit *test)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = 1,
+			.opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+			.send_flags = IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(5),
+		},
+		.remote_addr = 0x123456789,
+		.rkey = 0x4321,
+	};
+	struct rxe_pkt pkt;
+
+	fake_post(test, &wr.wr, 0, 2 * MTU + 1);
+	fake_expect(test, IB_OPCODE_RC_RDMA_WRITE_FIRST, PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.va, 0x123456789ull);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x4321u);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU + 1);
+	fake_expect(test, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, PSN(1), NULL);
+	fake_expect(test, IB_OPCODE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE, PSN(2),
+		    &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.imm, cpu_to_be32(5));
+	ack(test, PSN(2));
+	expect_done(test, 1);
+}
+
+/* One ACK for several work requests; unsignalled ones complete silently */
+static void coalesced_ack(struct kunit *test)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		wr.wr_id = i;
+		wr.send_flags = i % 2 ? IB_SEND_SIGNALED : 0;
+		fake_post(test, &wr, 0, 1);
+		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(i), NULL);
+	}
+	ack(test, PSN(5));
+	for (i = 1; i < 6; i += 2)
+		expect_done(test, i);
+	no_completion(test);
+	ack(test, PSN(7));
+	expect_done(test, 7);
+	no_completion(test);
+}
+
+/* Old, forged and repeated answers change nothing */
+static void not_believed(struct kunit *test)
+{
+	static const u8 syndromes[] = {
+		RXE_AETH_ACK, RXE_NAK_PSN_SEQ, RXE_NAK_INV_REQ,
+		RXE_NAK_REM_ACCESS, RXE_NAK_REM_OP, RXE_AETH_RNR_NAK,
+		0x40, 0x80, 0xff,
+	};
+	static const int psns[] = { 1, 2, 100, 1 << 22, 1 << 23, -1, -2, -1000 };
+	u32 i, k;
+
+	send_and_take(test, 1, 10);
+	for (i = 0; i < ARRAY_SIZE(syndromes); i++) {
+		for (k = 0; k < ARRAY_SIZE(psns); k++)
+			answer(test, PSN(psns[k]), syndromes[i]);
+		/* responses to a READ that there wasn't */
+		respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+			fake(test)->mem, 10);
+		respond(test, IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE, PSN(0), NULL, 0);
+	}
+	fake_expect_nothing(test);
+	no_completion(test);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	ack(test, PSN(0));
+	no_completion(test);
+}
+
+static void nak_sequence(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		send_and_take(test, i, 1);
+	answer(test, PSN(2), RXE_NAK_PSN_SEQ);
+	expect_done(test, 0);
+	expect_done(test, 1);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(2), NULL);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(3), NULL);
+	fake_expect_nothing(test);
+	ack(test, PSN(3));
+	expect_done(test, 2);
+	expect_done(test, 3);
+}
+
+/* A NAK in the middle of a message: it goes on there, not at its start */
+static void nak_in_message(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	u8 data[MTU];
+	u32 i;
+
+	fill(fake(test)->mem, 8 * MTU, 3);
+	send_and_take(test, 1, 8 * MTU);
+	answer(test, PSN(5), RXE_NAK_PSN_SEQ);
+	no_completion(test);
+	for (i = 5; i < 8; i++) {
+		KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
+		KUNIT_ASSERT_EQ(test, pkt.psn, PSN(i));
+		KUNIT_ASSERT_EQ(test, pkt.opcode, i < 7 ?
+				IB_OPCODE_RC_SEND_MIDDLE :
+				IB_OPCODE_RC_SEND_LAST);
+		KUNIT_ASSERT_MEMEQ(test, data, fake(test)->mem + i * MTU, MTU);
+	}
+	fake_expect_nothing(test);
+	ack(test, PSN(7));
+	expect_done(test, 1);
+}
+
+static void fatal_naks(struct kunit *test)
+{
+	static const struct { u8 syndrome; enum ib_wc_status status; } naks[] = {
+		{ RXE_NAK_INV_REQ, IB_WC_REM_INV_REQ_ERR },
+		{ RXE_NAK_REM_ACCESS, IB_WC_REM_ACCESS_ERR },
+		{ RXE_NAK_REM_OP, IB_WC_REM_OP_ERR },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(naks); i++) {
+		WRITE_ONCE(fake(test)->qp->state, IB_QPS_RTS);
+		fake(test)->qp->sq.psn = FAKE_SQ_PSN;
+		fake(test)->qp->sq.una = FAKE_SQ_PSN;
+		fake(test)->qp->sq.top = FAKE_SQ_PSN;
+		send_and_take(test, 1, 1);
+		send_and_take(test, 2, 1);
+		send_and_take(test, 3, 1);
+		answer(test, PSN(1), naks[i].syndrome);
+		expect_done(test, 1);
+		expect_fails(test, 2, naks[i].status);
+		expect_fails(test, 3, IB_WC_WR_FLUSH_ERR);
+		no_completion(test);
+		fake_expect_nothing(test);
+		KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	}
+}
+
+/* Silence: sent again retry_cnt times, then an error; also for retry_cnt 7 */
+static void silence(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	u32 retry_cnt, i;
+	struct rxe_pkt pkt;
+	struct ib_wc wc;
+
+	for (retry_cnt = 0; retry_cnt < 8; retry_cnt += 7) {
+		WRITE_ONCE(qp->state, IB_QPS_RTS);
+		qp->sq.psn = FAKE_SQ_PSN;
+		qp->sq.una = FAKE_SQ_PSN;
+		qp->sq.top = FAKE_SQ_PSN;
+		qp->sq.retries = 0;
+		qp->attr.timeout = SHORT_TIMEOUT;
+		qp->attr.retry_cnt = retry_cnt;
+		fake_send(test, 1, 0, 1);
+		fake_send(test, 2, 0, 1);
+		for (i = 0; i < 2 * (retry_cnt + 1); i++) {
+			KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+			KUNIT_ASSERT_EQ(test, pkt.psn, PSN(i % 2));
+		}
+		KUNIT_ASSERT_TRUE(test, fake_wait_completion(test,
+							     fake(test)->scq,
+							     &wc));
+		KUNIT_EXPECT_EQ(test, wc.wr_id, 1ull);
+		KUNIT_EXPECT_EQ(test, (u32)wc.status, (u32)IB_WC_RETRY_EXC_ERR);
+		expect_fails(test, 2, IB_WC_WR_FLUSH_ERR);
+		fake_expect_nothing(test);
+		KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	}
+}
+
+/* Progress gives new patience: more losses than retry_cnt, one by one */
+static void many_losses(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	u32 i;
+
+	fake(test)->qp->attr.timeout = SHORT_TIMEOUT;
+	fake(test)->qp->attr.retry_cnt = 1;
+	for (i = 0; i < 10; i++) {
+		fake_send(test, i, 0, 1);
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		KUNIT_ASSERT_EQ(test, pkt.psn, PSN(i));
+		ack(test, PSN(i));
+		expect_done(test, i);
+		while (fake_take(test, &pkt, NULL))
+			KUNIT_ASSERT_EQ(test, pkt.psn, PSN(i));
+	}
+}
+
+/* An idle connection is left alone: no timer, no packet */
+static void idle(struct kunit *test)
+{
+	fake(test)->qp->attr.timeout = SHORT_TIMEOUT;
+	send_and_take(test, 1, 1);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.deadline, (ktime_t)0);
+}
+
+static void rnr(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	ktime_t start;
+	u32 i;
+
+	fake(test)->qp->attr.rnr_retry = 7;
+	send_and_take(test, 1, 1);
+	send_and_take(test, 2, 1);
+	for (i = 0; i < 20; i++) {		/* 7 is for ever */
+		start = ktime_get();
+		answer(test, PSN(0), RXE_AETH_RNR_NAK | 14);	/* 1.28 ms */
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		KUNIT_ASSERT_GE(test, ktime_us_delta(ktime_get(), start), 1280ll);
+		KUNIT_ASSERT_EQ(test, pkt.psn, PSN(0));
+		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	}
+	no_completion(test);
+	ack(test, PSN(1));
+	expect_done(test, 1);
+	expect_done(test, 2);
+}
+
+static void rnr_exceeded(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	u32 i;
+
+	fake(test)->qp->attr.rnr_retry = 3;
+	send_and_take(test, 1, 1);
+	send_and_take(test, 2, 1);
+	for (i = 0; i < 3; i++) {
+		answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	}
+	answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
+	expect_fails(test, 1, IB_WC_RNR_RETRY_EXC_ERR);
+	expect_fails(test, 2, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
+static void read(struct kunit *test)
+{
+	u8 *data = kunit_kmalloc(test, 3 * MTU, GFP_KERNEL);
+	struct rxe_pkt pkt;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	fill(data, 3 * MTU, 4);
+	fake_read(test, 1, 50, 2 * MTU + 9);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.va, 0x10000ull);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x1234u);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU + 9);
+	/* the next PSN is behind the responses */
+	fake_send(test, 2, 0, 1);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(3), NULL);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, PSN(1),
+		data + MTU, MTU);
+	no_completion(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
+		data + 2 * MTU, 9);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, fake(test)->mem[49], 0);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem + 50, data, 2 * MTU + 9);
+	KUNIT_EXPECT_EQ(test, fake(test)->mem[50 + 2 * MTU + 9], 0);
+	ack(test, PSN(3));
+	expect_done(test, 2);
+}
+
+/* A response is lost: what is missing is asked for, what came isn't */
+static void read_hole(struct kunit *test)
+{
+	u8 *data = kunit_kmalloc(test, 3 * MTU, GFP_KERNEL);
+	struct rxe_pkt pkt;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	fill(data, 3 * MTU, 5);
+	fake_read(test, 1, 0, 3 * MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
+		data + 2 * MTU, MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(1), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.va, 0x10000ull + MTU);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU);
+	fake_expect_nothing(test);
+	no_completion(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(1), data + MTU,
+		MTU);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
+		data + 2 * MTU, MTU);
+	expect_done(test, 1);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 3 * MTU);
+}
+
+/* An ACK for what is behind a READ says that its response is lost */
+static void implied_nak(struct kunit *test)
+{
+	fake_read(test, 1, 0, 10);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	send_and_take(test, 2, 1);
+	ack(test, PSN(1));
+	no_completion(test);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		fake(test)->mem + 1000, 10);
+	ack(test, PSN(1));
+	expect_done(test, 1);
+	expect_done(test, 2);
+}
+
+static void read_wrong_length(struct kunit *test)
+{
+	fake_read(test, 1, 0, 10);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		fake(test)->mem + 1000, 12);
+	expect_fails(test, 1, IB_WC_BAD_RESP_ERR);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
+static void atomic(struct kunit *test)
+{
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.wr_id = 1,
+			.opcode = IB_WR_ATOMIC_CMP_AND_SWP,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 0x1000,
+		.rkey = 0x99,
+		.compare_add = 0x1111,
+		.swap = 0x2222,
+	};
+	struct rxe_pkt pkt, resp = {
+		.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
+		.psn = PSN(0),
+		.syndrome = RXE_AETH_CREDITS_NONE,
+		.atomic_orig = 0x0102030405060708,
+	};
+
+	fake_post(test, &wr.wr, 16, 8);
+	fake_expect(test, IB_OPCODE_RC_COMPARE_SWAP, PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.va, 0x1000ull);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x99u);
+	KUNIT_EXPECT_EQ(test, pkt.compare, 0x1111ull);
+	KUNIT_EXPECT_EQ(test, pkt.swap_add, 0x2222ull);
+	fake_inject(test, &resp, NULL, 0);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, *(u64 *)(fake(test)->mem + 16),
+			0x0102030405060708ull);
+
+	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+	fake_post(test, &wr.wr, 24, 8);
+	fake_expect(test, IB_OPCODE_RC_FETCH_ADD, PSN(1), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.swap_add, 0x1111ull);
+	resp.psn = PSN(1);
+	fake_inject(test, &resp, NULL, 0);
+	expect_done(test, 1);
+}
+
+/* Section 9.7.4.2: max_rd_atomic is 2 here */
+static void initiator_depth(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		fake_read(test, i, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(1), NULL);
+	fake_expect_nothing(test);
+	for (i = 0; i < 4; i++) {
+		respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(i),
+			fake(test)->mem + 1000, 8);
+		expect_done(test, i);
+		if (i < 2)
+			fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST,
+				    PSN(i + 2), NULL);
+		fake_expect_nothing(test);
+	}
+}
+
+static void fence(struct kunit *test)
+{
+	struct ib_send_wr wr = {
+		.wr_id = 2,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE,
+	};
+
+	fake_read(test, 1, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	fake_post(test, &wr, 0, 8);
+	fake_expect_nothing(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		fake(test)->mem + 1000, 8);
+	expect_done(test, 1);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	ack(test, PSN(1));
+	expect_done(test, 2);
+}
+
+/* A long message stops at the window and goes on with each ACK */
+static void window(struct kunit *test)
+{
+	u32 pkts = 4 * RXE_WINDOW_PKTS, sent = 0, acked = 0;
+	struct rxe_pkt pkt;
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	fake(test)->qp->mtu = 32;	/* so that it fits in the memory */
+	fake_post(test, &wr, 0, pkts * 32);
+	while (acked < pkts) {
+		while (fake_take(test, &pkt, NULL)) {
+			KUNIT_ASSERT_EQ(test, pkt.psn, PSN(sent));
+			sent++;
+		}
+		KUNIT_ASSERT_LE(test, sent - acked, RXE_WINDOW_PKTS);
+		KUNIT_ASSERT_GT(test, sent, acked);
+		acked = sent - (sent < pkts ? 10 : 0);
+		ack(test, PSN(acked - 1));
+	}
+	expect_done(test, 0);
+	KUNIT_EXPECT_EQ(test, sent, pkts);
+}
+
+/* The memory isn't ours to read: no packet, an error, the rest flushed */
+static void local_protection(struct kunit *test)
+{
+	struct ib_pd other = fake(test)->pd;
+
+	send_and_take(test, 1, 1);
+	fake(test)->mr->pd = &other;
+	fake_send(test, 2, 0, 8);
+	fake(test)->mr->pd = &fake(test)->pd;
+	fake_expect_nothing(test);
+	no_completion(test);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	expect_fails(test, 2, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
+static void full_queue(struct kunit *test)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	const struct ib_send_wr *bad;
+	u32 i, n = fake(test)->qp->cap.max_send_wr;
+
+	for (i = 0; i < n; i++)
+		KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr,
+						    &bad), 0);
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad),
+			-ENOMEM);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
+	ack(test, PSN(0));
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad),
+			0);
+}
+
+static void bad_posts(struct kunit *test)
+{
+	struct ib_sge sge[5] = {};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = sge,
+		.num_sge = 5,
+	};
+	const struct ib_send_wr *bad;
+	struct ib_qp *qp = &fake(test)->qp->ibqp;
+
+	KUNIT_EXPECT_EQ(test, rxe_post_send(qp, &wr, &bad), -EINVAL);
+	wr.num_sge = 1;
+	wr.opcode = IB_WR_LOCAL_INV;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(qp, &wr, &bad), -EINVAL);
+	wr.opcode = IB_WR_SEND;
+	wr.send_flags = IB_SEND_INLINE;
+	sge[0].length = 1000;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(qp, &wr, &bad), -EINVAL);
+	fake_expect_nothing(test);
+	no_completion(test);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(send_only),
+	KUNIT_CASE(lengths),
+	KUNIT_CASE(write),
+	KUNIT_CASE(coalesced_ack),
+	KUNIT_CASE(not_believed),
+	KUNIT_CASE(nak_sequence),
+	KUNIT_CASE(nak_in_message),
+	KUNIT_CASE(fatal_naks),
+	KUNIT_CASE(silence),
+	KUNIT_CASE(many_losses),
+	KUNIT_CASE(idle),
+	KUNIT_CASE(rnr),
+	KUNIT_CASE(rnr_exceeded),
+	KUNIT_CASE(read),
+	KUNIT_CASE(read_hole),
+	KUNIT_CASE(implied_nak),
+	KUNIT_CASE(read_wrong_length),
+	KUNIT_CASE(atomic),
+	KUNIT_CASE(initiator_depth),
+	KUNIT_CASE(fence),
+	KUNIT_CASE(window),
+	KUNIT_CASE(local_protection),
+	KUNIT_CASE(full_queue),
+	KUNIT_CASE(bad_posts),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-requester",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
