@@ -26,40 +26,42 @@ struct probe_ops {
 
 /* 6.11: create_cq takes the attribute bundle in place of the udata */
 #line 1 "HAVE_CREATE_CQ_ATTRS"
-void probe_create_cq(struct probe_ops *p, struct ib_device_ops *ops);
-void probe_create_cq(struct probe_ops *p, struct ib_device_ops *ops)
+void probe_create_cq(struct probe_ops *p, const struct ib_device_ops *ops);
+void probe_create_cq(struct probe_ops *p, const struct ib_device_ops *ops)
 {
 	p->cq_attrs = ops->create_cq;
 }
 
 /* 7.1: user CQs have an operation of their own */
 #line 1 "HAVE_CREATE_USER_CQ"
-void probe_create_user_cq(struct probe_ops *p, struct ib_device_ops *ops);
-void probe_create_user_cq(struct probe_ops *p, struct ib_device_ops *ops)
+void probe_create_user_cq(struct probe_ops *p,
+			  const struct ib_device_ops *ops);
+void probe_create_user_cq(struct probe_ops *p,
+			  const struct ib_device_ops *ops)
 {
 	p->cq_attrs = ops->create_user_cq;
 }
 
 /* 7.1: resize_cq became resize_user_cq, with an unsigned size */
 #line 1 "HAVE_RESIZE_USER_CQ"
-void *probe_resize_user_cq(struct ib_device_ops *ops);
-void *probe_resize_user_cq(struct ib_device_ops *ops)
+void *probe_resize_user_cq(const struct ib_device_ops *ops);
+void *probe_resize_user_cq(const struct ib_device_ops *ops)
 {
 	return ops->resize_user_cq;
 }
 
 /* 6.17: reg_user_mr takes a DMA handle */
 #line 1 "HAVE_REG_USER_MR_DMAH"
-void probe_reg_user_mr(struct probe_ops *p, struct ib_device_ops *ops);
-void probe_reg_user_mr(struct probe_ops *p, struct ib_device_ops *ops)
+void probe_reg_user_mr(struct probe_ops *p, const struct ib_device_ops *ops);
+void probe_reg_user_mr(struct probe_ops *p, const struct ib_device_ops *ops)
 {
 	p->mr_dmah = ops->reg_user_mr;
 }
 
 /* 6.13: the core reports port events for the netdev unless the driver does */
 #line 1 "HAVE_REPORT_PORT_EVENT"
-void *probe_report_port_event(struct ib_device_ops *ops);
-void *probe_report_port_event(struct ib_device_ops *ops)
+void *probe_report_port_event(const struct ib_device_ops *ops);
+void *probe_report_port_event(const struct ib_device_ops *ops)
 {
 	return ops->report_port_event;
 }
@@ -104,7 +106,7 @@ void *probe_crc32_optimizations(void)
 
 /* 6.12: <linux/unaligned.h> in place of <asm/unaligned.h> */
 #line 1 "HAVE_LINUX_UNALIGNED_H"
-#if !__has_include(<linux/unaligned.h>)
+#if !__has_include("linux/unaligned.h")
 #error "none"
 #endif
 
