@@ -236,7 +236,10 @@ static void *push(struct rxe_qp *qp, struct run *run, u32 len, u32 hint)
 	}
 	if (rxe_train_start(qp->rxe, &qp->path, &run->train, len, hint))
 		return NULL;
-	return rxe_train_push(&run->train, len);
+	hdr = rxe_train_push(&run->train, len);
+	if (!hdr)
+		rxe_train_drop(&run->train);
+	return hdr;
 }
 
 /* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike (table 38) */
