@@ -95,9 +95,8 @@ load_ours() {
 		load_shipped
 		return
 	fi
-	modprobe -a ib_uverbs rdma_ucm
 	# shellcheck disable=SC2046 # a list
-	modprobe -a $(modinfo -F depends /job/rdma_rxe.ko | tr , ' ')
+	modprobe -a ib_uverbs rdma_ucm $(modinfo -F depends /job/rdma_rxe.ko | tr , ' ')
 	insmod /job/rdma_rxe.ko "$@"
 }
 
