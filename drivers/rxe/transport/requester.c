@@ -84,6 +84,7 @@ void rxe_sq_rewind(struct rxe_qp *qp, u32 psn)
 	sq->cur = sq->tail;
 	sq->rtt_start = 0;
 	sq->deadline = 0;	/* armed anew with the first packet */
+	sq->stalled = false;	/* found again when its turn comes */
 	sq->rewound = true;
 	sq->rewind_psn = psn;
 }
@@ -205,9 +206,9 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 		return false;
 	spin_lock(&sq->lock);
 	ok = pick_locked(qp, pick);
-	stalled = sq->stalled;
+	stalled = sq->stalled && sq->cur == sq->tail;
 	spin_unlock(&sq->lock);
-	if (stalled)	/* the completer fails it in its turn */
+	if (stalled)	/* its turn to fail has come; else an ACK brings it */
 		rxe_task_schedule(&qp->recv_task);
 	return ok;
 }
