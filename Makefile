@@ -3,7 +3,9 @@
 
 ifndef KERNELRELEASE
 ifdef KDIR
-KERNELRELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null || echo unknown)
+# Not kernel.release: Debian's headers have the source version there.
+KERNELRELEASE := $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),unknown)
 else
 KERNELRELEASE := $(shell uname -r)
 endif
