@@ -12,19 +12,22 @@ LIMIT=60		# seconds that a program may take
 
 # cases COMMAND...: run a program that prints "ok|fail|skip CASE why" itself, as "PREFIXcase"
 cases() { # PREFIX COMMAND...
-	local prefix=$1 status=0 word name why
+	local prefix=$1 status=0 failures=0 word name why
 	shift
 	while read -r word name why; do
 		case $word in
 		ok) ok "$prefix$name" ;;
-		fail) fail "$prefix$name" "$why" ;;
+		fail)
+			fail "$prefix$name" "$why"
+			failures=1
+			;;
 		skip) skip "$prefix$name" "$why" ;;
 		end) status=$name ;;
 		*) say "$word $name $why" ;;
 		esac
 	done < <(s=0; "$@" || s=$?; echo "end $s")
 	# 1 is "a case failed", which has been told
-	[ "$status" -le 1 ] || fail "${prefix}exit" "status $status: $*"
+	[ "$status" = $failures ] || fail "${prefix}exit" "status $status: $*"
 }
 
 # in_netns NS COMMAND...: like on_b, for a namespace

@@ -21,6 +21,7 @@
 
 #define LEN		(16 << 10)
 #define MAX_RINGS	32
+#define CQ_SHIFT	6		/* of a completion: struct ib_uverbs_wc, rounded up */
 
 struct ends {			/* two connected queue pairs and their memory */
 	struct ibv_context *ctx;
@@ -225,17 +226,20 @@ static void spoil_ring(struct ring *r, uint64_t *s, uint32_t elem_shift)
 	}
 }
 
+/* Every second one leaves the completion queue alone, so that its queue pairs live longer. */
 static void *scribble(void *arg)
 {
 	uint32_t shift[MAX_RINGS];
 	uint64_t s = *(uint64_t *)arg;
+	bool spare_cq = s & 2;
 	int i;
 
 	for (i = 0; i < nrings; i++)
 		shift[i] = rings[i].q->log2_elem_size & 15;
 	while (!stop) {
 		i = rnd(&s) % nrings;
-		spoil_ring(&rings[i], &s, shift[i]);
+		if (!spare_cq || shift[i] != CQ_SHIFT)
+			spoil_ring(&rings[i], &s, shift[i]);
 	}
 	return NULL;
 }
@@ -260,13 +264,23 @@ static void doorbell(struct ibv_qp *qp)
 	(void)n;
 }
 
-static void revive(struct ends *e)
+/* Fails where the completion queue is spoilt, which puts queue pairs in error for ever. */
+static bool revive_one(struct ends *e, struct ibv_qp *qp, struct ibv_qp *other)
+{
+	struct rc_attr r = rc_attr(gid_index);
+	struct addr peer = { .qpn = other->qp_num, .psn = 1 };
+
+	ibv_query_gid(e->ctx, 1, gid_index, &peer.gid);
+	if (qp_to_state(qp, IBV_QPS_RESET))
+		die("a spoilt queue pair can't be reset");
+	return !rc_to_init(qp, &r) && !rc_to_rtr(qp, &r, &peer) && !rc_to_rts(qp, &r, 1);
+}
+
+static bool revive(struct ends *e)
 {
 	if (qp_state(e->a) != IBV_QPS_ERR && qp_state(e->b) != IBV_QPS_ERR)
-		return;
-	if (qp_to_state(e->a, IBV_QPS_RESET) || qp_to_state(e->b, IBV_QPS_RESET))
-		die("a spoilt queue pair can't be reset");
-	connect_ends(e);
+		return true;
+	return revive_one(e, e->a, e->b) && revive_one(e, e->b, e->a);
 }
 
 static void ud_up(struct ends *e)
@@ -303,11 +317,10 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 		die("found only %d shared queues", nrings);
 	if (pthread_create(&t, NULL, scribble, &s))
 		die("cannot start a thread");
-	while (now_ms() < end) {
+	do {
 		for (i = 0; i < 8; i++)
 			doorbell(i % 4 == 3 ? mine->ud : i % 2 ? mine->a : mine->b);
-		revive(mine);
-	}
+	} while (revive(mine) && now_ms() < end);
 	stop = true;
 	pthread_join(t, NULL);
 	for (i = 0; i < LEN; i++)
