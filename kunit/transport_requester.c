@@ -607,6 +607,24 @@ static void local_protection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
+/* What was lost before the one that can't be sent is still sent again */
+static void loss_before_failure(struct kunit *test)
+{
+	struct ib_pd other = fake(test)->pd;
+
+	send_and_take(test, 1, 1);
+	fake(test)->mr->pd = &other;
+	fake_send(test, 2, 0, 8);
+	fake(test)->mr->pd = &fake(test)->pd;
+	answer(test, PSN(0), RXE_NAK_PSN_SEQ);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), NULL);
+	fake_expect_nothing(test);
+	no_completion(test);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	expect_fails(test, 2, IB_WC_LOC_PROT_ERR);
+}
+
 static void full_queue(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -670,6 +688,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fence),
 	KUNIT_CASE(window),
 	KUNIT_CASE(local_protection),
+	KUNIT_CASE(loss_before_failure),
 	KUNIT_CASE(full_queue),
 	KUNIT_CASE(bad_posts),
 	{}
