@@ -347,6 +347,18 @@ static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 	return qp->ibqp.qp_num;
 }
 
+static inline bool rxe_is_atomic(u32 opcode)
+{
+	return opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Does the peer answer it with data, and count it against initiator depth? */
+static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
+{
+	return wqe->opcode == IB_WR_RDMA_READ || rxe_is_atomic(wqe->opcode);
+}
+
 static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 {
 	return sq->wqes + (size_t)(index & sq->ring->mask) * sq->stride;

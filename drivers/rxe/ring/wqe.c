@@ -42,12 +42,6 @@ enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
 	return wr_info[wr_opcode].wc;
 }
 
-static bool wr_is_atomic(u32 opcode)
-{
-	return opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 /* Return: enum ib_wc_status of a work request that can't be sent */
 static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 		     u32 opcode, u64 length)
@@ -62,7 +56,7 @@ static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 		return IB_WC_LOC_QP_OP_ERR;
 	if ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data)
 		return IB_WC_LOC_LEN_ERR;
-	if (length > max || (wr_is_atomic(opcode) && length != sizeof(u64)))
+	if (length > max || (rxe_is_atomic(opcode) && length != sizeof(u64)))
 		return IB_WC_LOC_LEN_ERR;
 	if (type == FOR_UD && !wqe->ah)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -79,7 +73,7 @@ static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
 
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
-	if (wr_is_atomic(wr->opcode)) {
+	if (rxe_is_atomic(wr->opcode)) {
 		wqe->raddr = wr->wr.atomic.remote_addr;
 		wqe->rkey = wr->wr.atomic.rkey;
 		wqe->compare_add = wr->wr.atomic.compare_add;

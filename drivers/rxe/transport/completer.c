@@ -7,17 +7,6 @@
  */
 #include <rxe/transport.h>
 
-static bool is_read(const struct rxe_swqe *wqe)
-{
-	return wqe->opcode == IB_WR_RDMA_READ;
-}
-
-static bool is_rd_atomic(const struct rxe_swqe *wqe)
-{
-	return is_read(wqe) || wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 /**
  * rxe_sq_finish - complete a send work request and free its place
  * @qp: the QP
@@ -31,7 +20,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	struct rxe_sq *sq = &qp->sq;
 	struct ib_wc wc;
 
-	if (wqe->started && is_rd_atomic(wqe))
+	if (wqe->started && rxe_is_rd_atomic(wqe))
 		sq->rd_atomic--;
 	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED)) {
 		memset(&wc, 0, sizeof(wc));
@@ -125,7 +114,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		wqe = oldest(sq);
 		if (!wqe || wqe->status)
 			break;
-		if (is_rd_atomic(wqe)) {
+		if (rxe_is_rd_atomic(wqe)) {
 			resend(qp);
 			break;
 		}
@@ -168,7 +157,7 @@ static void read_response(struct rxe_qp *qp, struct sk_buff *skb,
 	struct rxe_swqe *wqe = answered(qp, pkt->psn);
 	u32 done, want;
 
-	if (!wqe || !is_read(wqe))
+	if (!wqe || wqe->opcode != IB_WR_RDMA_READ)
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu, wqe->length - done);
@@ -188,7 +177,7 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_swqe *wqe = answered(qp, pkt->psn);
 
-	if (!wqe || !is_rd_atomic(wqe) || is_read(wqe))
+	if (!wqe || !rxe_is_atomic(wqe->opcode))
 		return;
 	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &pkt->atomic_orig,
 			sizeof(pkt->atomic_orig))) {

@@ -27,13 +27,6 @@ struct run {
 	u32			trains;
 };
 
-static bool is_rd_atomic(const struct rxe_swqe *wqe)
-{
-	return wqe->opcode == IB_WR_RDMA_READ ||
-	       wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 static u32 wqe_size(const struct rxe_swqe *wqe)
 {
 	if (wqe->flags & IB_SEND_INLINE)
@@ -103,7 +96,7 @@ static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	if ((wqe->flags & IB_SEND_FENCE) && sq->rd_atomic)
 		return false;
-	if (is_rd_atomic(wqe)) {
+	if (rxe_is_rd_atomic(wqe)) {
 		if (!qp->attr.max_rd_atomic)
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
 		if (sq->rd_atomic >= qp->attr.max_rd_atomic)
@@ -117,13 +110,12 @@ static void start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	struct rxe_sq *sq = &qp->sq;
 	u32 npkts = 1;
 
-	if (wqe->opcode != IB_WR_ATOMIC_CMP_AND_SWP &&
-	    wqe->opcode != IB_WR_ATOMIC_FETCH_AND_ADD)
+	if (!rxe_is_atomic(wqe->opcode))
 		npkts = rxe_num_pkts(wqe->length, qp->mtu);
 	wqe->first_psn = sq->psn;
 	wqe->last_psn = rxe_psn_add(sq->psn, npkts - 1);
 	wqe->started = true;
-	if (is_rd_atomic(wqe))
+	if (rxe_is_rd_atomic(wqe))
 		sq->rd_atomic++;
 }
 
@@ -134,7 +126,7 @@ static u32 pick_pkts(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	s32 room = RXE_WINDOW_PKTS - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
-	if (!is_rd_atomic(wqe))
+	if (!rxe_is_rd_atomic(wqe))
 		return max(min(room, left), 0);
 	/* A READ asks for all at once, unless PSNs couldn't express it */
 	if (sq->psn != wqe->first_psn && sq->psn != sq->una)
@@ -184,7 +176,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	pick->npkts = pick_pkts(qp, wqe);
 	if (!pick->npkts)
 		return false;
-	pick->hint = (is_rd_atomic(wqe) ? 1 : pick->npkts) +
+	pick->hint = (rxe_is_rd_atomic(wqe) ? 1 : pick->npkts) +
 		     (sq->head - sq->cur - 1) + rxe_ring_pending(sq->ring);
 	advance(qp, pick);
 	return true;
@@ -358,7 +350,7 @@ static void emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 {
 	u32 n;
 
-	if (is_rd_atomic(pick->wqe)) {
+	if (rxe_is_rd_atomic(pick->wqe)) {
 		emit_rd_atomic(qp, run, pick);
 		return;
 	}
