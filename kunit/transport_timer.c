@@ -60,14 +60,25 @@ static void rto_bounds(struct kunit *test)
 	}
 }
 
+/* Nothing is known of the round trip: the most that is allowed */
 static void rto_without_sample(struct kunit *test)
 {
 	u32 i;
 
 	for (i = 1; i < 32; i++) {
 		qp(test)->attr.timeout = i;
-		KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4096ull << i);
+		KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4 * (4096ull << i));
 	}
+}
+
+/* After a timeout, too: the sample that made it too short is no good */
+static void rto_backs_off(struct kunit *test)
+{
+	qp(test)->attr.timeout = 14;
+	qp(test)->sq.srtt = 1000;
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4096ull << 14);
+	qp(test)->sq.retries = 1;
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4 * (4096ull << 14));
 }
 
 /* Pretend that the packet being timed left @ns ago */
@@ -152,6 +163,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rto_never),
 	KUNIT_CASE(rto_bounds),
 	KUNIT_CASE(rto_without_sample),
+	KUNIT_CASE(rto_backs_off),
 	KUNIT_CASE(rtt_one_at_a_time),
 	KUNIT_CASE(rtt_over_the_seam),
 	KUNIT_CASE(rtt_follows),
