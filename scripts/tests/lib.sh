@@ -243,23 +243,29 @@ node_reset() {
 	node_network || { say "eth0 can't be set up"; return 1; }
 }
 
+# eth0 with its name, address, size and addresses.
 node_network() {
-	local n
+	local n dev
 	case $(uname -n) in
 	a) n=1 ;;
 	b) n=2 ;;
 	esac
+	if [ ! -e /sys/class/net/eth0 ]; then
+		dev=$(grep -lx "52:54:00:00:01:0$n" /sys/class/net/*/address | cut -d/ -f5)
+		ip link set "$dev" down && ip link set "$dev" name eth0
+	fi
 	tc qdisc del dev eth0 root 2>/dev/null || true
 	tc qdisc del dev eth0 clsact 2>/dev/null || true
 	ethtool -K eth0 gso on gro on > /dev/null 2>&1 || true
-	ip link set eth0 up mtu 4200
-	if [ "$(node_addresses)" != "192.0.2.$n/24 2001:db8::$n/64 " ]; then
-		ip addr flush dev eth0 scope global
-		ip addr add "192.0.2.$n/24" dev eth0
-		ip addr add "2001:db8::$n/64" dev eth0 nodad
-	fi
+	ip link set eth0 up mtu 4200 address "52:54:00:00:01:0$n"
+	[ "$(node_addresses)" != "192.0.2.$n/24 2001:db8::$n/64 fe80::5054:ff:fe00:10$n/64 " ] || return 0
+	ip link set eth0 down
+	ip addr flush dev eth0
+	ip link set eth0 up
+	ip addr add "192.0.2.$n/24" dev eth0
+	ip addr add "2001:db8::$n/64" dev eth0 nodad
 }
 
 node_addresses() {
-	ip -o addr show dev eth0 scope global | awk '{ printf "%s ", $4 }'
+	ip -o addr show dev eth0 | awk '{ printf "%s ", $4 }'
 }
