@@ -87,7 +87,7 @@ struct rxe_tx {
 	struct kref	ref;
 	atomic_t	skbs;
 	bool		waiting;
-	spinlock_t	lock;
+	spinlock_t	lock;	/* owner */
 	void		*owner;
 };
 

@@ -50,6 +50,7 @@ enum rxe_counter {
 	RXE_COUNTERS(RXE_COUNTER_ENUM)
 	RXE_NUM_COUNTERS
 };
+
 #undef RXE_COUNTER_ENUM
 
 struct rxe_stats {

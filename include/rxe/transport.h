@@ -35,10 +35,10 @@ struct rxe_qp;
  * (section 9.7.3.1); this one keeps queues on the way short.
  */
 #define RXE_WINDOW_PKTS		256
-#define RXE_MAX_PSN_SPAN	(1u << 23)
+#define RXE_MAX_PSN_SPAN	BIT(23)
 
 /* Response packets that one READ request asks for, at most */
-#define RXE_READ_PKTS		(1 << 22)
+#define RXE_READ_PKTS		BIT(22)
 
 /* Trains that one run of a task sends or takes in before others get a turn */
 #define RXE_TASK_BUDGET		16
@@ -58,7 +58,7 @@ struct rxe_qp;
  *	are off.
  */
 struct rxe_task {
-	spinlock_t		lock;
+	spinlock_t		lock;	/* the flags below */
 	bool			running;
 	bool			again;
 	bool			paused;
@@ -162,14 +162,14 @@ struct rxe_rwqe {
  * @rewind_psn: where @psn went back to
  * @deadline: when the timer acts
  * @progress: when the last response came or the first packet left
- * @rtt_psn: a packet whose acknowledgement is timed
+ * @rtt_psn: a packet whose acknowledgment is timed
  * @rtt_start: when it left; 0: none is timed
  * @srtt: smoothed round trip, ns
  * @rttvar: its variation, ns
  * @timer: retransmission and RNR timer
  */
 struct rxe_sq {
-	spinlock_t		lock;
+	spinlock_t		lock;	/* all below */
 	struct rxe_ring		*ring;
 	void			*wqes;
 	u32			stride;
@@ -291,18 +291,24 @@ struct rxe_qpn {
  * @path: RC: to the peer
  * @tx: what waits in the stack's queues
  * @path_valid: @path is initialised
- * @post_lock: one kernel poster at a time, per direction
+ * @comm_est: IB_EVENT_COMM_EST was raised
+ * @post_sq_lock: one kernel poster of sends at a time
+ * @post_rq_lock: one kernel poster of receives at a time
+ * @send_task: the requester
+ * @recv_task: the responder and the completer
  * @rx_req: requests received
  * @rx_rsp: responses received
+ * @sq: the requester's and the completer's state
+ * @rq: the responder's state
  */
 struct rxe_qp {
 	struct ib_qp		ibqp;
 	struct rxe_dev		*rxe;
 	struct rxe_qpn		*entry;
 	struct completion	idle;
-	struct mutex		mutex;
+	struct mutex		mutex;	/* modify_qp */
 	u8			state;
-	spinlock_t		state_lock;
+	spinlock_t		state_lock;	/* writers of state */
 	bool			is_user;
 	bool			sig_all;
 	struct ib_qp_cap	cap;
@@ -312,8 +318,8 @@ struct rxe_qp {
 	struct rxe_tx		*tx;
 	bool			path_valid;
 	bool			comm_est;
-	spinlock_t		post_sq_lock;
-	spinlock_t		post_rq_lock;
+	spinlock_t		post_sq_lock;	/* kernel posters of sends */
+	spinlock_t		post_rq_lock;	/* and of receives */
 	struct rxe_task		send_task;
 	struct rxe_task		recv_task;
 	struct sk_buff_head	rx_req;

@@ -306,8 +306,9 @@ static enum verdict do_write(struct rxe_qp *qp, struct sk_buff *skb,
 		return not_ready(qp);
 	if (pkt->flags & RXE_OP_START)
 		write_start(rq, pkt, qp);
-	if (pkt->payload_len > rq->resid ||
-	    end != (pkt->payload_len == rq->resid) || rq->write_len > RXE_MAX_MSG)
+	if (rq->write_len > RXE_MAX_MSG)
+		return refuse_op(qp);
+	if (end ? pkt->payload_len != rq->resid : pkt->payload_len >= rq->resid)
 		return refuse_op(qp);
 	if (!write_region(qp))
 		return refuse_access(qp);

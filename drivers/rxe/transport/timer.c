@@ -59,9 +59,9 @@ u64 rxe_rto_ns(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_rtt_start - time the acknowledgement of a packet, if none is timed now
+ * rxe_rtt_start - time the acknowledgment of a packet, if none is timed now
  * @sq: the send queue
- * @psn: a packet that asks for an acknowledgement
+ * @psn: a packet that asks for an acknowledgment
  */
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 {

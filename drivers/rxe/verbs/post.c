@@ -141,6 +141,7 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 static void *ring_place(const struct rxe_ring *ring)
 {
 	u32 prod = ring->buf->producer_index;
+	/* Pairs with rxe_ring_release() and rxe_ring_pop() */
 	u32 cons = smp_load_acquire(&ring->buf->consumer_index);
 
 	if (((prod + 1) & ring->mask) == (cons & ring->mask))
@@ -152,6 +153,7 @@ static void ring_publish(struct rxe_ring *ring)
 {
 	u32 prod = (ring->buf->producer_index + 1) & ring->mask;
 
+	/* Pairs with rxe_ring_head() */
 	smp_store_release(&ring->buf->producer_index, prod);
 }
 

@@ -90,7 +90,7 @@ static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 }
 
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
-			struct ib_udata *udata)
+			 struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata ? qp->ibqp.pd->uobject->context : NULL;
 	int err;

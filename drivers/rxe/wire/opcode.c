@@ -32,8 +32,10 @@
 	((f) & IMM ? RXE_IMMDT_BYTES : 0) + \
 	((f) & IETH ? RXE_IETH_BYTES : 0))
 
-#define ROW(op, f) [IB_OPCODE_##op] = { \
-	.name = #op, .flags = RXE_OP_VALID | (f), .hdr_len = HDR_LEN(f) }
+#define ROW(op, f) \
+	[IB_OPCODE_##op] = { \
+		.name = #op, .flags = RXE_OP_VALID | (f), .hdr_len = HDR_LEN(f) \
+	}
 
 const struct rxe_opcode rxe_opcode[256] = {
 	ROW(RC_SEND_FIRST,			SND | START),
