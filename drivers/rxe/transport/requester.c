@@ -131,7 +131,7 @@ static u32 pick_pkts(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	/* A READ asks for all at once, unless PSNs couldn't express it */
 	if (sq->psn != wqe->first_psn && sq->psn != sq->una)
 		return 0;
-	return min(left, RXE_READ_PKTS);
+	return min_t(u32, left, RXE_READ_PKTS);
 }
 
 /* Take the picked packets' PSNs */
