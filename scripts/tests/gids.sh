@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: every address of a netdev and its VLANs is a v1 and a v2 GID while it exists
 # nodes: 1
-# level: core
+# level: full
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: 1 % random loss on the wire delays programs, but never breaks or corrupts them
 # nodes: 2
-# level: core
+# level: full
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
@@ -14,7 +14,7 @@ dropped() {
 	tc -s qdisc show dev eth0 | grep -oE 'dropped [0-9]+' | grep -vq 'dropped 0'
 }
 
-LIMIT=120
+LIMIT=120 RC_TIMEOUT=15
 path_up vms
 lossy
 lossy on_b
@@ -29,5 +29,4 @@ for type in v2-ipv4 v1-ll; do
 	done
 done
 try packets-were-lost dropped
-# the loopback has no qdisc; both ends of a veth have
 try resources-gone wait_for 20 resources_gone

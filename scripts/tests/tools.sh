@@ -196,8 +196,8 @@ run_perftest() { # NAME
 # rc_random over what use_gid chose: two processes joined by TCP
 run_rc_random() { # OPTION...
 	PORT=$((PORT + 1))
-	both wait_tcp rc_random -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
-		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
+	both wait_tcp rc_random -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -t ${RC_TIMEOUT:-18} -- \
+		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t ${RC_TIMEOUT:-18} "$@"
 }
 
 # resources_gone: no process has anything left of any device (kernel's own QP1 aside)

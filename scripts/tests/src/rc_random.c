@@ -111,6 +111,7 @@ struct side {
 	int gid[GIDS_CAP], gids;
 	int ctl;
 	bool busy_poll, master;
+	uint8_t timeout;
 	struct hello h;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -909,6 +910,7 @@ static void make_conn(struct side *s, uint32_t q, uint64_t *cfg)
 	c->attr = rc_attr(s->gid[q % s->h.gids]);
 	c->attr.mtu = rnd_range(cfg, IBV_MTU_256, s->h.mtu);
 	c->attr.rd_atomic = c->attr.dest_rd_atomic = rnd_range(cfg, 1, s->h.max_rd);
+	c->attr.timeout = s->timeout;
 	c->attr.min_rnr_timer = rnd_range(local, 1, 14);
 	c->depth = rnd_range(local, 0, 3) ? rnd_range(local, 8, 64) : rnd_range(local, 4, 8);
 	c->sig_all = rnd_range(local, 0, 3) == 0;
@@ -1068,13 +1070,14 @@ static const char usage[] =
 "  -q, --qps N         queue pairs (6)\n"
 "  -s, --seed N        seed (1); the same seed makes the same operations\n"
 "  -m, --max-size N    largest message (1048576)\n"
+"  -t, --timeout N     timeout of this side's queue pairs: 4.096 us * 2^N (18)\n"
 "  -b, --busy          poll the completion queues instead of waiting for events\n"
 "  -h, --help          this text\n";
 
 static const struct option options[] = {
 	{ "dev", 1, NULL, 'd' }, { "dev2", 1, NULL, 'D' }, { "gid", 1, NULL, 'g' },
 	{ "gid2", 1, NULL, 'G' }, { "count", 1, NULL, 'n' }, { "qps", 1, NULL, 'q' },
-	{ "seed", 1, NULL, 's' }, { "max-size", 1, NULL, 'm' }, { "busy", 0, NULL, 'b' },
+	{ "seed", 1, NULL, 's' }, { "max-size", 1, NULL, 'm' }, { "timeout", 1, NULL, 't' }, { "busy", 0, NULL, 'b' },
 	{ "listen", 1, NULL, 'l' }, { "connect", 1, NULL, 'c' }, { "help", 0, NULL, 'h' }, {},
 };
 
@@ -1113,6 +1116,7 @@ static void run_both(struct side *a, struct side *b)
 	b->name = "B";
 	a->master = true;
 	b->busy_poll = a->busy_poll;
+	b->timeout = a->timeout;
 	if (!b->dev)
 		b->dev = a->dev;
 	if (!b->gids) {
@@ -1137,8 +1141,9 @@ int main(int argc, char **argv)
 	char *target = NULL, *port = NULL;
 	int o;
 
+	a.timeout = 18;
 	a.h = (struct hello) { .seed = 1, .count = 100000, .qps = 6, .max_size = 1 << 20 };
-	while ((o = getopt_long(argc, argv, "d:D:g:G:n:q:s:m:bl:c:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:D:g:G:n:q:s:m:t:bl:c:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': a.dev = optarg; break;
 		case 'D': b.dev = optarg; break;
@@ -1148,6 +1153,7 @@ int main(int argc, char **argv)
 		case 'q': a.h.qps = strtoul(optarg, NULL, 0); break;
 		case 's': a.h.seed = strtoull(optarg, NULL, 0); break;
 		case 'm': a.h.max_size = strtoul(optarg, NULL, 0); break;
+		case 't': a.timeout = strtoul(optarg, NULL, 0); break;
 		case 'b': a.busy_poll = true; break;
 		case 'l': port = optarg; break;
 		case 'c': target = optarg; break;
