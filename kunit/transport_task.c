@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transport/task.c: work is done where it comes up, never twice at a time,
+ * never while paused, and none of it is forgotten.
+ */
+#include <linux/delay.h>
+#include <rxe/transport.h>
+#include "util.h"
+
+struct ctx {
+	struct rxe_qp qp;	/* an address for the task to pass on */
+	struct rxe_task task;
+	u32 runs;
+	u32 more;		/* so many runs say that there is more to do */
+	u32 nested;		/* so many runs ask for another one */
+	bool inside;
+	bool twice;
+};
+
+static struct ctx *the_ctx(struct rxe_qp *qp)
+{
+	return container_of(qp, struct ctx, qp);
+}
+
+static bool work(struct rxe_qp *qp)
+{
+	struct ctx *c = the_ctx(qp);
+
+	if (c->inside)
+		c->twice = true;
+	c->inside = true;
+	c->runs++;
+	if (c->nested) {
+		c->nested--;
+		rxe_task_run(&c->task);
+	}
+	c->inside = false;
+	if (!c->more)
+		return false;
+	c->more--;
+	return true;
+}
+
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	rxe_task_init(&c->task, &c->qp, work);
+	test->priv = c;
+	return 0;
+}
+
+static void ctx_exit(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	if (c)
+		rxe_task_kill(&c->task);
+}
+
+static void run(struct ctx *c)
+{
+	local_bh_disable();
+	rxe_task_run(&c->task);
+	local_bh_enable();
+}
+
+static void settle(struct kunit *test)
+{
+	unsigned long deadline = jiffies + 5 * HZ;
+	struct ctx *c = test->priv;
+
+	while (READ_ONCE(c->task.running) ||
+	       test_bit(TASKLET_STATE_SCHED, &c->task.tasklet.state) ||
+	       test_bit(TASKLET_STATE_RUN, &c->task.tasklet.state)) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
+		usleep_range(50, 100);
+	}
+}
+
+static void resumed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	rxe_task_resume(&c->task);
+	settle(test);
+	c->runs = 0;
+}
+
+static void paused_at_first(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	run(c);
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 0u);
+	rxe_task_resume(&c->task);
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+}
+
+static void where_it_stands(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	local_bh_disable();
+	rxe_task_run(&c->task);
+	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+	local_bh_enable();
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+}
+
+static void until_done(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	c->more = 9;
+	local_bh_disable();
+	rxe_task_run(&c->task);
+	/* the rest is the tasklet's, so that others get their turn */
+	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+	local_bh_enable();
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 10u);
+}
+
+static void asked_while_running(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	c->nested = 3;
+	run(c);
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 4u);
+	KUNIT_EXPECT_FALSE(test, c->twice);
+}
+
+static void remembered(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	rxe_task_pause(&c->task);
+	run(c);
+	rxe_task_schedule(&c->task);
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 0u);
+	rxe_task_resume(&c->task);
+	settle(test);
+	KUNIT_EXPECT_GE(test, c->runs, 1u);
+}
+
+static void killed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	c->more = 1000000;
+	run(c);
+	rxe_task_kill(&c->task);
+	c->runs = 0;
+	run(c);
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->runs, 0u);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(paused_at_first),
+	KUNIT_CASE(where_it_stands),
+	KUNIT_CASE(until_done),
+	KUNIT_CASE(asked_while_running),
+	KUNIT_CASE(remembered),
+	KUNIT_CASE(killed),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-task",
+	.init = ctx_init,
+	.exit = ctx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs/cq.c, as a kernel consumer uses it: completions come out in order; an
+ * armed CQ calls its handler once, with no lock held, for the completions it
+ * was armed for; one that overflows says so and keeps what it has; a new size
+ * loses nothing.
+ */
+#include <linux/delay.h>
+#include <linux/string.h>
+#include <rxe/verbs.h>
+#include "util.h"
+
+#define CQE	10
+
+struct ctx {
+	struct rxe_dev rxe;
+	struct rxe_cq cq;
+	struct ib_qp qp;
+	u32 events;		/* calls of the handler */
+	u32 polled;		/* completions that the handler took */
+	bool rearm;
+	u32 errors;		/* IB_EVENT_CQ_ERR */
+};
+
+static void handler(struct ib_cq *ibcq, void *context)
+{
+	struct ctx *c = context;
+	struct ib_wc wc;
+
+	c->events++;
+	if (!c->rearm)
+		return;
+	/* deadlocks if a lock of the CQ were held */
+	while (rxe_poll_cq(ibcq, 1, &wc) == 1)
+		c->polled++;
+	rxe_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
+}
+
+static void on_event(struct ib_event *event, void *context)
+{
+	struct ctx *c = context;
+
+	c->errors += event->event == IB_EVENT_CQ_ERR;
+}
+
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct ib_cq_init_attr attr = { .cqe = CQE };
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->rxe.ibdev.num_comp_vectors = 1;
+	xa_init_flags(&c->rxe.qps, XA_FLAGS_ALLOC);
+	c->cq.ibcq.device = &c->rxe.ibdev;
+	c->cq.ibcq.comp_handler = handler;
+	c->cq.ibcq.event_handler = on_event;
+	c->cq.ibcq.cq_context = c;
+	KUNIT_ASSERT_EQ(test, rxe_create_cq(&c->cq.ibcq, &attr, NULL), 0);
+	test->priv = c;
+	return 0;
+}
+
+static void ctx_exit(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	if (c)
+		rxe_destroy_cq(&c->cq.ibcq, NULL);
+}
+
+/* Post one, as transport/ does; the handler may run on another CPU, and later */
+static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status,
+		 bool solicited)
+{
+	struct ctx *c = test->priv;
+	struct ib_wc wc = { .wr_id = wr_id, .status = status, .qp = &c->qp };
+	unsigned long deadline = jiffies + 5 * HZ;
+
+	local_bh_disable();
+	rxe_cq_post(&c->cq, &wc, solicited);
+	rxe_cq_event(&c->cq);
+	local_bh_enable();
+	while (atomic_read(&c->cq.kicked) ||
+	       test_bit(TASKLET_STATE_SCHED, &c->cq.tasklet.state) ||
+	       test_bit(TASKLET_STATE_RUN, &c->cq.tasklet.state)) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
+		usleep_range(50, 100);
+	}
+}
+
+static void expect(struct kunit *test, u64 wr_id)
+{
+	struct ctx *c = test->priv;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 1);
+	KUNIT_ASSERT_EQ(test, wc.wr_id, wr_id);
+}
+
+static void in_order(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct ib_wc wc[CQE];
+	u32 round, i, n;
+
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < CQE; i++)
+			post(test, round * CQE + i, IB_WC_SUCCESS, false);
+		n = rxe_poll_cq(&c->cq.ibcq, round % CQE, wc);
+		KUNIT_ASSERT_EQ(test, n, round % CQE);
+		n += rxe_poll_cq(&c->cq.ibcq, CQE - n, wc + n);
+		KUNIT_ASSERT_EQ(test, n, CQE);
+		for (i = 0; i < CQE; i++)
+			KUNIT_ASSERT_EQ(test, wc[i].wr_id, round * CQE + i);
+		KUNIT_ASSERT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, wc), 0);
+	}
+	KUNIT_EXPECT_EQ(test, c->events, 0u);
+}
+
+static void armed_once(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+	KUNIT_EXPECT_EQ(test, c->events, 0u);
+	post(test, 1, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	post(test, 2, IB_WC_SUCCESS, true);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+}
+
+static void solicited(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
+	post(test, 1, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 0u);
+	post(test, 2, IB_WC_SUCCESS, true);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
+	post(test, 3, IB_WC_WR_FLUSH_ERR, false);
+	KUNIT_EXPECT_EQ(test, c->events, 2u);
+	/* asking for less does not take back what was asked for */
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
+	post(test, 4, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 3u);
+}
+
+static void missed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	int flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+
+	KUNIT_EXPECT_EQ(test, rxe_req_notify_cq(&c->cq.ibcq, flags), 0);
+	post(test, 1, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_GT(test, rxe_req_notify_cq(&c->cq.ibcq, flags), 0);
+	expect(test, 1);
+	KUNIT_EXPECT_EQ(test, rxe_req_notify_cq(&c->cq.ibcq, flags), 0);
+}
+
+static void handler_polls_and_arms(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	c->rearm = true;
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+	for (i = 0; i < 100; i++)
+		post(test, i, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 100u);
+	KUNIT_EXPECT_EQ(test, c->polled, 100u);
+}
+
+static void overflow(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 fit = c->cq.ibcq.cqe, i;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_GE(test, fit, CQE);
+	for (i = 0; i < fit; i++)
+		post(test, i, IB_WC_SUCCESS, false);
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, c->errors, 0u);
+	for (; i < fit + 5; i++)
+		post(test, i, IB_WC_SUCCESS, false);
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, c->errors, 1u);
+	for (i = 0; i < fit; i++)
+		expect(test, i);
+	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
+}
+
+static void resize(struct kunit *test)
+{
+	static const u32 sizes[] = { 1000, 7, 64, 20, 5, 300 };
+	struct ctx *c = test->priv;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (k = 0; k < 5; k++)
+			post(test, 10 * i + k, IB_WC_SUCCESS, false);
+		KUNIT_ASSERT_EQ(test, rxe_resize_cq(&c->cq.ibcq, sizes[i], NULL),
+				0);
+		KUNIT_ASSERT_GE(test, c->cq.ibcq.cqe, (int)sizes[i]);
+		for (k = 0; k < 5; k++)
+			expect(test, 10 * i + k);
+	}
+}
+
+static void resize_refused(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, cqe = c->cq.ibcq.cqe;
+
+	for (i = 0; i < CQE; i++)
+		post(test, i, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_NE(test, rxe_resize_cq(&c->cq.ibcq, 0, NULL), 0);
+	KUNIT_EXPECT_NE(test, rxe_resize_cq(&c->cq.ibcq, 3, NULL), 0);
+	KUNIT_EXPECT_NE(test, rxe_resize_cq(&c->cq.ibcq, RXE_MAX_CQE + 1, NULL),
+			0);
+	KUNIT_EXPECT_EQ(test, (u32)c->cq.ibcq.cqe, cqe);
+	for (i = 0; i < CQE; i++)
+		expect(test, i);
+}
+
+static void create_refused(struct kunit *test)
+{
+	static const struct ib_cq_init_attr bad[] = {
+		{ .cqe = 0 }, { .cqe = RXE_MAX_CQE + 1 },
+		{ .cqe = 1, .comp_vector = 1 }, { .cqe = 1, .flags = BIT(7) },
+	};
+	struct ctx *c = test->priv;
+	struct rxe_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ibcq.device = &c->rxe.ibdev;
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_NE(test, rxe_create_cq(&cq->ibcq, &bad[i], NULL), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_cq), 1);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(in_order),
+	KUNIT_CASE(armed_once),
+	KUNIT_CASE(solicited),
+	KUNIT_CASE(missed),
+	KUNIT_CASE(handler_polls_and_arms),
+	KUNIT_CASE(overflow),
+	KUNIT_CASE(resize),
+	KUNIT_CASE(resize_refused),
+	KUNIT_CASE(create_refused),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "verbs-cq",
+	.init = ctx_init,
+	.exit = ctx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

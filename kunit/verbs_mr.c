@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs/mr.c: a region is found by exactly its key, in its protection domain,
+ * for the access that it grants, and for no byte outside of it, sums that wrap
+ * around included; copies through scattered pages are right byte for byte.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <rxe/verbs.h>
+#include "util.h"
+
+#define PAGES	9u
+#define IOVA	0x7f0000001234ull
+#define OFFSET	0x234u			/* of IOVA in the first page */
+#define LENGTH	(PAGES * PAGE_SIZE - OFFSET - 100)
+
+struct ctx {
+	struct rxe_dev rxe;
+	struct ib_pd pd;
+	struct ib_pd other;
+	struct rxe_mr *mr;
+	struct page *pages[PAGES];
+	u8 *flat;		/* what is in the pages */
+	u8 *buf;
+	struct rnd_state rnd;
+};
+
+/* Pages in random order, some of them contiguous */
+static void make_pages(struct kunit *test, struct ctx *c)
+{
+	struct page *run = alloc_pages(GFP_KERNEL, 2);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, run);
+	split_page(run, 2);
+	for (i = 0; i < 4; i++)
+		c->pages[2 + i] = run + i;
+	for (i = 0; i < PAGES; i++) {
+		if (!c->pages[i])
+			c->pages[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, c->pages[i]);
+	}
+	swap(c->pages[0], c->pages[7]);
+}
+
+/* As reg_user_mr makes it, but for the pinning */
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct ib_mr *ibmr;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->rnd = rnd_init(13);
+	xa_init_flags(&c->rxe.mrs, XA_FLAGS_ALLOC);
+	c->pd.device = &c->rxe.ibdev;
+	c->other.device = &c->rxe.ibdev;
+	c->flat = kunit_kmalloc(test, PAGES * PAGE_SIZE, GFP_KERNEL);
+	c->buf = kunit_kmalloc(test, PAGES * PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, c->flat && c->buf);
+	prandom_bytes_state(&c->rnd, c->flat, PAGES * PAGE_SIZE);
+	make_pages(test, c);
+	for (i = 0; i < PAGES; i++)
+		memcpy(page_address(c->pages[i]), c->flat + i * PAGE_SIZE,
+		       PAGE_SIZE);
+	ibmr = rxe_get_dma_mr(&c->pd, IB_ACCESS_LOCAL_WRITE |
+			      IB_ACCESS_REMOTE_READ);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	c->mr = to_rxe_mr(ibmr);
+	c->mr->is_dma = false;
+	c->mr->iova = IOVA;
+	c->mr->length = LENGTH;
+	c->mr->offset = OFFSET;
+	c->mr->pages = kmemdup(c->pages, sizeof(c->pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c->mr->pages);
+	return 0;
+}
+
+static void ctx_exit(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	if (c->mr)
+		rxe_dereg_mr(&c->mr->ibmr, NULL);
+	for (i = 0; i < PAGES; i++)
+		if (c->pages[i])
+			__free_page(c->pages[i]);
+	rcu_barrier();
+}
+
+static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
+		  u64 len)
+{
+	struct rxe_mr *mr = rxe_mr_get(&c->rxe, pd, key, access, va, len);
+
+	if (mr)
+		rxe_mr_put(mr);
+	return mr;
+}
+
+static void keys(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 key = c->mr->ibmr.lkey, bit;
+
+	KUNIT_EXPECT_EQ(test, c->mr->ibmr.rkey, key);
+	KUNIT_EXPECT_TRUE(test, found(c, &c->pd, key, 0, IOVA, 1));
+	for (bit = 0; bit < 32; bit++)
+		KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key ^ BIT(bit), 0,
+					       IOVA, 1));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, 0, 0, IOVA, 1));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key, 0, IOVA, 1));
+}
+
+static void access(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 key = c->mr->ibmr.lkey;
+
+	KUNIT_EXPECT_TRUE(test, found(c, &c->pd, key, IB_ACCESS_LOCAL_WRITE,
+				      IOVA, 1));
+	KUNIT_EXPECT_TRUE(test, found(c, &c->pd, key, IB_ACCESS_REMOTE_READ,
+				      IOVA, 1));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key, IB_ACCESS_REMOTE_WRITE,
+				       IOVA, 1));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key, IB_ACCESS_REMOTE_ATOMIC,
+				       IOVA, 8));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key, IB_ACCESS_REMOTE_READ |
+				       IB_ACCESS_REMOTE_WRITE, IOVA, 1));
+}
+
+static void bounds(struct kunit *test)
+{
+	static const struct { s64 off; u64 len; bool ok; } want[] = {
+		{ 0, 1, true }, { 0, LENGTH, true }, { LENGTH - 1, 1, true },
+		{ 5, LENGTH - 5, true },
+		{ 0, LENGTH + 1, false }, { LENGTH, 1, false },
+		{ -1, 1, false }, { -1, LENGTH, false }, { -1, 2, false },
+		{ LENGTH - 1, 2, false }, { 1, LENGTH, false },
+		{ 0, U64_MAX, false }, { 1, U64_MAX, false },
+		{ 0, U64_MAX - IOVA + 1, false }, { 8, -8ull, false },
+		{ S64_MIN, 1, false }, { S64_MAX, 1, false },
+		{ -(s64)IOVA, 1, false }, { -(s64)IOVA, U64_MAX, false },
+	};
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		KUNIT_EXPECT_EQ_MSG(test, found(c, &c->pd, c->mr->ibmr.lkey, 0,
+						IOVA + want[i].off, want[i].len),
+				    want[i].ok, "offset %lld length %llu",
+				    want[i].off, want[i].len);
+}
+
+static void read(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, off, len;
+
+	for (i = 0; i < 3000; i++) {
+		off = rnd_below(&c->rnd, LENGTH);
+		len = rnd_below(&c->rnd, LENGTH - off + 1);
+		rxe_mr_read(c->mr, IOVA + off, c->buf, len);
+		KUNIT_ASSERT_MEMEQ(test, c->buf, c->flat + OFFSET + off, len);
+	}
+}
+
+static void write(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, k, off, len;
+
+	for (i = 0; i < 1000; i++) {
+		off = rnd_below(&c->rnd, LENGTH);
+		len = rnd_below(&c->rnd, LENGTH - off + 1);
+		prandom_bytes_state(&c->rnd, c->flat + OFFSET + off, len);
+		memcpy(c->buf, c->flat + OFFSET + off, len);
+		rxe_mr_write(c->mr, IOVA + off, c->buf, len);
+		for (k = 0; k < PAGES; k++)
+			KUNIT_ASSERT_MEMEQ(test, page_address(c->pages[k]),
+					   c->flat + k * PAGE_SIZE, PAGE_SIZE);
+	}
+}
+
+/* No longer than asked, never beyond a page that has no neighbour */
+static void runs(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, off, want, len;
+	const u8 *p;
+
+	for (i = 0; i < 10000; i++) {
+		off = rnd_below(&c->rnd, LENGTH);
+		want = 1 + rnd_below(&c->rnd, LENGTH - off);
+		len = want;
+		p = rxe_mr_run(c->mr, IOVA + off, &len);
+		KUNIT_ASSERT_GE(test, len, 1u);
+		KUNIT_ASSERT_LE(test, len, want);
+		KUNIT_ASSERT_MEMEQ(test, p, c->flat + OFFSET + off, len);
+	}
+}
+
+/* Freeing waits for those who copy, and nobody finds the region meanwhile */
+static void freed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 key = c->mr->ibmr.lkey;
+
+	KUNIT_EXPECT_EQ(test, rxe_dereg_mr(&c->mr->ibmr, NULL), 0);
+	c->mr = NULL;
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key, 0, IOVA, 1));
+}
+
+static void refused(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_get_dma_mr(&c->pd, BIT(30))));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_reg_user_mr(&c->pd, 0x1000, 0, 0x1000,
+						       0, NULL)));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_reg_user_mr(&c->pd, 0x1000, 0x1000,
+						       U64_MAX - 10, 0, NULL)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_mr), 1);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(keys),
+	KUNIT_CASE(access),
+	KUNIT_CASE(bounds),
+	KUNIT_CASE(read),
+	KUNIT_CASE(write),
+	KUNIT_CASE(runs),
+	KUNIT_CASE(freed),
+	KUNIT_CASE(refused),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "verbs-mr",
+	.init = ctx_init,
+	.exit = ctx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
