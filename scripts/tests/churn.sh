@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: links come and go under traffic, programs are killed, and nothing is left
 # nodes: 2
-# level: core
-# timeout: 400
+# level: full
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
