@@ -351,7 +351,8 @@ static int catch_up(struct rxe_dev *rxe)
 	if (!ib_device_try_get(&rxe->ibdev))
 		return 0;
 	rtnl_lock();
-	alive = rxe->ndev->reg_state == NETREG_REGISTERED;
+	alive = rxe->ndev->reg_state == NETREG_REGISTERED &&
+		!rxe_net_moved(rxe);
 	if (alive)
 		rxe_dev_port_event(rxe);
 	rtnl_unlock();

@@ -30,7 +30,6 @@ enum rxe_limits {
 	RXE_MAX_MSG		= 1U << 31,
 	RXE_PKEY_TBL_LEN	= 1,
 	RXE_GID_TBL_LEN		= 1024,
-	RXE_MAX_PATH_BITS	= 24,
 	RXE_CA_ACK_DELAY	= 15,		/* 4.096 us * 2^15 = 134 ms */
 };
 

@@ -182,13 +182,14 @@ u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth);
  *	rxe_tx.lock held
  */
 struct rxe_net_ops {
-	void (*sent)(void *owner);
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);
+	void (*sent)(void *owner);
 };
 
 int rxe_net_init(const struct rxe_net_ops *ops);
 void rxe_net_exit(void);
 int rxe_net_add(struct rxe_dev *rxe);
+bool rxe_net_moved(struct rxe_dev *rxe);
 void rxe_net_del(struct rxe_dev *rxe);
 
 #endif /* RXE_NET_H */

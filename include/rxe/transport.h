@@ -10,8 +10,9 @@
  * What both touch is in struct rxe_sq under its lock. What only one of them
  * touches needs no lock. modify_qp and destroy_qp pause the tasks.
  *
- * Lock order: sq.lock or post_lock, then cq.lock. Nothing is sent and no
- * handler is called with a lock held.
+ * Lock order: sq.lock, then state_lock or cq.lock; the others (task.lock,
+ * post_*_lock, rxe_tx.lock) nest with none of them. Nothing is sent and no
+ * consumer's handler is called with a lock held.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H
@@ -161,12 +162,12 @@ struct rxe_rwqe {
  * @stalled: a work request can't be sent; it fails when its turn has come
  * @rewind_psn: where @psn went back to
  * @deadline: when the timer acts
- * @progress: when the last response came or the first packet left
  * @rtt_psn: a packet whose acknowledgment is timed
  * @rtt_start: when it left; 0: none is timed
  * @srtt: smoothed round trip, ns
  * @rttvar: its variation, ns
  * @timer: retransmission and RNR timer
+ * @timer_fired: it did, and the receive task is to act
  */
 struct rxe_sq {
 	spinlock_t		lock;	/* all below */
@@ -188,7 +189,6 @@ struct rxe_sq {
 	bool			stalled;
 	u32			rewind_psn;
 	ktime_t			deadline;
-	ktime_t			progress;
 	u32			rtt_psn;
 	ktime_t			rtt_start;
 	u64			srtt;
@@ -218,10 +218,8 @@ struct rxe_atomic_res {
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
  * @mr: WRITE: the region, held for the run of the task only
- * @mr_rkey: R_Key that @mr was looked up for
  * @ack_due: an ACK is owed; one for what a run took in
- * @nak_sent: a PSN sequence NAK was sent for @epsn
- * @rnr_sent: an RNR NAK was sent for @epsn
+ * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @read: the READ response in progress; others wait until it is done, and it
  *	waits (blocked) while the queues of the stack are full
  * @atomics: replies to the latest atomics
@@ -242,7 +240,6 @@ struct rxe_rq {
 	struct rxe_mr		*mr;
 	bool			ack_due;
 	bool			nak_sent;
-	bool			rnr_sent;
 	struct {
 		bool		active;
 		bool		blocked;
@@ -284,7 +281,6 @@ struct rxe_qpn {
  * @state_lock: orders writers of @state
  * @is_user: rings are in user memory
  * @sig_all: every send completion is signalled
- * @max_inline: bytes
  * @cap: queue sizes as created
  * @attr: as query_qp returns it
  * @mtu: path MTU, bytes (UD: the port's)
@@ -428,7 +424,6 @@ void rxe_timeout(struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);
-u8 rxe_rnr_code(u8 code);
 u64 rxe_rto_ns(const struct rxe_qp *qp);
 
 /* copy.c */

@@ -85,7 +85,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
-	spinlock_t		lock;	/* ring, armed, overflow */
+	spinlock_t		lock;	/* all below but the work */
 	struct rxe_ring		*ring;
 	bool			is_user;
 	u8			armed;

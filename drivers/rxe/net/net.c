@@ -128,6 +128,19 @@ int rxe_net_add(struct rxe_dev *rxe)
 	return err;
 }
 
+/**
+ * rxe_net_moved - has the netdev left the namespace that it was added in?
+ * @rxe: device
+ *
+ * Context: process, RTNL held.
+ */
+bool rxe_net_moved(struct rxe_dev *rxe)
+{
+	struct rxe_netns *ns = READ_ONCE(rxe->netns);
+
+	return !ns || !net_eq(ns->net, dev_net(rxe->ndev));
+}
+
 /* Context: rxe_net_lock held; the caller waits for readers. */
 static void rxe_net_unlink(struct rxe_dev *rxe)
 {

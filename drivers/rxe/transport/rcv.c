@@ -55,7 +55,7 @@ static bool receives(u8 state)
 static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
 		 enum rxe_counter counter)
 {
-	this_cpu_inc(rxe->stats->cnt[counter]);
+	this_cpu_add(rxe->stats->cnt[counter], rxe_rx(skb)->npkts);
 	kfree_skb(skb);
 }
 

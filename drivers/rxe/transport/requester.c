@@ -117,6 +117,8 @@ static void start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	wqe->started = true;
 	if (rxe_is_rd_atomic(wqe))
 		sq->rd_atomic++;
+	else
+		rxe_count(qp->rxe, RDMA_SENDS);
 }
 
 /* Packets of @wqe that the window lets go now */
@@ -360,7 +362,6 @@ static void emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 			return;
 		}
 	}
-	rxe_count(qp->rxe, RDMA_SENDS);
 }
 
 static bool rc_requester(struct rxe_qp *qp)

@@ -268,7 +268,8 @@ static bool write_region(struct rxe_qp *qp)
 	return rq->mr;
 }
 
-static bool write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+/* The caller has a receive work request at hand */
+static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
@@ -278,16 +279,14 @@ static bool write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	};
 
 	if (!(pkt->flags & RXE_OP_IMMDT))
-		return true;
-	if (!rxe_rq_next(qp))
-		return false;
+		return;
 	rxe_recv_done(qp, &wc, pkt->solicited);
-	return true;
 }
 
-static void write_start(struct rxe_rq *rq, const struct rxe_pkt *pkt,
-			struct rxe_qp *qp)
+static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
+	struct rxe_rq *rq = &qp->rq;
+
 	rxe_count(qp->rxe, RX_WRITE_REQ);
 	rxe_mr_drop(qp);
 	rq->va = pkt->va;
@@ -305,7 +304,7 @@ static enum verdict do_write(struct rxe_qp *qp, struct sk_buff *skb,
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
 		return not_ready(qp);
 	if (pkt->flags & RXE_OP_START)
-		write_start(rq, pkt, qp);
+		write_start(qp, pkt);
 	if (rq->write_len > RXE_MAX_MSG)
 		return refuse_op(qp);
 	if (end ? pkt->payload_len != rq->resid : pkt->payload_len >= rq->resid)
@@ -342,7 +341,7 @@ static void atomic_keep(struct rxe_rq *rq, u32 psn, u64 orig)
 	rq->next_atomic = (rq->next_atomic + 1) % rq->num_atomics;
 }
 
-/* Atomic towards everything else in this machine: IB_ATOMIC_GLOB's promise */
+/* Atomic towards all devices and all processors of this machine */
 static u64 atomic_execute(u64 *p, const struct rxe_pkt *pkt)
 {
 	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)

@@ -4,10 +4,19 @@
  *
  * Whoever has work for a task runs it where it stands, with bottom halves off.
  * If another CPU is in it, that one does the work. When a budget is spent the
- * tasklet takes over, so that others get their turn. Tasklets are named in
- * this file only, to be replaced by their successor in one place.
+ * tasklet takes over, so that others get their turn. This file alone
+ * knows that it is a tasklet.
  */
 #include <rxe/transport.h>
+
+/*
+ * Tasks run one another where they stand when the peer is on the same device.
+ * Deeper than a request, its execution and its acknowledgment, the tasklet goes
+ * on: a chain of queue pairs must not use up the stack.
+ */
+#define TASK_DEPTH	4
+
+static DEFINE_PER_CPU(u32, task_depth);
 
 static void task_tasklet(struct tasklet_struct *t)
 {
@@ -64,9 +73,18 @@ static bool task_stop(struct rxe_task *task, bool more)
  */
 void rxe_task_run(struct rxe_task *task)
 {
+	bool more;
+
+	if (__this_cpu_read(task_depth) >= TASK_DEPTH) {
+		rxe_task_schedule(task);
+		return;
+	}
 	if (!task_start(task))
 		return;
-	if (task_stop(task, task->fn(task->qp)))
+	__this_cpu_inc(task_depth);
+	more = task->fn(task->qp);
+	__this_cpu_dec(task_depth);
+	if (task_stop(task, more))
 		tasklet_schedule(&task->tasklet);
 }
 

@@ -3,8 +3,8 @@
  * Completion queues (sections 10.5.3, 11.2.8, 11.4.2).
  *
  * A completion is written under the CQ's lock; the consumer's handler is called
- * later, by whoever posted, with no lock held: the handler may poll, arm and
- * post. It runs on the CPU that the CQ's completion vector names.
+ * later, with no lock held: the handler may poll, arm and post. It runs on the CPU
+ * that the CQ's completion vector names.
  *
  * Context: post, poll and arm in any context but NMI, since kernel consumers
  * poll with interrupts off; create, resize and destroy in process context.

@@ -31,7 +31,7 @@ static void kick_sq(struct rxe_qp *qp)
 	kick(flush ? &qp->recv_task : &qp->send_task);
 }
 
-static int copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+static void copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	u8 *p = wqe->data;
 	int i;
@@ -42,7 +42,6 @@ static int copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 		p += wr->sg_list[i].length;
 	}
 	wqe->num_sge = 0;
-	return 0;
 }
 
 static u64 wr_length(const struct ib_send_wr *wr)
@@ -132,8 +131,10 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	if (err)
 		return err;
 	if (wr->send_flags & IB_SEND_INLINE)
-		return copy_inline(wr, wqe);
-	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+		copy_inline(wr, wqe);
+	else
+		memcpy(wqe->sge, wr->sg_list,
+		       wr->num_sge * sizeof(*wr->sg_list));
 	return 0;
 }
 
