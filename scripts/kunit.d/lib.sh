@@ -113,6 +113,11 @@ uml_module() {
 		--exclude='*.mod' --exclude='*.mod.c' --exclude=modules.order --exclude=Module.symvers \
 		--exclude=/include/compat/have.h \
 		Kbuild drivers include kunit "$dir/tree/")
+	# no marks around globals: they outlive the module, and then hit the next
+	# one that is loaded at the place
+	if grep -qx CONFIG_KASAN=y "$kernel/.config"; then
+		set -- kasan_params="asan-instrumentation-with-call-threshold=0 asan-stack=1 asan-instrument-allocas=1 asan-globals=0" "$@"
+	fi
 	nice make -s -C "$kernel" ARCH=um M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
 		cat "$dir/build.log" >&2
 		die "the module does not build (log: $dir/build.log)"
