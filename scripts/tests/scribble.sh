@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a process that writes garbage into its shared queues harms only itself
+# test: a process that does its worst with its shared queues harms only itself
 # nodes: 1
 # level: core
 # timeout: 200
@@ -10,4 +10,5 @@ load_ours
 rxe_add
 try v2 ring_scribble -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -n 30 -s 1
 try v1 ring_scribble -d rxe0 -g "$(gid_index rxe0 v1 $A4)" -n 10 -s 2
+try chain ud_chain rxe0 "$(gid_index rxe0 v2 $A4)" 400
 try resources-gone wait_for 5 resources_gone
