@@ -2,7 +2,7 @@
 # test: raw packets, malformed in every way, do nothing and are counted
 # nodes: 1
 # level: core
-# timeout: 200
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

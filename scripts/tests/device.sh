@@ -2,7 +2,7 @@
 # test: links are added, refused, shown and deleted, and leave nothing behind
 # nodes: 1
 # level: core
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

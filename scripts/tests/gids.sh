@@ -2,7 +2,7 @@
 # test: every address of a netdev and its VLANs is a v1 and a v2 GID while it exists
 # nodes: 1
 # level: full
-# timeout: 120
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

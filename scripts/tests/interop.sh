@@ -2,7 +2,7 @@
 # test: the distribution's own module on one machine, ours on the other, over RoCE v2
 # nodes: 2
 # level: core
-# timeout: 300
+# timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

@@ -2,7 +2,7 @@
 # test: 1 % random loss on the wire delays programs, but never breaks or corrupts them
 # nodes: 2
 # level: full
-# timeout: 400
+# timeout: 800
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

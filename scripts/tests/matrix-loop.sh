@@ -2,7 +2,7 @@
 # test: well-known RDMA programs over one device's loopback, RoCE v1 and v2
 # nodes: 1
 # level: full
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

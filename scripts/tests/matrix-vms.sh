@@ -2,7 +2,7 @@
 # test: well-known RDMA programs over two machines, RoCE v1 and v2
 # nodes: 2
 # level: full
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

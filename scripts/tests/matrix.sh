@@ -2,7 +2,7 @@
 # test: the most telling cells of the matrix of programs, paths and RoCE versions
 # nodes: 2
 # level: core
-# timeout: 300
+# timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

@@ -2,7 +2,7 @@
 # test: default_roce_mode decides which RoCE version RDMA_CM connects with
 # nodes: 2
 # level: full
-# timeout: 200
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

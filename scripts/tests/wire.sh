@@ -2,7 +2,7 @@
 # test: what is on the wire, as tshark, scapy and a checker of our own read it
 # nodes: 1
 # level: core
-# timeout: 400
+# timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
