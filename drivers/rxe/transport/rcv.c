@@ -216,13 +216,18 @@ static bool receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 	return true;
 }
 
-/* Only this task takes trains off, so the head stays until it is used up */
+/*
+ * Only this task takes trains off, so the head stays until it is used up.
+ * Requests wait behind a READ that is being served.
+ */
 static bool receive_queue(struct rxe_qp *qp, struct sk_buff_head *queue,
 			  u32 *budget)
 {
 	struct sk_buff *skb;
 
 	while (*budget) {
+		if (queue == &qp->rx_req && qp->rq.read.active)
+			return true;
 		skb = skb_peek(queue);
 		if (!skb)
 			return false;
