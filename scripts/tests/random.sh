@@ -9,23 +9,28 @@
 # The seed is the day's, so that other operations run every day; RC_SEED repeats a run.
 SEED=${RC_SEED:-$(date +%Y%m%d)}
 say "seed $SEED"
+# RC_PERCENT=10 is for trying the test out.
+ops() {
+	echo $(($1 * ${RC_PERCENT:-100} / 100))
+}
+LIMIT=600
 
 path_up vms
 path loop
 for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	use_gid "$type"
-	try "loopback-$type" rc_random -d rxe0 -g "$SRV_GID" -n 20000 -q 8 -s "$SEED"
+	try "loopback-$type" rc_random -d rxe0 -g "$SRV_GID" -n "$(ops 20000)" -q 8 -s "$SEED"
 done
 path vms
 SRVLL=$(srv link_local eth0) CLILL=$(link_local eth0)
 for type in v2-ipv4 v1-ll; do
 	use_gid "$type"
-	try "two-machines-$type" run_rc_random -n 8000 -q 4 -s "$SEED"
+	try "two-machines-$type" run_rc_random -n "$(ops 8000)" -q 4 -s "$SEED"
 done
 rxe_down
 path_up veth
 for type in v2-ipv4 v1-ipv4; do
 	use_gid "$type"
-	try "veth-$type" run_rc_random -n 12000 -q 6 -s "$SEED"
+	try "veth-$type" run_rc_random -n "$(ops 12000)" -q 6 -s "$SEED"
 done
 try resources-gone wait_for 5 resources_gone
