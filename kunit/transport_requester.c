@@ -337,8 +337,8 @@ static void many_losses(struct kunit *test)
 	u32 i;
 
 	fake(test)->qp->attr.timeout = SHORT_TIMEOUT;
-	fake(test)->qp->attr.retry_cnt = 1;
-	for (i = 0; i < 10; i++) {
+	fake(test)->qp->attr.retry_cnt = 7;
+	for (i = 0; i < 20; i++) {
 		fake_send(test, i, 0, 1);
 		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));

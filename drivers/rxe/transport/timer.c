@@ -12,6 +12,9 @@
 #include <rxe/transport.h>
 #include <compat/timer.h>
 
+/* How late a response may be before it must be lost, if the QP allows less */
+#define RXE_PATIENCE_NS	((u64)NSEC_PER_SEC)
+
 /* RNR NAK timer codes in units of 10 us (table 45) */
 static const u32 rnr_table[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -44,18 +47,20 @@ static u64 timeout_ns(const struct rxe_qp *qp)
  *
  * The specification allows one to four times the QP's timeout. The measured
  * round trip moves it within those bounds; before there is one, and when the
- * peer has kept silent already, patience is longest.
+ * peer has kept silent already, patience is longest. Beyond RXE_PATIENCE_NS a
+ * packet is rather lost than late, and the QP's timeout is taken as it is.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
 u64 rxe_rto_ns(const struct rxe_qp *qp)
 {
-	u64 t = timeout_ns(qp);
 	const struct rxe_sq *sq = &qp->sq;
+	u64 t = timeout_ns(qp);
+	u64 most = clamp(RXE_PATIENCE_NS, t, 4 * t);
 
-	if (!sq->srtt || sq->retries)
-		return 4 * t;
-	return t ? clamp(2 * (sq->srtt + 4 * sq->rttvar), t, 4 * t) : 0;
+	if (!t || !sq->srtt || sq->retries)
+		return most;
+	return clamp(2 * (sq->srtt + 4 * sq->rttvar), t, most);
 }
 
 /**
