@@ -2,7 +2,7 @@
 /*
  * The device: what it can do, what its port looks like, how it comes and goes.
  *
- * Context: process, except rxe_dev_port_event(). add_lock makes sure that a
+ * Context: process. add_lock makes sure that a
  * netdev gets one device; nothing in the fast path takes it.
  */
 #include <linux/if_arp.h>
@@ -21,6 +21,7 @@
 #include <rxe/wire.h>
 
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */
+#define RXE_LEAST_MTU	256
 
 static DEFINE_MUTEX(add_lock);
 
@@ -226,30 +227,34 @@ static const struct ib_device_ops rxe_dev_ops = {
 	RXE_QP_OBJ_SIZE,
 };
 
-/**
- * rxe_dev_mtu - the IB MTU that a netdev can carry
- * @ndev: the netdev
- *
- * Return: 256 to 4096 bytes; -EINVAL if not even 256 fits.
- */
-int rxe_dev_mtu(const struct net_device *ndev)
+/* The IB MTU that a netdev can carry, -EINVAL if not even the least fits */
+static int ndev_ib_mtu(const struct net_device *ndev)
 {
 	unsigned int room = READ_ONCE(ndev->mtu);
 	int mtu;
 
-	for (mtu = 4096; mtu >= 256; mtu /= 2)
+	for (mtu = 4096; mtu >= RXE_LEAST_MTU; mtu /= 2)
 		if (room >= mtu + RXE_MAX_OVERHEAD)
 			return mtu;
 	return -EINVAL;
 }
 
-/**
- * rxe_dev_port_event - tell the world if the port went up or down
- * @rxe: device; one that isn't registered keeps silent
- *
- * Context: any in which the netdev's state is steady, that is under RTNL.
- */
-void rxe_dev_port_event(struct rxe_dev *rxe)
+static void follow_mtu(struct rxe_dev *rxe)
+{
+	int mtu = ndev_ib_mtu(rxe->ndev);
+
+	if (mtu < 0) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "MTU %u of %s is too small for IB MTU %u: larger packets will be dropped\n",
+				       rxe->ndev->mtu, netdev_name(rxe->ndev),
+				       RXE_LEAST_MTU);
+		mtu = RXE_LEAST_MTU;
+	}
+	WRITE_ONCE(rxe->active_mtu, mtu);
+}
+
+/* One that isn't registered keeps silent */
+static void port_event(struct rxe_dev *rxe)
 {
 	bool active = ndev_is_active(rxe->ndev);
 	struct ib_event event = {
@@ -269,6 +274,18 @@ void rxe_dev_port_event(struct rxe_dev *rxe)
 	ib_device_put(&rxe->ibdev);
 }
 
+/**
+ * rxe_dev_changed - follow the netdev: MTU, port state and its events
+ * @rxe: device
+ *
+ * Context: RTNL held, which keeps the netdev's state steady.
+ */
+void rxe_dev_changed(struct rxe_dev *rxe)
+{
+	follow_mtu(rxe);
+	port_event(rxe);
+}
+
 /*
  * Why a netdev can't have a device. The netlink interface gives a link type no
  * way to explain, so the log does.
@@ -285,9 +302,10 @@ static int check_ndev(struct net_device *ndev)
 		netdev_err(ndev, "rdma_rxe: add the link to the real device, VLAN GIDs come by themselves\n");
 		return -EINVAL;
 	}
-	if (rxe_dev_mtu(ndev) < 0) {
-		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU 256 takes %u\n",
-			   ndev->mtu, 256 + RXE_MAX_OVERHEAD);
+	if (ndev_ib_mtu(ndev) < 0) {
+		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU %u takes %u\n",
+			   ndev->mtu, RXE_LEAST_MTU,
+			   RXE_LEAST_MTU + RXE_MAX_OVERHEAD);
 		return -EINVAL;
 	}
 	other = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
@@ -334,7 +352,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
-	rxe->active_mtu = rxe_dev_mtu(ndev);
+	rxe->active_mtu = ndev_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
 	init_ibdev(rxe, name);
 	return rxe;
@@ -354,7 +372,7 @@ static int catch_up(struct rxe_dev *rxe)
 	alive = rxe->ndev->reg_state == NETREG_REGISTERED &&
 		!rxe_net_moved(rxe);
 	if (alive)
-		rxe_dev_port_event(rxe);
+		rxe_dev_changed(rxe);
 	rtnl_unlock();
 	if (!alive) {
 		ib_unregister_device_and_put(&rxe->ibdev);

@@ -26,6 +26,7 @@ static struct rdma_link_ops rxe_link_ops = {
 static const struct rxe_net_ops rxe_net_ops = {
 	.rcv		= rxe_rcv,
 	.sent		= rxe_sent,
+	.changed	= rxe_dev_changed,
 };
 
 static int __init rxe_init(void)

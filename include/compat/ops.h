@@ -62,7 +62,7 @@ static void rxe_op_report_port_event(struct ib_device *ibdev,
 				     struct net_device *ndev,
 				     unsigned long event)
 {
-	rxe_dev_port_event(to_rxe_dev(ibdev));
+	rxe_dev_changed(to_rxe_dev(ibdev));
 }
 
 #define RXE_OP_PORT_EVENT .report_port_event = rxe_op_report_port_event,

@@ -106,7 +106,6 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);
-void rxe_dev_port_event(struct rxe_dev *rxe);
-int rxe_dev_mtu(const struct net_device *ndev);
+void rxe_dev_changed(struct rxe_dev *rxe);
 
 #endif /* RXE_DEV_H */

@@ -180,10 +180,12 @@ u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth);
  * @rcv: takes a received train (owns the skb); softirq or bottom halves off
  * @sent: a sender that found its queues full may send again; any context,
  *	rxe_tx.lock held
+ * @changed: the netdev went up or down, or has another MTU; RTNL held
  */
 struct rxe_net_ops {
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);
 	void (*sent)(void *owner);
+	void (*changed)(struct rxe_dev *rxe);
 };
 
 int rxe_net_init(const struct rxe_net_ops *ops);

@@ -11,21 +11,7 @@
  */
 #include "internal.h"
 
-#define RXE_LEAST_MTU	256
-
-static void rxe_event_mtu(struct rxe_dev *rxe)
-{
-	int mtu = rxe_dev_mtu(rxe->ndev);
-
-	if (mtu < RXE_LEAST_MTU) {
-		dev_warn(&rxe->ibdev.dev,
-			 "MTU %u of %s is too small for IB MTU %u: larger packets will be dropped\n",
-			 rxe->ndev->mtu, netdev_name(rxe->ndev), RXE_LEAST_MTU);
-		mtu = RXE_LEAST_MTU;
-	}
-	WRITE_ONCE(rxe->active_mtu, mtu);
-	rxe_dev_port_event(rxe);
-}
+static const struct rxe_net_ops *rxe_net_ops;
 
 static void rxe_event(struct rxe_dev *rxe, unsigned long event)
 {
@@ -33,10 +19,8 @@ static void rxe_event(struct rxe_dev *rxe, unsigned long event)
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		rxe_dev_port_event(rxe);
-		break;
 	case NETDEV_CHANGEMTU:
-		rxe_event_mtu(rxe);
+		rxe_net_ops->changed(rxe);
 		break;
 	case NETDEV_UNREGISTER:
 		ib_unregister_device_queued(&rxe->ibdev);
@@ -64,11 +48,13 @@ static struct notifier_block rxe_netdev_nb = {
 
 /**
  * rxe_events_init - begin to follow netdevs
+ * @ops: whom to tell
  *
  * Return: 0 or a negative error.
  */
-int rxe_events_init(void)
+int rxe_events_init(const struct rxe_net_ops *ops)
 {
+	rxe_net_ops = ops;
 	return register_netdevice_notifier(&rxe_netdev_nb);
 }
 

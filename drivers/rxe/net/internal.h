@@ -71,7 +71,7 @@ int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
 
 /* events.c */
-int rxe_events_init(void);
+int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
 
 /**

@@ -216,7 +216,7 @@ int rxe_net_init(const struct rxe_net_ops *ops)
 	err = register_pernet_subsys(&rxe_netns_ops);
 	if (err)
 		return err;
-	err = rxe_events_init();
+	err = rxe_events_init(ops);
 	if (err)
 		unregister_pernet_subsys(&rxe_netns_ops);
 	return err;
