@@ -11,8 +11,8 @@ set -euo pipefail
 PEER=198.51.100.2		# machine b on the control network
 A4=192.0.2.1 B4=192.0.2.2	# a and b on the wire
 A6=2001:db8::1 B6=2001:db8::2
-PATH=/job/bin:$PATH
 TESTS=${TESTS:-/src/scripts/tests}
+PATH=/job/bin:$TESTS/bin:$PATH
 
 # devtmpfs has no /dev/fd, which <(...) needs
 [ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
@@ -62,7 +62,7 @@ on_b() {
 	elif [ $# -gt 1 ]; then
 		line=$(printf '%q ' "$@")
 	fi
-	ssh $PEER "echo \$\$ > /sys/fs/cgroup/test/cgroup.procs; export RXE_MODULE=${RXE_MODULE:-ours} PATH=/job/bin:\$PATH; cd /tmp; $line"
+	ssh $PEER "echo \$\$ > /sys/fs/cgroup/test/cgroup.procs; export RXE_MODULE=${RXE_MODULE:-ours} PATH=/job/bin:$TESTS/bin:\$PATH; cd /tmp; $line"
 }
 
 # wait_for SECONDS COMMAND...: poll until the command succeeds
