@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: bad wires of every kind never break or corrupt anything, and a good one has nothing resent
+# nodes: 2
+# level: full
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+. "$TESTS/wires.sh"
+
+OPS="write send read atomic"
+
+# verified PREFIX OPTION...: each operation is a case.  At the tools' usual timeout and retries.
+verified() {
+	local prefix=$1 op status rest seen=''
+	shift
+	while read -r op status rest; do
+		say "$op $status $rest"
+		seen+=" $op"
+		if [ "$status" = ok ]; then
+			ok "$prefix-$op"
+		else
+			fail "$prefix-$op" "$status $rest"
+		fi
+	done < <(goodput -o "${OPS// /,}" -t 14 -r 7 -l 30 "$@")
+	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
+}
+
+# wires PREFIX MESSAGES WIRE...: rping beside the others, since most of its time is starting
+wires() {
+	local prefix=$1 count=$2 wire
+	shift 2
+	for wire; do
+		wire_is "$wire"
+		PORT=$((PORT + 1))
+		try "$prefix-$wire-rping" run_rping &
+		verified "$prefix-$wire" -n "$count"
+		wait $!
+	done
+}
+
+nothing_resent() { # BEFORE
+	diff <(echo "$1") <(resent) >&2
+}
+
+# clean PREFIX: nothing is resent, with the wire busy for a while
+clean() {
+	local before
+	wire_is clean
+	before=$(resent) || { fail "$1-clean" "no counters"; return; }
+	verified "$1-clean" -T 1500
+	try "$1-nothing-resent" nothing_resent "$before"
+}
+
+# corrupt PREFIX: what is corrupted doesn't pass for data, and counts
+corrupt() {
+	local before
+	before=$(icrc_errors) || { fail "$1-corrupt" "no counter"; return; }
+	wires "$1" 64 corrupt
+	try "$1-corrupt-counted" [ "$(icrc_errors)" -gt "$before" ]
+}
+
+path_up veth
+use_gid v2-ipv4
+goodput_up
+clean veth-v2
+# shellcheck disable=SC2086 # a list
+wires veth-v2 64 $WIRES
+goodput_down
+use_gid v1-ipv4
+goodput_up
+clean veth-v1
+corrupt veth-v1
+wires veth-v1 64 mix
+goodput_down
+wire_is clean
+rxe_down
+ip netns del A
+ip netns del B
+
+path_up vms
+use_gid v2-ipv4
+goodput_up
+clean vms-v2
+corrupt vms-v2
+wires vms-v2 32 loss-1 loss-5 reorder mix
+goodput_down
+wire_is clean

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# Bad wires, as tests and measurements of loss share them.  Sourced, after tools.sh.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+WIRES="loss-0.01 loss-0.1 loss-1 loss-5 reorder duplicate corrupt delay-0.1 delay-1 delay-10 mix"
+
+# netem_of WIRE: netem's words for it.  It drops, delays and doubles trains as one packet.
+netem_of() {
+	case $1 in
+	loss-* | duplicate-* | corrupt-*) echo "${1%%-*} ${1#*-}%" ;;
+	delay-*) echo "delay ${1#*-}ms" ;;
+	reorder) echo "delay 1ms reorder 25%" ;;
+	duplicate) echo "duplicate 5%" ;;
+	corrupt) echo "corrupt 1%" ;;
+	mix) echo "delay 1ms 0.5ms reorder 25% loss 1% duplicate 5% corrupt 1%" ;;
+	esac
+}
+
+# wire_is WIRE|clean: both ends of the path send through it.  Nothing is dropped for want of room.
+wire_is() {
+	local words=(netem limit 100000)
+	# shellcheck disable=SC2207 # words
+	words+=($(netem_of "$1"))
+	[ "$1" != clean ] || words=(pfifo limit 10000)
+	srv tc qdisc replace dev $SRV_NET root "${words[@]}" && cli tc qdisc replace dev $CLI_NET root "${words[@]}"
+}
+
+# goodput_up: a server of rc_goodput for what use_gid chose, on a port of its own; goodput_down ends it
+goodput_up() {
+	PORT=$((PORT + 1)) GOODPUT=$PORT
+	srv rc_goodput --listen $GOODPUT --keep -d $SRV_DEV -g "$SRV_GID" -l 60 &
+	GOODPUT_PID=$!
+	srv wait_tcp $GOODPUT
+}
+
+goodput_down() {
+	kill $GOODPUT_PID
+	wait $GOODPUT_PID || true
+}
+
+# goodput OPTION...: a line for each of its operations
+goodput() {
+	cli rc_goodput --connect "$SRV4:$GOODPUT" -d $CLI_DEV -g "$CLI_GID" "$@"
+}
+
+# counter_files DEV NAME...: outside of namespaces, where the kernel shows no counters
+counter_files() {
+	local dev=$1
+	shift
+	printf '%s\n' "${@/#//sys/class/infiniband/$dev/ports/1/hw_counters/}"
+}
+
+# resent: what both ends count when something has to be sent again
+resent() {
+	local names="local_ack_timeout_err completer_retry_err duplicate_request out_of_seq_request rcvd_seq_err"
+	# shellcheck disable=SC2046,SC2086 # lists
+	grep -H . $(counter_files $CLI_DEV $names) && srv_host grep -H . $(counter_files $SRV_DEV $names)
+}
+
+# icrc_errors: how often the server's end refused a packet for its ICRC
+icrc_errors() {
+	srv_host cat "$(counter_files $SRV_DEV rx_icrc_encapsulated)"
+}
