@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# What the parts of the benchmark share, in the machine.  Sourced, after scripts/tests/lib.sh.
+# shellcheck shell=bash
+
+# The shipped module of 6.12 finds a second device of this machine only within
+# one namespace.  There, both ends of the veth pair are addresses of this
+# machine, so these rules send what is for the other end out on the wire.
+veth_up() { # MTU
+	local end peer n
+	ip link add v1 mtu "$1" type veth peer name v2 mtu "$1"
+	sysctl -qw net.ipv4.conf.all.rp_filter=0
+	for n in 1 2; do
+		end=v$n peer=$((3 - n))
+		sysctl -qw net.ipv4.conf.$end.rp_filter=0 net.ipv4.conf.$end.accept_local=1 \
+			net.ipv6.conf.$end.disable_ipv6=1
+		ip addr add 203.0.113.$n/32 dev $end
+		ip link set $end up
+		ip rule add pref $n iif $end lookup local
+		ip rule add pref 10$n to 203.0.113.$peer lookup 10$n
+		ip route add 203.0.113.$peer/32 dev $end src 203.0.113.$n table 10$n
+	done
+	ip rule add pref 200 lookup local
+	ip rule del pref 0
+	wait_for 10 ping -qc 1 -I 203.0.113.1 203.0.113.2
+}
+
+veth_down() {
+	local n
+	ip rule show | grep -q '^0:' || ip rule add pref 0 lookup local
+	for n in 1 2 101 102 200; do
+		ip rule del pref $n
+	done
+	ip link del v1
+}

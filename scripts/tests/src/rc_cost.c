@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a message costs: both ends of an RC connection in one process, a few messages
+ * outstanding, every one of them signalled.  Prints nanoseconds a message, and how often
+ * it polled in vain (and let others run) a message.  On a machine whose clock counts
+ * instructions that is what a message takes of all of it: this program, the kernel's
+ * side of both ends, and what's between them.
+ */
+#include <sched.h>
+#include "verbs_util.h"
+
+static const char usage[] =
+	"usage: rc_cost [OPTION]... write|read|send|atomic|pingpong\n"
+	"  -d DEV -g INDEX   device and GID of the requester\n"
+	"  -D DEV -G INDEX   and of the responder (the same ones)\n"
+	"  -m BYTES          MTU (1024)\n"
+	"  -s BYTES          size of a message (64)\n"
+	"  -n COUNT          messages that are measured (1000)\n"
+	"  -q DEPTH          messages outstanding (16)\n"
+	"  -p CONTROL,ACK    FIFOs of a profiler to turn on meanwhile (perf record --control)\n";
+
+#define MAX_DEPTH	64
+
+struct end {
+	const char *dev;
+	int gid_index;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	char *buf;
+	struct addr addr;
+	unsigned int sends, receives;	/* completed */
+};
+
+static struct end a, b;			/* requester and responder */
+static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
+static bool with_receives, pingpong;
+static unsigned int size = 64, stride, depth = 16, vain;
+
+static void end_open(struct end *e)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = depth, .max_recv_wr = 2 * depth,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	size_t bytes = (size_t)stride * depth * 2;
+
+	e->ctx = open_device(e->dev);
+	e->pd = ibv_alloc_pd(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 4 * depth, NULL, NULL, 0);
+	e->buf = aligned_alloc(4096, (bytes + 4095) & ~4095ul);
+	if (!e->pd || !e->cq || !e->buf)
+		die("cannot set up %s: %m", e->dev);
+	rnd_fill(e->buf, bytes, (uintptr_t)e);
+	e->mr = ibv_reg_mr(e->pd, e->buf, bytes, IBV_ACCESS_LOCAL_WRITE |
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_ATOMIC);
+	init.send_cq = e->cq;
+	init.recv_cq = e->cq;
+	e->qp = ibv_create_qp(e->pd, &init);
+	if (!e->mr || !e->qp || ibv_query_gid(e->ctx, 1, e->gid_index, &e->addr.gid))
+		die("cannot set up %s: %m", e->dev);
+	e->addr.qpn = e->qp->qp_num;
+	e->addr.psn = 0xfffff0;		/* it wraps soon */
+}
+
+static void end_connect(struct end *e, const struct end *peer, int mtu, int rd_atomic)
+{
+	struct rc_attr r = rc_attr(e->gid_index);
+
+	r.mtu = mtu_from_bytes(mtu);
+	r.rd_atomic = r.dest_rd_atomic = rd_atomic;
+	rc_up(e->qp, &r, e->addr.psn, &peer->addr);
+}
+
+static void post_receive(struct end *e, unsigned int i)
+{
+	struct ibv_sge sge = {
+		(uintptr_t)e->buf + (size_t)(i % (2 * depth)) * stride, size, e->mr->lkey
+	};
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(e->qp, &wr, &bad))
+		die("cannot post a receive");
+}
+
+static void post_send(struct end *e, const struct end *peer, unsigned int i)
+{
+	size_t slot = (size_t)(i % depth) * stride;
+	struct ibv_sge sge = { (uintptr_t)e->buf + slot, size, e->mr->lkey };
+	struct ibv_send_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .opcode = opcode };
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)peer->buf + slot;
+		wr.wr.atomic.rkey = peer->mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else if (opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr = (uintptr_t)peer->buf + slot;
+		wr.wr.rdma.rkey = peer->mr->rkey;
+	}
+	if (ibv_post_send(e->qp, &wr, &bad))
+		die("cannot post");
+}
+
+/* Takes what has completed; a receive is posted anew, and answered if this is ping-pong. */
+static int poll_end(struct end *e, struct end *peer)
+{
+	struct ibv_wc wc[MAX_DEPTH];
+	int i, n = ibv_poll_cq(e->cq, MAX_DEPTH, wc);
+
+	if (n < 0)
+		die("cannot poll");
+	for (i = 0; i < n; i++) {
+		if (wc[i].status)
+			die("%s: %s", e->dev, ibv_wc_status_str(wc[i].status));
+		if (!(wc[i].opcode & IBV_WC_RECV)) {
+			e->sends++;
+			continue;
+		}
+		post_receive(e, e->receives++);
+		if (pingpong && e == &b)
+			post_send(e, peer, e->receives - 1);
+	}
+	return n;
+}
+
+/* Messages that are over: complete at all ends that learn of them. */
+static unsigned int messages(void)
+{
+	unsigned int n = a.sends;
+
+	if (with_receives && b.receives < n)
+		n = b.receives;
+	if (pingpong && a.receives < n)
+		n = a.receives;
+	if (pingpong && b.sends < n)
+		n = b.sends;
+	return n;
+}
+
+/* Runs until so many messages are over, since the start. */
+static void run_to(unsigned int total)
+{
+	unsigned int posted = messages();
+
+	while (messages() != total) {
+		int n;
+
+		for (; posted != total && posted - messages() < depth; posted++)
+			post_send(&a, &b, posted);
+		n = poll_end(&a, &b);
+		if (with_receives)
+			n += poll_end(&b, &a);
+		if (!n) {
+			vain++;
+			sched_yield();
+		}
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Has perf do it, and waits until it's done. */
+static void tell_profiler(char *fifos, const char *what)
+{
+	static int control = -1, ack;
+	char answer[8];
+
+	if (!fifos)
+		return;
+	if (control < 0) {
+		control = open(strtok(fifos, ","), O_WRONLY);
+		ack = open(strtok(NULL, ","), O_RDONLY);
+	}
+	write_all(control, what, strlen(what));
+	read_all(ack, answer, strlen("ack\n"));
+}
+
+static void check_data(void)
+{
+	unsigned int i, sinks = opcode == IBV_WR_SEND ? 2 * depth : depth;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || pingpong)
+		return;
+	for (i = 0; i < sinks; i++)
+		if (memcmp(a.buf + (size_t)(i % depth) * stride, b.buf + (size_t)i * stride, size))
+			die("wrong data");
+}
+
+static void parse_op(const char *op)
+{
+	pingpong = !strcmp(op, "pingpong");
+	with_receives = pingpong || !strcmp(op, "send");
+	if (with_receives)
+		opcode = IBV_WR_SEND;
+	else if (!strcmp(op, "read"))
+		opcode = IBV_WR_RDMA_READ;
+	else if (!strcmp(op, "atomic"))
+		opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	else if (strcmp(op, "write"))
+		die("%s", usage);
+	if (pingpong)
+		depth = 1;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		size = 8;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, count = 1000, warm, mtu = 1024, rd_atomic = 16;
+	char *profiler = NULL;
+	uint64_t ns;
+	int c;
+
+	b.gid_index = -1;
+	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:p:")) != -1) {
+		switch (c) {
+		case 'd': a.dev = optarg; break;
+		case 'D': b.dev = optarg; break;
+		case 'g': a.gid_index = atoi(optarg); break;
+		case 'G': b.gid_index = atoi(optarg); break;
+		case 'm': mtu = atoi(optarg); break;
+		case 's': size = atoi(optarg); break;
+		case 'n': count = atoi(optarg); break;
+		case 'q': depth = atoi(optarg); break;
+		case 'p': profiler = optarg; break;
+		default: die("%s", usage);
+		}
+	}
+	if (optind != argc - 1 || !size || !count || !depth || depth > MAX_DEPTH)
+		die("%s", usage);
+	parse_op(argv[optind]);
+	stride = (size + 63) & ~63;
+	if (!b.dev)
+		b.dev = a.dev;
+	if (b.gid_index < 0)
+		b.gid_index = a.gid_index;
+
+	end_open(&a);
+	end_open(&b);
+	end_connect(&a, &b, mtu, rd_atomic);
+	end_connect(&b, &a, mtu, rd_atomic);
+	for (i = 0; with_receives && i < 2 * depth; i++) {
+		post_receive(&b, i);
+		if (pingpong)
+			post_receive(&a, i);
+	}
+
+	/* Caches warm, and every buffer used. */
+	warm = count / 8 > 2 * depth ? count / 8 : 2 * depth;
+	run_to(warm);
+	tell_profiler(profiler, "enable\n");
+	vain = 0;
+	ns = now_ns();
+	run_to(warm + count);
+	ns = now_ns() - ns;
+	tell_profiler(profiler, "disable\n");
+	check_data();
+	printf("%.0f %.2f\n", (double)ns / count, (double)vain / count);
+	return 0;
+}
