@@ -20,6 +20,9 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	struct rxe_sq *sq = &qp->sq;
 	struct ib_wc wc;
 
+	/* First: whoever sees the completion may post in its place at once */
+	sq->tail++;
+	rxe_ring_release(sq->ring, sq->tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
 		sq->rd_atomic--;
 	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED)) {
@@ -36,8 +39,6 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 		rxe_ah_put(wqe->ah);
 		wqe->ah = NULL;
 	}
-	sq->tail++;
-	rxe_ring_release(sq->ring, sq->tail);
 }
 
 /* Work requests that are sent, at least in part, and not complete */
