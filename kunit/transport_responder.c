@@ -140,28 +140,100 @@ static void send_many(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem + 100, data, 9 * FAKE_MTU + 33);
 }
 
-/* One NAK for a gap, however many packets follow it (C9-112) */
+/* @last messages are done, in order, with the bytes 0x40, 0x41 ... */
+static void expect_received(struct kunit *test, u32 first, u32 last)
+{
+	for (; first <= last; first++) {
+		fake_completion(test, fake(test)->rcq, first, IB_WC_SUCCESS,
+				NULL);
+		KUNIT_EXPECT_EQ(test, fake(test)->mem[first], 0x40 + first);
+	}
+	fake_no_completion(test, fake(test)->rcq);
+}
+
+static void numbered(struct kunit *test, u32 n)
+{
+	u8 byte = 0x40 + n;
+
+	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
+}
+
+/* One NAK for a gap, however many packets follow it (C9-112); they are kept */
 static void gap(struct kunit *test)
 {
-	u8 byte = 0x42;
 	u32 i;
 
-	for (i = 0; i < 3; i++)
-		fake_post_recv(test, i, 0, 16);
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
 	for (i = 1; i < 9; i++)
-		packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(i), &byte, 1);
+		numbered(test, i);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
 	fake_no_completion(test, fake(test)->rcq);
-	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
-	expect_ack(test, PSN(0), 1);
-	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(2), &byte, 1);
-	expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);
-	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), &byte, 1);
+	numbered(test, 0);
+	expect_ack(test, PSN(8), 9);
+	expect_received(test, 0, 8);
+}
+
+/* Two gaps: what fills the first says that there is a second */
+static void two_gaps(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+	numbered(test, 1);
+	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	numbered(test, 4);
+	numbered(test, 3);	/* they needn't come in order */
+	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	numbered(test, 0);
+	expect_nak(test, PSN(2), RXE_NAK_PSN_SEQ);
+	expect_received(test, 0, 1);
+	numbered(test, 2);
+	expect_ack(test, PSN(4), 5);
+	expect_received(test, 2, 4);
+}
+
+/* What is sent again gets lost again: a packet that goes back tells */
+static void lost_again(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+	for (i = 1; i < 4; i++)
+		numbered(test, i);
+	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	for (i = 1; i < 4; i++)
+		numbered(test, i);
+	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	fake_expect_nothing(test);
+	numbered(test, 0);
+	expect_ack(test, PSN(3), 4);
+	expect_received(test, 0, 3);
+}
+
+/* What was asked for comes twice: it had only been late, and patience grows */
+static void only_late(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+	numbered(test, 1);
+	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	numbered(test, 0);
 	expect_ack(test, PSN(1), 2);
-	fake_completion(test, fake(test)->rcq, 0, IB_WC_SUCCESS, NULL);
-	fake_completion(test, fake(test)->rcq, 1, IB_WC_SUCCESS, NULL);
-	fake_no_completion(test, fake(test)->rcq);
+	numbered(test, 0);
+	expect_ack(test, PSN(1), 2);
+	numbered(test, 3);
+	fake_expect_nothing(test);
+	numbered(test, 4);
+	expect_nak(test, PSN(2), RXE_NAK_PSN_SEQ);
+	numbered(test, 2);
+	expect_ack(test, PSN(4), 5);
+	expect_received(test, 0, 4);
 }
 
 static void duplicate_send(struct kunit *test)
@@ -199,9 +271,11 @@ static void not_ready(struct kunit *test)
 	fake_expect_nothing(test);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
 	expect_nak(test, PSN(0), RXE_AETH_RNR_NAK | 12);
+	fake_post_recv(test, 8, 0, 1);
 	fake_post_recv(test, 9, 0, 1);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
-	expect_ack(test, PSN(0), 1);
+	expect_ack(test, PSN(1), 2);
+	fake_completion(test, fake(test)->rcq, 8, IB_WC_SUCCESS, NULL);
 	fake_completion(test, fake(test)->rcq, 9, IB_WC_SUCCESS, NULL);
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
 }
@@ -665,6 +739,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(send_imm),
 	KUNIT_CASE(send_many),
 	KUNIT_CASE(gap),
+	KUNIT_CASE(two_gaps),
+	KUNIT_CASE(lost_again),
+	KUNIT_CASE(only_late),
 	KUNIT_CASE(duplicate_send),
 	KUNIT_CASE(not_ready),
 	KUNIT_CASE(send_too_long),

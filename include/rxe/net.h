@@ -141,6 +141,7 @@ void rxe_train_drop(struct rxe_train *train);
  * @same_dev: came by the same-device path: no ICRC was computed; the network
  *	header is there for its addresses, lengths and ID in it mean nothing
  * @done: transport/: bytes taken in so far
+ * @psn: transport/: the first packet behind those, while the train is held
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  * @vlan: VLAN ID that it came with, RXE_NO_VLAN if with none
  *
@@ -153,6 +154,7 @@ struct rxe_rx {
 	struct rxe_dev	*rxe;
 	u32		pkt;
 	u32		done;
+	u32		psn;
 	u16		npkts;
 	u16		l3_off;
 	u16		vlan;

@@ -32,20 +32,22 @@
 struct rxe_qp;
 
 /*
- * Packets in flight, at most. Half the PSN space is the specification's limit
- * (section 9.7.3.1); this one keeps queues on the way short.
+ * Packets in flight: the least and the most that the window may be. It follows
+ * bandwidth times delay in between. Half the PSN space is the specification's
+ * limit (section 9.7.3.1).
  */
-#define RXE_WINDOW_PKTS		256
+#define RXE_WINDOW_MIN		256
+#define RXE_WINDOW_MAX		16384
 #define RXE_MAX_PSN_SPAN	BIT(23)
-
-/* Response packets that one READ request asks for, at most */
-#define RXE_READ_PKTS		BIT(22)
 
 /* Trains that one run of a task sends or takes in before others get a turn */
 #define RXE_TASK_BUDGET		16
 
-/* Received trains that wait for a QP, at most */
+/* Received trains that wait for a QP, or that came too early, at most */
 #define RXE_RX_QUEUE_MAX	1024
+
+/* Trains that may come too early before the gap counts as a loss, at most */
+#define RXE_REORDER_MAX		32
 
 /**
  * struct rxe_task - a function of a QP that never runs twice at a time
@@ -139,6 +141,29 @@ struct rxe_rwqe {
 };
 
 /**
+ * struct rxe_inq - packets of one kind that came in, requests or responses
+ * @queue: trains in the order in which they came
+ * @held: trains that came too early, by PSN; recv_task's alone
+ */
+struct rxe_inq {
+	struct sk_buff_head	queue;
+	struct sk_buff_head	held;
+};
+
+/**
+ * struct rxe_gap - what is missing while trains are held, and is it lost or late?
+ * @psn: the packet that was asked for again
+ * @asked: it was, and hasn't come twice since
+ * @patience: trains that may come too early before the gap counts as a loss;
+ *	grows when what was asked for again had only been late
+ */
+struct rxe_gap {
+	u32	psn;
+	bool	asked;
+	u8	patience;
+};
+
+/**
  * struct rxe_sq - the requester's and the completer's state
  * @lock: protects all below; bottom halves off
  * @ring: the work requests as posted; struct rxe_send_wqe from user space,
@@ -157,13 +182,23 @@ struct rxe_rwqe {
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr_wait: nothing may be sent until the RNR timer fires
  * @drained: SQD: the event was raised
- * @rewound: @psn went back and hasn't been passed again; further hints to the
- *	same loss are old news
  * @stalled: a work request can't be sent; it fails when its turn has come
- * @rewind_psn: where @psn went back to
+ * @rewound_from: @psn before it went back the last time
+ * @rewound_to: where it went back to
+ * @rewound_at: when
+ * @lossy_until: packets get lost on this path; until then a probe needn't wait
+ *	for the QP's timeout
+ * @window: packets that may be in flight
+ * @limited: the window kept something from being sent
+ * @gap: what is missing among the responses
  * @deadline: when the timer acts
+ * @since: the last progress, or retry
+ * @probes: how often it was sent again without counting as a retry since
  * @rtt_psn: a packet whose acknowledgment is timed
+ * @rtt_una: @una when it left
  * @rtt_start: when it left; 0: none is timed
+ * @rtt_min: shortest round trip of the last ten seconds or so, ns
+ * @rtt_min_at: when that was
  * @srtt: smoothed round trip, ns
  * @rttvar: its variation, ns
  * @timer: retransmission and RNR timer
@@ -185,12 +220,22 @@ struct rxe_sq {
 	u8			rnr_retries;
 	bool			rnr_wait;
 	bool			drained;
-	bool			rewound;
 	bool			stalled;
-	u32			rewind_psn;
+	u32			rewound_from;
+	u32			rewound_to;
+	ktime_t			rewound_at;
+	ktime_t			lossy_until;
+	u32			window;
+	bool			limited;
+	struct rxe_gap		gap;
 	ktime_t			deadline;
+	ktime_t			since;
+	u8			probes;
 	u32			rtt_psn;
+	u32			rtt_una;
 	ktime_t			rtt_start;
+	u64			rtt_min;
+	ktime_t			rtt_min_at;
 	u64			srtt;
 	u64			rttvar;
 	struct hrtimer		timer;
@@ -220,6 +265,8 @@ struct rxe_atomic_res {
  * @mr: WRITE: the region, held for the run of the task only
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
+ * @early_psn: the packet that came too early last
+ * @gap: what is missing among the requests
  * @read: the READ response in progress; others wait until it is done, and it
  *	waits (blocked) while the queues of the stack are full
  * @atomics: replies to the latest atomics
@@ -240,6 +287,8 @@ struct rxe_rq {
 	struct rxe_mr		*mr;
 	bool			ack_due;
 	bool			nak_sent;
+	u32			early_psn;
+	struct rxe_gap		gap;
 	struct {
 		bool		active;
 		bool		blocked;
@@ -292,8 +341,8 @@ struct rxe_qpn {
  * @post_rq_lock: one kernel poster of receives at a time
  * @send_task: the requester
  * @recv_task: the responder and the completer
- * @rx_req: requests received
- * @rx_rsp: responses received
+ * @requests: those received
+ * @responses: those received
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -318,8 +367,8 @@ struct rxe_qp {
 	spinlock_t		post_rq_lock;	/* and of receives */
 	struct rxe_task		send_task;
 	struct rxe_task		recv_task;
-	struct sk_buff_head	rx_req;
-	struct sk_buff_head	rx_rsp;
+	struct rxe_inq		requests;
+	struct rxe_inq		responses;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -366,6 +415,14 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 	return sq->wqes + (size_t)(index & sq->ring->mask) * sq->stride;
 }
 
+/* gap.c */
+void rxe_inq_init(struct rxe_inq *in);
+void rxe_inq_purge(struct rxe_inq *in);
+void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb);
+bool rxe_inq_gap(const struct rxe_inq *in, const struct rxe_gap *gap, u32 psn);
+void rxe_gap_ask(struct rxe_gap *gap, u32 psn);
+void rxe_gap_late(struct rxe_gap *gap, u32 psn);
+
 /* qp table and receive task: rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
 struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
@@ -381,20 +438,21 @@ enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode);
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
-void rxe_sq_rewind(struct rxe_qp *qp, u32 psn);
+void rxe_sq_rewind(struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, u32 off);
 
 /* completer.c */
-void rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 		      const struct rxe_pkt *pkt, u32 off);
+void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 
 /* responder.c, read.c */
-void rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 		     const struct rxe_pkt *pkt, u32 off);
 void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
@@ -420,7 +478,12 @@ void rxe_qp_reset(struct rxe_qp *qp);
 void rxe_timer_init(struct rxe_qp *qp);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
 void rxe_timer_cancel(struct rxe_qp *qp);
+void rxe_wait_anew(struct rxe_qp *qp);
+void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
+void rxe_sq_lost(struct rxe_sq *sq);
+u64 rxe_rtt_most(const struct rxe_sq *sq);
+bool rxe_probe_due(const struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);

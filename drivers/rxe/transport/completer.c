@@ -68,7 +68,6 @@ static void progress(struct rxe_qp *qp, u32 acked)
 
 	sq->retries = 0;
 	sq->rnr_retries = 0;
-	sq->rewound = false;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
 	rxe_rtt_ack(sq, acked);
 	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
@@ -78,27 +77,51 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	if ((s32)(sq->cur - sq->tail) < 0)
 		sq->cur = sq->tail;
 	rxe_timer_cancel(qp);
-	if (sq->una != sq->top && rxe_rto_ns(qp))
-		rxe_timer_arm(qp, rxe_rto_ns(qp));
+	if (sq->una != sq->top)
+		rxe_wait_anew(qp);
 }
 
-/*
- * A response is missing, or the peer saw a gap. What was sent is only resent
- * once for one loss: later hints to the same gap are ignored.
- */
-static void resend(struct rxe_qp *qp)
+/* Was the oldest packet sent again so lately that no answer can be here yet? */
+static bool just_resent(const struct rxe_sq *sq)
+{
+	if (rxe_psn_diff(sq->una, sq->rewound_to) < 0 ||
+	    rxe_psn_diff(sq->una, sq->rewound_from) >= 0)
+		return false;
+	return ktime_before(ktime_get(),
+			    ktime_add_ns(sq->rewound_at, rxe_rtt_most(sq)));
+}
+
+/* Send again, and count it as a retry (section 9.7.6.1.3) */
+static void retry(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	if (sq->rewound && sq->rewind_psn == sq->una)
-		return;
-	rxe_count(qp->rxe, RCVD_SEQ_ERR);
 	if (sq->retries++ >= qp->attr.retry_cnt) {
 		rxe_count(qp->rxe, RETRY_EXCEEDED);
 		fail(qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
-	rxe_sq_rewind(qp, sq->una);
+	sq->since = ktime_get();
+	rxe_sq_rewind(qp);
+}
+
+/*
+ * A response is missing, or the peer saw a gap. What was sent is only resent
+ * once for one loss: later hints to the same gap are ignored. The peer is alive,
+ * so no more than one in the QP's timeout counts as a retry.
+ */
+static void resend(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (sq->rnr_wait || just_resent(sq))
+		return;
+	rxe_count(qp->rxe, RCVD_SEQ_ERR);
+	rxe_sq_lost(sq);
+	if (qp->attr.retry_cnt && rxe_probe_due(qp))
+		rxe_sq_rewind(qp);
+	else
+		retry(qp);
 }
 
 /*
@@ -139,7 +162,10 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 	progress(qp, psn);
 }
 
-/* The work request that a READ response or an atomic ACK answers */
+/*
+ * The work request that a READ response or an atomic ACK answers, if everything
+ * before it was answered
+ */
 static struct rxe_swqe *answered(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -201,7 +227,8 @@ static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
-	rxe_sq_rewind(qp, pkt->psn);
+	rxe_sq_rewind(qp);
+	sq->rtt_start = 0;
 	sq->rnr_wait = true;
 	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
 }
@@ -244,6 +271,20 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		nak(qp, pkt);
 }
 
+/* Return: true if the response came too early: one before it is missing */
+static bool take_response(struct rxe_qp *qp, struct sk_buff *skb,
+			  const struct rxe_pkt *pkt, u32 off)
+{
+	if (pkt->flags & RXE_OP_READ_RESP)
+		read_response(qp, skb, pkt, off);
+	else if (pkt->flags & RXE_OP_ATOMIC_ACK)
+		atomic_response(qp, pkt);
+	else
+		acknowledge(qp, pkt);
+	return (pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) &&
+	       rxe_psn_diff(pkt->psn, qp->sq.una) > 0;
+}
+
 /**
  * rxe_complete_pkt - take in one response
  * @qp: the QP
@@ -252,22 +293,42 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @off: its BTH's offset in @skb
  *
  * Context: recv_task.
+ *
+ * Return: true if it came too early; it is for the caller to keep.
  */
-void rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 		      const struct rxe_pkt *pkt, u32 off)
 {
 	struct rxe_sq *sq = &qp->sq;
+	bool early = false;
 
 	spin_lock(&sq->lock);
 	/* Only what was sent can be answered; the rest is old or forged */
-	if (rxe_psn_diff(pkt->psn, sq->una) >= 0 &&
-	    rxe_psn_diff(pkt->psn, sq->top) < 0) {
-		if (pkt->flags & RXE_OP_READ_RESP)
-			read_response(qp, skb, pkt, off);
-		else if (pkt->flags & RXE_OP_ATOMIC_ACK)
-			atomic_response(qp, pkt);
-		else
-			acknowledge(qp, pkt);
+	if (rxe_psn_diff(pkt->psn, sq->una) < 0)
+		rxe_gap_late(&sq->gap, pkt->psn);
+	else if (rxe_psn_diff(pkt->psn, sq->top) < 0)
+		early = take_response(qp, skb, pkt, off);
+	spin_unlock(&sq->lock);
+	return early;
+}
+
+/**
+ * rxe_complete_end - a run of the receive task ends: ask for missing responses
+ * @qp: the QP
+ *
+ * Context: recv_task.
+ */
+void rxe_complete_end(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (skb_queue_empty(&qp->responses.held))
+		return;
+	spin_lock(&sq->lock);
+	if (sq->una != sq->top && oldest(sq) &&
+	    rxe_inq_gap(&qp->responses, &sq->gap, sq->una)) {
+		rxe_gap_ask(&sq->gap, sq->una);
+		resend(qp);
 	}
 	spin_unlock(&sq->lock);
 }
@@ -290,6 +351,24 @@ void rxe_sq_retire(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
+/*
+ * No answer. Before the QP's own timeout that's only a probe, which a lossy path
+ * is worth; after it, a retry.
+ */
+static void silence(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (rxe_probe_due(qp)) {
+		sq->probes++;
+		rxe_sq_rewind(qp);
+		return;
+	}
+	rxe_count(qp->rxe, ACK_TIMEOUT);
+	rxe_sq_lost(sq);
+	retry(qp);
+}
+
 /**
  * rxe_timeout - the timer fired: go on after RNR, or send again
  * @qp: the QP
@@ -307,17 +386,10 @@ void rxe_timeout(struct rxe_qp *qp)
 	sq->timer_fired = false;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
-		goto out;
+		sq->since = ktime_get();
+	} else if (sq->una != sq->top && oldest(sq)) {
+		silence(qp);
 	}
-	if (sq->una == sq->top || !oldest(sq))
-		goto out;
-	rxe_count(qp->rxe, ACK_TIMEOUT);
-	if (sq->retries++ >= qp->attr.retry_cnt) {
-		rxe_count(qp->rxe, RETRY_EXCEEDED);
-		fail(qp, IB_WC_RETRY_EXC_ERR);
-		goto out;
-	}
-	rxe_sq_rewind(qp, sq->una);
 out:
 	spin_unlock(&sq->lock);
 }

@@ -61,18 +61,18 @@ static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
 
 static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
 {
-	struct sk_buff_head *queue = response ? &qp->rx_rsp : &qp->rx_req;
+	struct rxe_inq *in = response ? &qp->responses : &qp->requests;
 
 	if (!receives(READ_ONCE(qp->state))) {
 		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);
 		return;
 	}
-	if (skb_queue_len_lockless(queue) >= RXE_RX_QUEUE_MAX) {
+	if (skb_queue_len_lockless(&in->queue) >= RXE_RX_QUEUE_MAX) {
 		drop(qp->rxe, skb, RXE_CNT_DROP_QUEUE);
 		return;
 	}
 	rxe_rx(skb)->done = 0;
-	skb_queue_tail(queue, skb);
+	skb_queue_tail(&in->queue, skb);
 	rxe_task_run(&qp->recv_task);
 }
 
@@ -165,15 +165,17 @@ static bool packet_ok(struct rxe_qp *qp, struct sk_buff *skb, u32 n, u32 off,
 	return true;
 }
 
-static void receive_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+/* Return: true if the packet came too early */
+static bool receive_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 			const struct rxe_pkt *pkt, u32 off)
 {
-	if (!rxe_is_rc(qp))
-		rxe_ud_rcv(qp, skb, pkt, off);
-	else if (pkt->flags & RXE_OP_RESPONSE)
-		rxe_complete_pkt(qp, skb, pkt, off);
-	else
-		rxe_respond_pkt(qp, skb, pkt, off);
+	if (rxe_is_rc(qp)) {
+		if (pkt->flags & RXE_OP_RESPONSE)
+			return rxe_complete_pkt(qp, skb, pkt, off);
+		return rxe_respond_pkt(qp, skb, pkt, off);
+	}
+	rxe_ud_rcv(qp, skb, pkt, off);
+	return false;
 }
 
 /* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
@@ -190,8 +192,14 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 	       !memcmp(&dgid, &path->sgid, sizeof(dgid));
 }
 
-/* Return: true if the train is used up, false if a READ must be served first */
-static bool receive_train(struct rxe_qp *qp, struct sk_buff *skb)
+/* What becomes of a train */
+enum fate {
+	USED_UP,
+	GOES_ON,		/* behind a READ that must be served first */
+	TOO_EARLY,		/* something is missing before it */
+};
+
+static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	bool serving = qp->rq.read.active;
@@ -199,45 +207,72 @@ static bool receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 
 	if (!rx->done && !from_peer(qp, skb)) {
 		rxe_count(qp->rxe, DROP_ADDR);
-		return true;
+		return USED_UP;
 	}
 	while (rx->done < skb->len) {
 		u32 off = rx->done;
 		u32 len = min(rx->pkt, skb->len - off);
 
 		if (!receives(READ_ONCE(qp->state)))
-			return true;
+			return USED_UP;
+		if (packet_ok(qp, skb, off / rx->pkt, off, len, &pkt) &&
+		    receive_pkt(qp, skb, &pkt, off)) {
+			rx->psn = pkt.psn;
+			return TOO_EARLY;
+		}
 		rx->done += len;
-		if (packet_ok(qp, skb, off / rx->pkt, off, len, &pkt))
-			receive_pkt(qp, skb, &pkt, off);
 		if (qp->rq.read.active && !serving)
-			return rx->done == skb->len;
+			return rx->done == skb->len ? USED_UP : GOES_ON;
 	}
-	return true;
+	return USED_UP;
+}
+
+/* The packet that goes on where the last one in order ended */
+static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
+{
+	return in == &qp->requests ? qp->rq.epsn : qp->sq.una;
+}
+
+/* A train that was held and is due now, or else the next that came */
+static struct sk_buff_head *next_list(struct rxe_qp *qp, struct rxe_inq *in)
+{
+	struct sk_buff *skb = skb_peek(&in->held);
+
+	if (skb && rxe_psn_diff(rxe_rx(skb)->psn, expected_psn(qp, in)) <= 0)
+		return &in->held;
+	return &in->queue;
 }
 
 /*
- * Only this task takes trains off, so the head stays until it is used up.
+ * Only this task takes trains off, so the first stays until it is used up.
  * Requests wait behind a READ that is being served.
  */
-static bool receive_queue(struct rxe_qp *qp, struct sk_buff_head *queue,
-			  u32 *budget)
+static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 {
+	struct sk_buff_head *list;
 	struct sk_buff *skb;
+	enum fate fate;
 
 	while (*budget) {
-		if (queue == &qp->rx_req && qp->rq.read.active)
+		if (in == &qp->requests && qp->rq.read.active)
 			return true;
-		skb = skb_peek(queue);
+		list = next_list(qp, in);
+		skb = skb_peek(list);
 		if (!skb)
 			return false;
 		(*budget)--;
-		if (!receive_train(qp, skb))
+		/* what was held is acknowledged though it may not ask for it */
+		qp->rq.ack_due |= list == &qp->requests.held;
+		fate = receive_train(qp, skb);
+		if (fate == GOES_ON)
 			return true;
-		skb_unlink(skb, queue);
-		consume_skb(skb);
+		skb_unlink(skb, list);
+		if (fate == TOO_EARLY)
+			rxe_inq_hold(in, skb);
+		else
+			consume_skb(skb);
 	}
-	return !skb_queue_empty_lockless(queue);
+	return skb_peek(next_list(qp, in));
 }
 
 /* A READ response in progress comes before the requests behind it */
@@ -249,7 +284,7 @@ static bool receive_requests(struct rxe_qp *qp)
 	while (more && budget) {
 		if (qp->rq.read.active && rxe_read_continue(qp, &budget))
 			return !qp->rq.read.blocked;
-		more = receive_queue(qp, &qp->rx_req, &budget) ||
+		more = receive_queue(qp, &qp->requests, &budget) ||
 		       qp->rq.read.active;
 	}
 	return more;
@@ -268,8 +303,9 @@ bool rxe_receiver(struct rxe_qp *qp)
 
 	if (READ_ONCE(qp->sq.timer_fired))
 		rxe_timeout(qp);
-	more = receive_queue(qp, &qp->rx_rsp, &budget);
+	more = receive_queue(qp, &qp->responses, &budget);
 	more |= receive_requests(qp);
+	rxe_complete_end(qp);
 	rxe_respond_end(qp);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);

@@ -64,22 +64,24 @@ bool rxe_sq_import(struct rxe_qp *qp)
 /**
  * rxe_sq_rewind - go back and send again (go-back-N, section 9.7.5.1.2)
  * @qp: the QP
- * @psn: oldest PSN that isn't acknowledged
  *
- * Context: sq.lock held; the caller runs the send task.
+ * From the oldest PSN that isn't acknowledged. Context: sq.lock held; the caller
+ * runs the send task.
  */
-void rxe_sq_rewind(struct rxe_qp *qp, u32 psn)
+void rxe_sq_rewind(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_count(qp->rxe, COMP_RETRY);
-	sq->psn = psn;
+	sq->rewound_from = sq->psn;
+	sq->rewound_to = sq->una;
+	sq->rewound_at = ktime_get();
+	sq->psn = sq->una;
 	sq->cur = sq->tail;
 	sq->rtt_start = 0;
+	rxe_rtt_start(sq, sq->una);
 	sq->deadline = 0;	/* armed anew with the first packet */
 	sq->stalled = false;	/* found again when its turn comes */
-	sq->rewound = true;
-	sq->rewind_psn = psn;
 }
 
 /*
@@ -121,19 +123,29 @@ static void start(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		rxe_count(qp->rxe, RDMA_SENDS);
 }
 
-/* Packets of @wqe that the window lets go now */
-static u32 pick_pkts(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+/*
+ * A READ's responses fill the window, too. One request for each work request is
+ * under way at a time, since the peer's initiator depth counts requests.
+ */
+static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
+		     s32 room, s32 left)
 {
-	const struct rxe_sq *sq = &qp->sq;
-	s32 room = RXE_WINDOW_PKTS - rxe_psn_diff(sq->psn, sq->una);
+	if (sq->psn == sq->una)
+		return min(room, left);
+	return sq->psn == wqe->first_psn && left <= room ? left : 0;
+}
+
+/* Packets of @wqe that the window lets go now */
+static u32 pick_pkts(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	struct rxe_sq *sq = &qp->sq;
+	s32 room = sq->window - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
-	if (!rxe_is_rd_atomic(wqe))
-		return max(min(room, left), 0);
-	/* A READ asks for all at once, unless PSNs couldn't express it */
-	if (sq->psn != wqe->first_psn && sq->psn != sq->una)
-		return 0;
-	return min_t(u32, left, RXE_READ_PKTS);
+	sq->limited |= room < left;
+	if (rxe_is_rd_atomic(wqe))
+		return pick_read(sq, wqe, room, left);
+	return max(min(room, left), 0);
 }
 
 /* Take the picked packets' PSNs */
@@ -141,15 +153,19 @@ static void advance(struct rxe_qp *qp, const struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
+	bool idle = sq->una == sq->top;
 
 	sq->psn = rxe_psn_add(sq->psn, pick->npkts);
 	if (rxe_psn_diff(sq->psn, wqe->last_psn) > 0)
 		sq->cur++;
-	if (rxe_psn_diff(sq->psn, sq->top) > 0)
+	if (rxe_psn_diff(sq->psn, sq->top) > 0) {
 		sq->top = sq->psn;
-	rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
-	if (!sq->deadline && rxe_rto_ns(qp))
-		rxe_timer_arm(qp, rxe_rto_ns(qp));
+		rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
+	}
+	if (idle)
+		rxe_wait_anew(qp);
+	else if (!sq->deadline)
+		rxe_wait(qp);
 }
 
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)

@@ -184,6 +184,7 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
 	rq->nak_sent = true;	/* what follows is out of sequence: no more NAKs */
+	rq->early_psn = rq->epsn;
 	return SILENT;
 }
 
@@ -400,6 +401,7 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_atomic_res *res;
 
 	rxe_count(qp->rxe, DUP_REQ);
+	rxe_gap_late(&rq->gap, pkt->psn);
 	if (pkt->flags & RXE_OP_READ_REQ) {
 		if (op_enabled(qp, pkt->flags))
 			rxe_read_again(qp, pkt);
@@ -412,15 +414,18 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	}
 }
 
-static void out_of_sequence(struct rxe_qp *qp)
+/*
+ * A packet that goes back behind the last early one says that the sender began
+ * anew, and that what it began with was lost again.
+ */
+static void out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_count(qp->rxe, OUT_OF_SEQ_REQ);
-	if (rq->nak_sent)
-		return;
-	rq->nak_sent = true;
-	rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
+	if (rxe_psn_diff(pkt->psn, rq->early_psn) <= 0)
+		rq->nak_sent = false;
+	rq->early_psn = pkt->psn;
 }
 
 static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -452,36 +457,48 @@ static void established(struct rxe_qp *qp)
  * @skb: the train it came in
  * @pkt: its headers
  * @off: its BTH's offset in @skb
+ *
+ * Return: true if it came too early; it is for the caller to keep.
  */
-void rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
+bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 		     const struct rxe_pkt *pkt, u32 off)
 {
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
 	if (qp->rq.read.active)
-		return;		/* a request amidst responses: as good as lost */
+		return false;	/* a request amidst responses: as good as lost */
 	established(qp);
 	if (diff < 0) {
 		duplicate(qp, pkt);
-		return;
+	} else if (diff > 0) {
+		out_of_sequence(qp, pkt);
+	} else {
+		qp->rq.nak_sent = false;
+		if (execute(qp, skb, pkt, off) == DONE)
+			executed(qp, pkt);
 	}
-	if (diff > 0) {
-		out_of_sequence(qp);
-		return;
-	}
-	qp->rq.nak_sent = false;
-	if (execute(qp, skb, pkt, off) == DONE)
-		executed(qp, pkt);
+	return diff > 0;
 }
 
 /**
- * rxe_respond_end - a run of the receive task ends: acknowledge what it did
+ * rxe_respond_end - a run of the receive task ends: say what came of it
  * @qp: the QP
+ *
+ * A NAK for what is missing acknowledges all before it.
  */
 void rxe_respond_end(struct rxe_qp *qp)
 {
+	struct rxe_rq *rq = &qp->rq;
+
 	rxe_mr_drop(qp);
-	if (qp->rq.ack_due && !qp->rq.read.active)
+	if (rq->read.active)
+		return;
+	if (!rq->nak_sent && rxe_inq_gap(&qp->requests, &rq->gap, rq->epsn)) {
+		rq->nak_sent = true;
+		rxe_gap_ask(&rq->gap, rq->epsn);
+		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
+	} else if (rq->ack_due) {
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
-			     rxe_psn_add(qp->rq.epsn, -1));
+			     rxe_psn_add(rq->epsn, -1));
+	}
 }

@@ -120,8 +120,11 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 
 	if (rxe_is_rc(qp))
 		more = flush_sq(qp);
-	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
+		__skb_queue_purge(&qp->requests.held);
+		__skb_queue_purge(&qp->responses.held);
 		more |= flush_rq(qp);
+	}
 	return more;
 }
 
@@ -190,15 +193,21 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;
 	sq->stalled = false;
-	sq->rewound = false;
 	sq->drained = false;
 	sq->timer_fired = false;
 	sq->deadline = 0;
+	sq->probes = 0;
+	sq->lossy_until = 0;
+	sq->window = RXE_WINDOW_MIN;
+	sq->gap = (struct rxe_gap){ .patience = 1 };
 	sq->rtt_start = 0;
+	sq->rtt_min = 0;
 	sq->srtt = 0;
 	sq->rttvar = 0;
 	sq->una = sq->psn;
 	sq->top = sq->psn;
+	sq->rewound_from = sq->psn;
+	sq->rewound_to = sq->psn;
 }
 
 static void reset_rq(struct rxe_qp *qp)
@@ -213,6 +222,7 @@ static void reset_rq(struct rxe_qp *qp)
 	rq->op_flags = 0;
 	rq->ack_due = false;
 	rq->nak_sent = false;
+	rq->gap = (struct rxe_gap){ .patience = 1 };
 	rq->read.active = false;
 	if (rq->atomics)
 		memset(rq->atomics, 0,
@@ -228,8 +238,8 @@ static void reset_rq(struct rxe_qp *qp)
 void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.timer);
-	skb_queue_purge(&qp->rx_req);
-	skb_queue_purge(&qp->rx_rsp);
+	rxe_inq_purge(&qp->requests);
+	rxe_inq_purge(&qp->responses);
 	spin_lock_bh(&qp->sq.lock);
 	reset_sq(qp);
 	spin_unlock_bh(&qp->sq.lock);

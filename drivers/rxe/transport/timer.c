@@ -15,6 +15,12 @@
 /* How late a response may be before it must be lost, if the QP allows less */
 #define RXE_PATIENCE_NS	((u64)NSEC_PER_SEC)
 
+/* How long a loss makes a path a lossy one, and a round trip counts as the shortest */
+#define RXE_MEMORY_NS	(10ULL * NSEC_PER_SEC)
+
+/* The least that a probe waits: less than that is the machine's own doing */
+#define RXE_PROBE_NS	((u64)NSEC_PER_MSEC)
+
 /* RNR NAK timer codes in units of 10 us (table 45) */
 static const u32 rnr_table[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -63,42 +69,159 @@ u64 rxe_rto_ns(const struct rxe_qp *qp)
 	return clamp(2 * (sq->srtt + 4 * sq->rttvar), t, most);
 }
 
+static void arm(struct rxe_sq *sq, ktime_t at)
+{
+	sq->deadline = at;
+	if (hrtimer_is_queued(&sq->timer) &&
+	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
+		return;
+	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * rxe_rtt_most - how long an answer takes, at the most, as far as we know
+ * @sq: the send queue
+ *
+ * Return: nanoseconds; a guess while nothing was measured.
+ */
+u64 rxe_rtt_most(const struct rxe_sq *sq)
+{
+	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
+}
+
+/*
+ * Where packets do get lost, an answer that is overdue by its round trip is worth
+ * a question, at longer and longer intervals. 0: don't ask.
+ */
+static u64 probe_ns(const struct rxe_qp *qp, ktime_t now)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u64 ns = 2 * rxe_rtt_most(sq);
+
+	if (!sq->srtt || ktime_after(now, sq->lossy_until))
+		return 0;
+	return max(ns, RXE_PROBE_NS) << min_t(u8, sq->probes, 16);
+}
+
+/**
+ * rxe_sq_lost - something was lost on the path
+ * @sq: the send queue
+ */
+void rxe_sq_lost(struct rxe_sq *sq)
+{
+	sq->lossy_until = ktime_add_ns(ktime_get(), RXE_MEMORY_NS);
+}
+
+/**
+ * rxe_probe_due - the timer fired: for a probe, or is the QP's timeout over?
+ * @qp: the QP
+ */
+bool rxe_probe_due(const struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u64 rto = rxe_rto_ns(qp);
+
+	return !rto || ktime_before(ktime_get(), ktime_add_ns(sq->since, rto));
+}
+
+/**
+ * rxe_wait - wait for an answer, for a probe's time or what is left of the timeout
+ * @qp: the QP
+ */
+void rxe_wait(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	ktime_t now = ktime_get();
+	u64 rto = rxe_rto_ns(qp), probe = probe_ns(qp, now);
+	ktime_t at = ktime_add_ns(sq->since, rto);
+
+	if (probe && (!rto || ktime_before(ktime_add_ns(now, probe), at)))
+		at = ktime_add_ns(now, probe);
+	else if (!rto)
+		return;
+	arm(sq, at);
+}
+
+/**
+ * rxe_wait_anew - something was acknowledged, or sent after none was in flight
+ * @qp: the QP
+ */
+void rxe_wait_anew(struct rxe_qp *qp)
+{
+	qp->sq.since = ktime_get();
+	qp->sq.probes = 0;
+	rxe_wait(qp);
+}
+
 /**
  * rxe_rtt_start - time the acknowledgment of a packet, if none is timed now
  * @sq: the send queue
- * @psn: a packet that asks for an acknowledgment
+ * @psn: a packet that asks for an acknowledgment, and was never sent before, or
+ *	the first of those that are sent again: on a bad path nothing else would
+ *	ever be timed, and little follows it that could be taken for its answer
  */
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 {
 	if (sq->rtt_start)
 		return;
 	sq->rtt_psn = psn;
+	sq->rtt_una = sq->una;
 	sq->rtt_start = ktime_get();
+	sq->limited = false;
+}
+
+/* Smoothed as in RFC 6298 */
+static void smooth(struct rxe_sq *sq, s64 rtt)
+{
+	s64 err = rtt - (s64)sq->srtt;
+
+	if (!sq->srtt) {
+		sq->srtt = rtt;
+		sq->rttvar = rtt / 2;
+		return;
+	}
+	sq->rttvar += (abs(err) - (s64)sq->rttvar) / 4;
+	sq->srtt += err / 8;
+}
+
+/*
+ * The window is twice bandwidth times delay: what came through in this round
+ * trip, had it taken no longer than the shortest. While the path takes all that
+ * the window lets go, it doubles; when packets begin to queue, it stays.
+ */
+static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
+{
+	u64 through = rxe_psn_diff(sq->una, sq->rtt_una);
+	u64 window;
+
+	if (!sq->rtt_min || rtt <= sq->rtt_min ||
+	    ktime_after(now, ktime_add_ns(sq->rtt_min_at, RXE_MEMORY_NS))) {
+		sq->rtt_min = rtt;
+		sq->rtt_min_at = now;
+	}
+	if (!sq->limited)
+		return;
+	window = div64_u64(2 * through * sq->rtt_min, rtt);
+	sq->window = clamp_t(u64, window, RXE_WINDOW_MIN, RXE_WINDOW_MAX);
 }
 
 /**
  * rxe_rtt_ack - take a sample if the timed packet is acknowledged
  * @sq: the send queue
  * @psn: acknowledged PSN
- *
- * Smoothed as in RFC 6298. Retransmission cancels the sample (Karn).
  */
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 {
-	s64 rtt, err;
+	ktime_t now;
+	s64 rtt;
 
 	if (!sq->rtt_start || rxe_psn_diff(psn, sq->rtt_psn) < 0)
 		return;
-	rtt = ktime_to_ns(ktime_sub(ktime_get(), sq->rtt_start));
+	now = ktime_get();
+	rtt = max(ktime_to_ns(ktime_sub(now, sq->rtt_start)), 1LL);
 	sq->rtt_start = 0;
-	if (!sq->srtt) {
-		sq->srtt = rtt;
-		sq->rttvar = rtt / 2;
-		return;
-	}
-	err = rtt - (s64)sq->srtt;
-	sq->rttvar += (abs(err) - (s64)sq->rttvar) / 4;
-	sq->srtt += err / 8;
+	smooth(sq, rtt);
+	adapt_window(sq, rtt, now);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -142,14 +265,7 @@ void rxe_timer_init(struct rxe_qp *qp)
  */
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
 {
-	struct rxe_sq *sq = &qp->sq;
-	ktime_t at = ktime_add_ns(ktime_get(), ns);
-
-	sq->deadline = at;
-	if (hrtimer_is_queued(&sq->timer) &&
-	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
-		return;
-	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
+	arm(&qp->sq, ktime_add_ns(ktime_get(), ns));
 }
 
 /**

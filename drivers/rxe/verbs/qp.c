@@ -109,6 +109,7 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	qp->cap.max_inline_data = min_t(u32, send_data_bytes(&init->cap),
 					RXE_MAX_INLINE);
 	init->cap = qp->cap;
+	rxe_qp_reset(qp);
 	return 0;
 }
 
@@ -127,8 +128,8 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	spin_lock_init(&qp->post_sq_lock);
 	spin_lock_init(&qp->post_rq_lock);
 	spin_lock_init(&qp->sq.lock);
-	skb_queue_head_init(&qp->rx_req);
-	skb_queue_head_init(&qp->rx_rsp);
+	rxe_inq_init(&qp->requests);
+	rxe_inq_init(&qp->responses);
 	rxe_timer_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
