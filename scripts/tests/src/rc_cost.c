@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a message costs: both ends of an RC connection in one process, a few messages
- * outstanding, every one of them signalled.  Prints nanoseconds a message, and how often
- * it polled in vain (and let others run) a message.  On a machine whose clock counts
- * instructions that is what a message takes of all of it: this program, the kernel's
- * side of both ends, and what's between them.
+ * outstanding, every one of them signalled.  It polls as long as that yields something,
+ * then lets others run, then sleeps until something completes.  Prints nanoseconds a
+ * message, and how often a message made it yield and sleep.  On a machine whose clock
+ * counts instructions that is what a message takes of all of it: this program, the
+ * kernel's side of both ends, and what's between them.
  */
 #include <sched.h>
 #include "verbs_util.h"
@@ -20,12 +21,14 @@ static const char usage[] =
 	"  -p CONTROL,ACK    FIFOs of a profiler to turn on meanwhile (perf record --control)\n";
 
 #define MAX_DEPTH	64
+#define PATIENCE	4	/* polls in vain before it sleeps */
 
 struct end {
 	const char *dev;
 	int gid_index;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
@@ -37,7 +40,7 @@ struct end {
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
 static bool with_receives, pingpong;
-static unsigned int size = 64, stride, depth = 16, vain;
+static unsigned int size = 64, stride, depth = 16, yields, sleeps;
 
 static void end_open(struct end *e)
 {
@@ -50,9 +53,10 @@ static void end_open(struct end *e)
 
 	e->ctx = open_device(e->dev);
 	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 4 * depth, NULL, NULL, 0);
+	e->channel = ibv_create_comp_channel(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 4 * depth, NULL, e->channel, 0);
 	e->buf = aligned_alloc(4096, (bytes + 4095) & ~4095ul);
-	if (!e->pd || !e->cq || !e->buf)
+	if (!e->pd || !e->channel || !e->cq || !e->buf)
 		die("cannot set up %s: %m", e->dev);
 	rnd_fill(e->buf, bytes, (uintptr_t)e);
 	e->mr = ibv_reg_mr(e->pd, e->buf, bytes, IBV_ACCESS_LOCAL_WRITE |
@@ -141,22 +145,56 @@ static unsigned int messages(void)
 	return n;
 }
 
+static int poll_ends(void)
+{
+	int n = poll_end(&a, &b);
+
+	return with_receives ? n + poll_end(&b, &a) : n;
+}
+
+static void take_event(struct end *e)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(e->channel, &cq, &context))
+		die("cannot get an event: %m");
+	ibv_ack_cq_events(cq, 1);
+}
+
+/* Until something completes, unless something has since it was last polled. */
+static void sleep_for_event(void)
+{
+	struct pollfd fds[] = { { a.channel->fd, POLLIN, 0 }, { b.channel->fd, POLLIN, 0 } };
+
+	if (ibv_req_notify_cq(a.cq, 0) || ibv_req_notify_cq(b.cq, 0))
+		die("cannot ask for an event");
+	if (poll_ends())
+		return;
+	sleeps++;
+	if (poll(fds, 2, -1) < 0)
+		die("poll: %m");
+	if (fds[0].revents)
+		take_event(&a);
+	if (fds[1].revents)
+		take_event(&b);
+}
+
 /* Runs until so many messages are over, since the start. */
 static void run_to(unsigned int total)
 {
-	unsigned int posted = messages();
+	unsigned int posted = messages(), vain = 0;
 
 	while (messages() != total) {
-		int n;
-
 		for (; posted != total && posted - messages() < depth; posted++)
 			post_send(&a, &b, posted);
-		n = poll_end(&a, &b);
-		if (with_receives)
-			n += poll_end(&b, &a);
-		if (!n) {
-			vain++;
+		if (poll_ends()) {
+			vain = 0;
+		} else if (vain++ < PATIENCE) {
+			yields++;
 			sched_yield();
+		} else {
+			sleep_for_event();
 		}
 	}
 }
@@ -259,12 +297,13 @@ int main(int argc, char **argv)
 	warm = count / 8 > 2 * depth ? count / 8 : 2 * depth;
 	run_to(warm);
 	tell_profiler(profiler, "enable\n");
-	vain = 0;
+	yields = sleeps = 0;
 	ns = now_ns();
 	run_to(warm + count);
 	ns = now_ns() - ns;
 	tell_profiler(profiler, "disable\n");
 	check_data();
-	printf("%.0f %.2f\n", (double)ns / count, (double)vain / count);
+	printf("%.0f %.2f %.2f\n", (double)ns / count, (double)yields / count,
+	       (double)sleeps / count);
 	return 0;
 }
