@@ -18,6 +18,7 @@ static const char usage[] =
 	"  -s BYTES          size of a message (64)\n"
 	"  -n COUNT          messages that are measured (1000)\n"
 	"  -q DEPTH          messages outstanding (16)\n"
+	"  -b                busy: never yield, never sleep\n"
 	"  -p CONTROL,ACK    FIFOs of a profiler to turn on meanwhile (perf record --control)\n";
 
 #define MAX_DEPTH	64
@@ -39,7 +40,7 @@ struct end {
 
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
-static bool with_receives, pingpong;
+static bool with_receives, pingpong, busy;
 static unsigned int size = 64, stride, depth = 16, yields, sleeps;
 
 static void end_open(struct end *e)
@@ -188,7 +189,7 @@ static void run_to(unsigned int total)
 	while (messages() != total) {
 		for (; posted != total && posted - messages() < depth; posted++)
 			post_send(&a, &b, posted);
-		if (poll_ends()) {
+		if (poll_ends() || busy) {
 			vain = 0;
 		} else if (vain++ < PATIENCE) {
 			yields++;
@@ -260,7 +261,7 @@ int main(int argc, char **argv)
 	int c;
 
 	b.gid_index = -1;
-	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:p:")) != -1) {
+	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:bp:")) != -1) {
 		switch (c) {
 		case 'd': a.dev = optarg; break;
 		case 'D': b.dev = optarg; break;
@@ -270,6 +271,7 @@ int main(int argc, char **argv)
 		case 's': size = atoi(optarg); break;
 		case 'n': count = atoi(optarg); break;
 		case 'q': depth = atoi(optarg); break;
+		case 'b': busy = true; break;
 		case 'p': profiler = optarg; break;
 		default: die("%s", usage);
 		}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the cost of a message is to be compared with, in the same kernel:
+ *   tcp    one end of a TCP connection sends, and the other takes it, in one process
+ *   copy   the bytes, once, from user memory to user memory (process_vm_readv)
+ *   crc    a CRC-32 over them, as the kernel's crypto API has it (AF_ALG)
+ * Prints nanoseconds a message, as rc_cost does.
+ *
+ * usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP]
+ */
+#define _GNU_SOURCE
+#include <linux/if_alg.h>
+#include <sys/uio.h>
+#include "verbs_util.h"
+
+static size_t size, count;
+static char *from, *to;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int tcp_socket(const char *ip, struct sockaddr_in *sin)
+{
+	socklen_t len = sizeof(*sin);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*sin = (struct sockaddr_in) { .sin_family = AF_INET };
+	if (fd < 0 || inet_pton(AF_INET, ip, &sin->sin_addr) != 1 ||
+	    bind(fd, (struct sockaddr *)sin, len) || getsockname(fd, (struct sockaddr *)sin, &len))
+		die("%s: %m", ip);
+	return fd;
+}
+
+static void tcp_connect(const char *from_ip, const char *to_ip, int fd[2])
+{
+	struct sockaddr_in sin;
+	int server;
+
+	fd[0] = tcp_socket(from_ip, &sin);
+	server = tcp_socket(to_ip, &sin);
+	if (listen(server, 1) || connect(fd[0], (struct sockaddr *)&sin, sizeof(sin)))
+		die("cannot connect: %m");
+	fd[1] = accept(server, NULL, NULL);
+	if (fd[1] < 0 || fcntl(fd[0], F_SETFL, O_NONBLOCK) || fcntl(fd[1], F_SETFL, O_NONBLOCK))
+		die("cannot connect: %m");
+	close(server);
+}
+
+/* What a call moved: nothing, if it would have had to wait. */
+static size_t moved(ssize_t n)
+{
+	if (n < 0 && errno != EAGAIN)
+		die("tcp: %m");
+	return n < 0 ? 0 : n;
+}
+
+static void tcp(const int fd[2], size_t messages)
+{
+	struct pollfd fds[] = { { fd[0], POLLOUT, 0 }, { fd[1], POLLIN, 0 } };
+	size_t total = messages * size, sent = 0, got = 0, before;
+
+	while (got != total) {
+		before = sent + got;
+		if (sent != total)
+			sent += moved(write(fd[0], from + sent % size, size - sent % size));
+		got += moved(read(fd[1], to + got % size, size - got % size));
+		if (sent + got == before)
+			poll(fds + (sent == total), 2 - (sent == total), -1);
+	}
+}
+
+static void copy(size_t messages)
+{
+	struct iovec source = { from, size }, sink = { to, size };
+
+	while (messages--)
+		if (process_vm_readv(getpid(), &sink, 1, &source, 1, 0) != (ssize_t)size)
+			die("process_vm_readv: %m");
+}
+
+static int crc_open(void)
+{
+	struct sockaddr_alg alg = { .salg_family = AF_ALG, .salg_type = "hash", .salg_name = "crc32" };
+	int s = socket(AF_ALG, SOCK_SEQPACKET, 0), fd;
+
+	if (s < 0 || bind(s, (struct sockaddr *)&alg, sizeof(alg)))
+		die("crc32: %m");
+	fd = accept(s, NULL, NULL);
+	if (fd < 0)
+		die("crc32: %m");
+	return fd;
+}
+
+static void crc(int fd, size_t messages)
+{
+	uint32_t sum;
+	size_t done;
+
+	while (messages--) {
+		for (done = 0; done < size; done += moved(send(fd, from + done, size - done, MSG_MORE)))
+			;
+		if (recv(fd, &sum, sizeof(sum), 0) != sizeof(sum))
+			die("crc32: %m");
+	}
+}
+
+static void run(const char *op, const int fd[2], size_t messages)
+{
+	if (!strcmp(op, "tcp"))
+		tcp(fd, messages);
+	else if (!strcmp(op, "crc"))
+		crc(fd[0], messages);
+	else
+		copy(messages);
+}
+
+int main(int argc, char **argv)
+{
+	int fd[2] = { -1, -1 };
+	uint64_t ns;
+
+	if (argc != 4 && argc != 6)
+		die("usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP]");
+	size = atol(argv[2]);
+	count = atol(argv[3]);
+	from = malloc(size);
+	to = malloc(size);
+	if (!size || !count || !from || !to)
+		die("cannot set up");
+	memset(from, 1, size);
+	memset(to, 2, size);
+	if (argc == 6)
+		tcp_connect(argv[4], argv[5], fd);
+	else if (!strcmp(argv[1], "crc"))
+		fd[0] = crc_open();
+	run(argv[1], fd, count / 8 + 32);
+	ns = now_ns();
+	run(argv[1], fd, count);
+	ns = now_ns() - ns;
+	if (strcmp(argv[1], "crc") && memcmp(from, to, size))
+		die("wrong data");
+	printf("%.0f\n", (double)ns / count);
+	return 0;
+}
