@@ -14,6 +14,16 @@ dropped() {
 	tc -s qdisc show dev eth0 | grep -oE 'dropped [0-9]+' | grep -vq 'dropped 0'
 }
 
+# The end that is done leaves at once, and if its last ACK gets lost, the other never learns: its
+# retries are used up with all data there and verified. (Every other program says good-bye.)
+pingpong() {
+	local log=/tmp/pingpong
+	run_rc_pingpong > $log 2>&1 && return
+	cat $log
+	grep -q ' iters in ' $log && [ "$(grep -c 'Failed status' $log)" = 1 ] &&
+		grep -q 'Failed status transport retry counter exceeded (12) for wr_id 2$' $log
+}
+
 LIMIT=120 RC_TIMEOUT=15
 path_up vms
 lossy
@@ -21,7 +31,7 @@ lossy on_b
 for type in v2-ipv4 v1-ll; do
 	use_gid $type || { fail "$type" "no such GID"; continue; }
 	try "$type-rc_random" run_rc_random -n 2000 -q 4 -s 5 -m 262144
-	try "$type-rc_pingpong" run_rc_pingpong
+	try "$type-rc_pingpong" pingpong
 	try "$type-rping" run_rping
 	try "$type-ucmatose" run_ucmatose
 	for program in send_bw write_bw read_bw atomic_bw; do
