@@ -100,11 +100,20 @@ static void rxe_v2_partial_csum(struct sk_buff *skb)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 }
 
-static void rxe_v2_gso(struct sk_buff *skb, const struct rxe_train *train)
+/*
+ * Trains need a checksum. A single packet gets one where it costs nothing: a
+ * receiver on this host sees by it that the packet never left its memory.
+ */
+static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
+			   const struct net_device *ndev)
 {
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	skb_shinfo(skb)->gso_size = train->pkt;
-	skb_shinfo(skb)->gso_segs = train->npkts;
+	if (train->npkts > 1) {
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+		skb_shinfo(skb)->gso_size = train->pkt;
+		skb_shinfo(skb)->gso_segs = train->npkts;
+	} else if (!(ndev->features & NETIF_F_HW_CSUM)) {
+		return;
+	}
 	rxe_v2_partial_csum(skb);
 }
 
@@ -131,8 +140,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		}
 		skb_dst_set_noref(skb, dst);
 	}
-	if (train->npkts > 1)
-		rxe_v2_gso(skb, train);
+	rxe_v2_offload(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
 	net = dev_net(dst->dev);
 	if (path->proto == RXE_ROCE_V2_IPV4)

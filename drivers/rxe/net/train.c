@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Building trains: skbs with a small linear head for the headers of the
- * network, and the packets in blocks of contiguous pages. A packet never
- * straddles two blocks.
+ * network, and the packets in blocks of contiguous pages, where the head is,
+ * too. A packet never straddles two blocks.
  *
  * Blocks are recycled. Each CPU has a ring of them; a block whose only
  * reference is the ring's has been read by everyone, and is written again
@@ -48,16 +48,16 @@ static bool rxe_block_idle(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-static struct page *rxe_block_alloc(void)
+static struct page *rxe_block_alloc(u32 len)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NOMEMALLOC;
 	struct page *page = alloc_pages(gfp & ~__GFP_HIGH, RXE_BLOCK_ORDER);
 
-	return page ?: alloc_pages(gfp, 1);
+	return page ?: alloc_pages(gfp, get_order(len));
 }
 
-/* Make @b->cur an empty block. */
-static bool rxe_block_next(struct rxe_blocks *b)
+/* Make @b->cur an empty block, with room for @len bytes if memory is short. */
+static bool rxe_block_next(struct rxe_blocks *b, u32 len)
 {
 	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
 	struct page *page;
@@ -69,7 +69,7 @@ static bool rxe_block_next(struct rxe_blocks *b)
 		if (!b->ring[i])
 			break;
 	}
-	page = rxe_block_alloc();
+	page = rxe_block_alloc(len);
 	if (!page)
 		return false;
 	if (b->ring[i])
@@ -90,7 +90,7 @@ static struct page *rxe_block_get(struct rxe_blocks *b, u32 len)
 		b->used = 0;
 	if (page && b->used + len <= page_size(page))
 		return page;
-	if (!rxe_block_next(b))
+	if (!rxe_block_next(b, len))
 		return NULL;
 	page = b->ring[b->cur];
 	return len <= page_size(page) ? page : NULL;
@@ -144,6 +144,27 @@ static void *rxe_push_block(struct sk_buff *skb, u32 len)
 	return data;
 }
 
+/* An skb whose head is in a block, too: @bytes of headroom and linear part */
+static struct sk_buff *rxe_head_alloc(u32 bytes)
+{
+	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
+	u32 size = SKB_DATA_ALIGN(bytes) +
+		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	struct sk_buff *skb;
+	struct page *page;
+
+	b->used = SKB_DATA_ALIGN(b->used);
+	page = rxe_block_get(b, size);
+	if (!page)
+		return NULL;
+	skb = napi_build_skb(page_address(page) + b->used, size);
+	if (!skb)
+		return NULL;
+	get_page(page);
+	b->used += size;
+	return skb;
+}
+
 /* Does the netdev, and what is under a VLAN, take UDP trains whole? */
 static bool rxe_takes_trains(const struct net_device *ndev)
 {
@@ -167,7 +188,8 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
 }
 
 /* The route, which gives the limits. Without one rxe_train_xmit() tells why. */
-static struct dst_entry *rxe_train_route(struct rxe_path *path,
+static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
+					 struct rxe_path *path,
 					 struct rxe_train *train)
 {
 	struct dst_entry *dst;
@@ -181,7 +203,8 @@ static struct dst_entry *rxe_train_route(struct rxe_path *path,
 	dst = rxe_route(path);
 	if (IS_ERR(dst))
 		return NULL;
-	rxe_train_limit(train, path->proto, dst->dev);
+	if (READ_ONCE(rxe->tune.trains))
+		rxe_train_limit(train, path->proto, dst->dev);
 	return dst;
 }
 
@@ -206,13 +229,13 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
 		.max_pkts	= 1,
 	};
-	dst = rxe_train_route(path, train);
+	dst = rxe_train_route(rxe, path, train);
 	if (npkts == 1)
 		train->max_pkts = 1;
 	if (train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES)
 		linear = pkt_len;
 
-	train->skb = alloc_skb(RXE_HEADROOM + linear, GFP_ATOMIC | __GFP_NOWARN);
+	train->skb = rxe_head_alloc(RXE_HEADROOM + linear);
 	if (!train->skb)
 		return -ENOMEM;
 	skb_reserve(train->skb, RXE_HEADROOM);
