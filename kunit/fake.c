@@ -124,6 +124,8 @@ static void to_rts(struct kunit *test, struct fake *f)
 	qp->sq.una = FAKE_SQ_PSN;
 	qp->sq.top = FAKE_SQ_PSN;
 	qp->rq.epsn = FAKE_RQ_PSN;
+	qp->sq.gap.patience = 0;	/* tests needn't wait */
+	qp->rq.gap.patience = 0;
 	qp->rq.num_atomics = 4;
 	qp->rq.atomics = kcalloc(4, sizeof(*qp->rq.atomics), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, qp->rq.atomics);

@@ -140,25 +140,6 @@ static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-static ssize_t parent_show(struct device *device, struct device_attribute *attr,
-			   char *buf)
-{
-	struct rxe_dev *rxe = rdma_device_to_drv_device(device, struct rxe_dev,
-							ibdev);
-
-	return sysfs_emit(buf, "%s\n", rxe->ndev->name);
-}
-static DEVICE_ATTR_RO(parent);
-
-static struct attribute *rxe_dev_attrs[] = {
-	&dev_attr_parent.attr,
-	NULL
-};
-
-static const struct attribute_group rxe_dev_attr_group = {
-	.attrs = rxe_dev_attrs,
-};
-
 /* Last call for a device, from the RDMA core or after a failed add */
 static void rxe_dealloc_driver(struct ib_device *ibdev)
 {
@@ -176,7 +157,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_RXE,
 	.uverbs_abi_ver		= 2,
-	.device_group		= &rxe_dev_attr_group,
+	.device_group		= &rxe_attr_group,
 
 	.query_device		= rxe_query_device,
 	.modify_device		= rxe_modify_device,
@@ -341,6 +322,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 
 	if (!rxe)
 		return NULL;
+	rxe->tune = (struct rxe_tune){ true, true, true, true };
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	if (!rxe->stats) {
 		ib_dealloc_device(&rxe->ibdev);

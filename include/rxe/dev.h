@@ -38,6 +38,22 @@ enum rxe_limits {
 #define RXE_PKEY		0xffff		/* the default partition, full member */
 
 /**
+ * struct rxe_tune - switches of a device (sysfs.c), all on by default
+ * @trains: packets leave in trains where the way out takes them
+ * @zero_copy: payload to a QP of the same device is copied once
+ * @same_device: packets to a QP of the same device don't go through the network
+ *	stack; for QPs and AHs that are connected or made from then on. RoCE v1
+ *	never does.
+ * @trust_local: what never left this host's memory needs no ICRC check
+ */
+struct rxe_tune {
+	bool	trains;
+	bool	zero_copy;
+	bool	same_device;
+	bool	trust_local;
+};
+
+/**
  * struct rxe_dev - one software RoCE device
  * @ibdev: the RDMA core's device; embeds the reference count
  * @ndev: the netdev underneath; a reference is held until the device is freed
@@ -54,6 +70,7 @@ enum rxe_limits {
  * @port_active: last port state that was reported as an event
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
+ * @tune: switches, read locklessly
  * @num_qp: QPs that exist, checked against RXE_MAX_QP; likewise the following
  * @num_cq: CQs
  * @num_mr: MRs
@@ -76,6 +93,7 @@ struct rxe_dev {
 	struct rxe_stats __percpu *stats;
 	bool			port_active;
 	u32			active_mtu;
+	struct rxe_tune		tune;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_mr;
@@ -103,6 +121,9 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 	atomic_dec(num);
 	return false;
 }
+
+/* sysfs.c */
+extern const struct attribute_group rxe_attr_group;
 
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);

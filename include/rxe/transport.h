@@ -30,6 +30,8 @@
 #include <rxe/wire.h>
 
 struct rxe_qp;
+struct rxe_data;
+struct rxe_seg;
 
 /*
  * Packets in flight: the least and the most that the window may be. It follows
@@ -43,11 +45,21 @@ struct rxe_qp;
 /* Trains that one run of a task sends or takes in before others get a turn */
 #define RXE_TASK_BUDGET		16
 
+/*
+ * Bytes of payload in a packet that doesn't leave the device, whatever the path
+ * MTU: nobody sees where it ends.
+ */
+#define RXE_LOCAL_MTU		8192
+
 /* Received trains that wait for a QP, or that came too early, at most */
 #define RXE_RX_QUEUE_MAX	1024
 
-/* Trains that may come too early before the gap counts as a loss, at most */
-#define RXE_REORDER_MAX		32
+/*
+ * How long a packet may be late before it counts as lost: at first, and at most.
+ * Where packets are handed from one CPU to another, they change places.
+ */
+#define RXE_REORDER_NS		(250 * NSEC_PER_USEC)
+#define RXE_REORDER_MAX_NS	(16 * NSEC_PER_MSEC)
 
 /**
  * struct rxe_task - a function of a QP that never runs twice at a time
@@ -72,6 +84,8 @@ struct rxe_task {
 
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 		   bool (*fn)(struct rxe_qp *qp));
+bool rxe_task_enter(struct rxe_task *task);
+void rxe_task_leave(struct rxe_task *task, bool more);
 void rxe_task_run(struct rxe_task *task);
 void rxe_task_schedule(struct rxe_task *task);
 void rxe_task_pause(struct rxe_task *task);
@@ -152,15 +166,19 @@ struct rxe_inq {
 
 /**
  * struct rxe_gap - what is missing while trains are held, and is it lost or late?
- * @psn: the packet that was asked for again
+ * @psn: the packet that is missing
+ * @since: when that was seen; 0: nothing is missing
+ * @patience: ns to wait before it counts as lost; grows when what was asked for
+ *	again had only been late
+ * @asked_psn: the packet that was asked for again the last time
  * @asked: it was, and hasn't come twice since
- * @patience: trains that may come too early before the gap counts as a loss;
- *	grows when what was asked for again had only been late
  */
 struct rxe_gap {
 	u32	psn;
+	ktime_t	since;
+	u64	patience;
+	u32	asked_psn;
 	bool	asked;
-	u8	patience;
 };
 
 /**
@@ -170,6 +188,7 @@ struct rxe_gap {
  *	struct rxe_swqe from kernel consumers
  * @wqes: copies, one place for each place of @ring
  * @stride: bytes of a place in @wqes
+ * @segs: where the data is that is being sent; send_task's alone
  * @tail: oldest work request that has not completed
  * @cur: work request being sent
  * @head: one after the newest that was imported (free-running, like the two
@@ -191,6 +210,7 @@ struct rxe_gap {
  * @window: packets that may be in flight
  * @limited: the window kept something from being sent
  * @gap: what is missing among the responses
+ * @implied: an ACK came for what is behind a READ or atomic without response
  * @deadline: when the timer acts
  * @since: the last progress, or retry
  * @probes: how often it was sent again without counting as a retry since
@@ -208,6 +228,7 @@ struct rxe_sq {
 	spinlock_t		lock;	/* all below */
 	struct rxe_ring		*ring;
 	void			*wqes;
+	struct rxe_seg		*segs;
 	u32			stride;
 	u32			tail;
 	u32			cur;
@@ -228,6 +249,7 @@ struct rxe_sq {
 	u32			window;
 	bool			limited;
 	struct rxe_gap		gap;
+	bool			implied;
 	ktime_t			deadline;
 	ktime_t			since;
 	u8			probes;
@@ -343,6 +365,7 @@ struct rxe_qpn {
  * @recv_task: the responder and the completer
  * @requests: those received
  * @responses: those received
+ * @gap_timer: the time to wait for what is missing is over
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -369,6 +392,7 @@ struct rxe_qp {
 	struct rxe_task		recv_task;
 	struct rxe_inq		requests;
 	struct rxe_inq		responses;
+	struct hrtimer		gap_timer;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -419,12 +443,18 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_purge(struct rxe_inq *in);
 void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb);
-bool rxe_inq_gap(const struct rxe_inq *in, const struct rxe_gap *gap, u32 psn);
-void rxe_gap_ask(struct rxe_gap *gap, u32 psn);
+bool rxe_inq_early(const struct rxe_inq *in, u32 psn);
+bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
+		  u32 psn);
+void rxe_gap_ask(struct rxe_gap *gap);
 void rxe_gap_late(struct rxe_gap *gap, u32 psn);
+void rxe_gap_reset(struct rxe_gap *gap);
+void rxe_gap_timer_init(struct rxe_qp *qp);
 
 /* qp table and receive task: rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
+bool rxe_receiver_end(struct rxe_qp *qp);
+bool rxe_receives(const struct rxe_qp *qp);
 struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
 void rxe_qp_put(struct rxe_qp *qp);
 
@@ -445,15 +475,15 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, u32 off);
 
 /* completer.c */
-bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
-		      const struct rxe_pkt *pkt, u32 off);
+bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		      struct rxe_data *data);
 void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 
 /* responder.c, read.c */
-bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
-		     const struct rxe_pkt *pkt, u32 off);
+bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		     struct rxe_data *data);
 void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
@@ -489,16 +519,51 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);
 u64 rxe_rto_ns(const struct rxe_qp *qp);
 
+/* local.c: the peer is on this device */
+struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);
+void rxe_local_end(struct rxe_qp *peer, bool more);
+bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+		       struct rxe_data *data);
+void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			struct rxe_data *data);
+
 /* copy.c */
+
+/**
+ * struct rxe_seg - a piece of memory
+ * @mr: the region, reference held; NULL: the kernel's own memory
+ * @va: first byte, an address in the region or the kernel's
+ * @len: bytes, not 0
+ */
+struct rxe_seg {
+	struct rxe_mr	*mr;
+	u64		va;
+	u32		len;
+};
+
+/**
+ * struct rxe_data - a packet's payload, where it is now
+ * @skb: in this train, or else
+ * @seg: in this segment and those behind it
+ * @off: how far in the train or the segment
+ */
+struct rxe_data {
+	const struct sk_buff	*skb;
+	const struct rxe_seg	*seg;
+	u32			off;
+};
+
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
 u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state);
-void rxe_skb_to_mr(const struct sk_buff *skb, u32 off, u32 len,
-		   const struct rxe_mr *mr, u64 va);
-int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off,
-	       void *dst, u32 len);
-int rxe_scatter_skb(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		    u64 dst_off, const struct sk_buff *skb, u32 off, u32 len);
+int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
+	    struct rxe_seg *segs);
+void rxe_unmap(struct rxe_seg *segs, u32 num);
+void rxe_data_skip(struct rxe_data *data, u32 len);
+void rxe_data_read(struct rxe_data *data, void *dst, u32 len);
+void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
+		    u64 va);
+int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
 int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		u64 dst_off, const void *src, u32 len);
+		u64 dst_off, struct rxe_data *data, u32 len);
 
 #endif /* RXE_TRANSPORT_H */

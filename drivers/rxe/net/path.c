@@ -39,11 +39,14 @@ static int rxe_path_proto(struct rxe_path *path,
 	}
 }
 
+/* RoCE v1 has no other way to itself */
 static bool rxe_path_same_dev(struct rxe_dev *rxe, const struct rxe_path *path,
 			      enum ib_gid_type type)
 {
 	const struct ib_gid_attr *own;
 
+	if (!READ_ONCE(rxe->tune.same_device) && path->proto != RXE_ROCE_V1)
+		return false;
 	own = rdma_find_gid_by_port(&rxe->ibdev, &path->dgid, type, 1, NULL);
 	if (IS_ERR(own))
 		return false;

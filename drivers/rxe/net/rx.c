@@ -13,12 +13,6 @@
 
 static const struct rxe_net_ops *rxe_net_ops;
 
-/*
- * A train whose checksum is yet to be made never left this host's memory: like
- * TCP's checksum, its ICRC needn't be verified.
- */
-static bool rxe_trust_local __read_mostly = true;
-
 /**
  * rxe_rx_set_ops - whom received trains are for
  * @ops: what net/ calls upwards
@@ -132,6 +126,16 @@ static u16 rxe_rx_vlan(const struct sk_buff *skb)
 }
 
 /*
+ * A train whose checksum is yet to be made never left this host's memory: like
+ * TCP's checksum, its ICRC needn't be verified.
+ */
+static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_PARTIAL &&
+	       READ_ONCE(rxe->tune.trust_local);
+}
+
+/*
  * A train may be queued for long: it shall pin nothing of the stack meanwhile,
  * nor point to what may go.
  */
@@ -168,8 +172,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		.l3_off		= skb_network_header(skb) - skb->head,
 		.vlan		= vlan,
 		.proto		= proto,
-		.trusted	= same_dev || (rxe_trust_local &&
-				  skb->ip_summed == CHECKSUM_PARTIAL),
+		.trusted	= same_dev || rxe_rx_trusts(rxe, skb),
 		.same_dev	= same_dev,
 	};
 	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);

@@ -69,6 +69,7 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	sq->retries = 0;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
+	sq->implied = false;
 	rxe_rtt_ack(sq, acked);
 	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
 		sq->psn = sq->una;
@@ -132,16 +133,16 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
+	bool implied = false;
 	u32 una = sq->una;
 
 	while (rxe_psn_diff(psn, sq->una) >= 0) {
 		wqe = oldest(sq);
 		if (!wqe || wqe->status)
 			break;
-		if (rxe_is_rd_atomic(wqe)) {
-			resend(qp);
+		implied = rxe_is_rd_atomic(wqe);
+		if (implied)
 			break;
-		}
 		if (rxe_psn_diff(psn, wqe->last_psn) < 0) {
 			sq->una = rxe_psn_add(psn, 1);
 			break;
@@ -151,6 +152,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 	}
 	if (sq->una != una)
 		progress(qp, rxe_psn_add(sq->una, -1));
+	sq->implied |= implied;
 }
 
 /* Response data for @wqe, which is the oldest, has been placed */
@@ -178,8 +180,8 @@ static struct rxe_swqe *answered(struct rxe_qp *qp, u32 psn)
 	return wqe;
 }
 
-static void read_response(struct rxe_qp *qp, struct sk_buff *skb,
-			  const struct rxe_pkt *pkt, u32 off)
+static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			  struct rxe_data *data)
 {
 	struct rxe_swqe *wqe = answered(qp, pkt->psn);
 	u32 done, want;
@@ -192,8 +194,7 @@ static void read_response(struct rxe_qp *qp, struct sk_buff *skb,
 		fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (rxe_scatter_skb(qp, wqe->sge, wqe->num_sge, done, skb,
-			    off + pkt->hdr_len, want)) {
+	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, done, data, want)) {
 		fail(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
@@ -203,11 +204,15 @@ static void read_response(struct rxe_qp *qp, struct sk_buff *skb,
 static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+	const struct rxe_seg orig = {
+		.va	= (uintptr_t)&pkt->atomic_orig,
+		.len	= sizeof(pkt->atomic_orig),
+	};
+	struct rxe_data data = { .seg = &orig };
 
 	if (!wqe || !rxe_is_atomic(wqe->opcode))
 		return;
-	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &pkt->atomic_orig,
-			sizeof(pkt->atomic_orig))) {
+	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &data, orig.len)) {
 		fail(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
@@ -272,11 +277,11 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /* Return: true if the response came too early: one before it is missing */
-static bool take_response(struct rxe_qp *qp, struct sk_buff *skb,
-			  const struct rxe_pkt *pkt, u32 off)
+static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			  struct rxe_data *data)
 {
 	if (pkt->flags & RXE_OP_READ_RESP)
-		read_response(qp, skb, pkt, off);
+		read_response(qp, pkt, data);
 	else if (pkt->flags & RXE_OP_ATOMIC_ACK)
 		atomic_response(qp, pkt);
 	else
@@ -288,16 +293,15 @@ static bool take_response(struct rxe_qp *qp, struct sk_buff *skb,
 /**
  * rxe_complete_pkt - take in one response
  * @qp: the QP
- * @skb: the train it came in
  * @pkt: its headers
- * @off: its BTH's offset in @skb
+ * @data: its payload
  *
  * Context: recv_task.
  *
  * Return: true if it came too early; it is for the caller to keep.
  */
-bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
-		      const struct rxe_pkt *pkt, u32 off)
+bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		      struct rxe_data *data)
 {
 	struct rxe_sq *sq = &qp->sq;
 	bool early = false;
@@ -307,7 +311,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 	if (rxe_psn_diff(pkt->psn, sq->una) < 0)
 		rxe_gap_late(&sq->gap, pkt->psn);
 	else if (rxe_psn_diff(pkt->psn, sq->top) < 0)
-		early = take_response(qp, skb, pkt, off);
+		early = take_response(qp, pkt, data);
 	spin_unlock(&sq->lock);
 	return early;
 }
@@ -321,13 +325,16 @@ bool rxe_complete_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 void rxe_complete_end(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	bool missing;
 
-	if (skb_queue_empty(&qp->responses.held))
+	if (!sq->implied && skb_queue_empty(&qp->responses.held))
 		return;
 	spin_lock(&sq->lock);
-	if (sq->una != sq->top && oldest(sq) &&
-	    rxe_inq_gap(&qp->responses, &sq->gap, sq->una)) {
-		rxe_gap_ask(&sq->gap, sq->una);
+	missing = sq->una != sq->top && oldest(sq) &&
+		  (sq->implied || rxe_inq_early(&qp->responses, sq->una));
+	if (rxe_gap_lost(qp, &sq->gap, missing, sq->una)) {
+		rxe_gap_ask(&sq->gap);
+		sq->implied = false;
 		resend(qp);
 	}
 	spin_unlock(&sq->lock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving payload between skbs and memory regions, a contiguous run at a time.
+ * Moving payload from where it is (a received train, or the memory of a sender
+ * on this machine) to where it goes, a contiguous run at a time.
  *
  * Context: any; the caller holds the skb and the region. Memory is always
  * mapped: CONFIG_INFINIBAND_VIRT_DMA rules out highmem.
@@ -63,135 +64,203 @@ u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state)
 	return state;
 }
 
-/**
- * rxe_skb_to_mr - copy from an skb into a memory region
- * @skb: see rxe_skb_run()
- * @off: where in the skb
- * @len: bytes
- * @mr: covers @va to @va + @len, writable
- * @va: where in the region
- */
-void rxe_skb_to_mr(const struct sk_buff *skb, u32 off, u32 len,
-		   const struct rxe_mr *mr, u64 va)
-{
-	while (len) {
-		u32 run;
-		void *p = rxe_skb_run(skb, off, &run);
-
-		if (!run)
-			break;
-		run = min(run, len);
-		rxe_mr_write(mr, va, p, run);
-		off += run;
-		va += run;
-		len -= run;
-	}
-}
-
-/* The local memory of one SGE: a region, or any address of the kernel's own */
-struct sge_mem {
-	struct rxe_mr	*mr;
-	u64		va;
-};
-
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key */
-static bool sge_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
-		    u32 len, int access, struct sge_mem *mem)
+static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
+		    u32 len, int access, struct rxe_seg *seg)
 {
-	mem->va = sge->addr + off;
-	mem->mr = NULL;
+	seg->va = sge->addr + off;
+	seg->len = len;
+	seg->mr = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return true;
-	mem->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey, access, mem->va,
+	seg->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey, access, seg->va,
 			     len);
-	return mem->mr;
-}
-
-static void sge_put(struct sge_mem *mem)
-{
-	if (mem->mr)
-		rxe_mr_put(mem->mr);
-}
-
-static void sge_read(const struct sge_mem *mem, void *dst, u32 len)
-{
-	if (mem->mr)
-		rxe_mr_read(mem->mr, mem->va, dst, len);
-	else
-		memcpy(dst, (void *)(uintptr_t)mem->va, len);
+	return seg->mr;
 }
 
 /**
- * rxe_gather - copy a piece of a send work request's data
+ * rxe_unmap - give back what rxe_map() took
+ * @segs: its segments
+ * @num: how many
+ */
+void rxe_unmap(struct rxe_seg *segs, u32 num)
+{
+	while (num--)
+		if (segs[num].mr)
+			rxe_mr_put(segs[num].mr);
+}
+
+/**
+ * rxe_map - find a piece of a send work request's data
  * @qp: the QP, for its PD
  * @wqe: the work request
- * @off: first byte of the message to copy
- * @dst: where to
+ * @off: first byte of the message
  * @len: bytes; @off + @len is at most the message's length
+ * @segs: out: room for as many segments as the QP may have SGEs, 1 at least
  *
- * Return: 0, or -EFAULT if an L_Key doesn't allow it.
+ * Return: how many there are, for rxe_unmap(), or -EFAULT if an L_Key doesn't
+ * allow it.
  */
-int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off,
-	       void *dst, u32 len)
+int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
+	    struct rxe_seg *segs)
 {
 	const struct ib_sge *sge = wqe->sge;
 	const struct ib_sge *end = sge + wqe->num_sge;
+	u32 num = 0, n;
 
 	if (wqe->flags & IB_SEND_INLINE) {
-		memcpy(dst, wqe->data + off, len);
-		return 0;
+		*segs = (struct rxe_seg) {
+			.va	= (uintptr_t)wqe->data + off,
+			.len	= len,
+		};
+		return 1;
 	}
 	for (; sge < end && len; sge++) {
-		struct sge_mem mem;
-		u32 n;
-
 		if (off >= sge->length) {
 			off -= sge->length;
 			continue;
 		}
 		n = min(len, sge->length - off);
-		if (!sge_get(qp, sge, off, n, 0, &mem))
-			return -EFAULT;
-		sge_read(&mem, dst, n);
-		sge_put(&mem);
+		if (!seg_get(qp, sge, off, n, 0, &segs[num]))
+			break;
+		num++;
 		off = 0;
-		dst += n;
 		len -= n;
 	}
-	return len ? -EFAULT : 0;
+	if (!len)
+		return num;
+	rxe_unmap(segs, num);
+	return -EFAULT;
 }
 
-/* Where scattered bytes come from: an skb at an offset, or plain memory */
-struct scatter_src {
-	const struct sk_buff	*skb;
-	u32			off;
-	const void		*mem;
-};
-
-static void sge_write(const struct sge_mem *mem, struct scatter_src *src,
-		      u32 len)
+static void *seg_run(struct rxe_data *data, u32 *len)
 {
-	void *dst = (void *)(uintptr_t)mem->va;
+	const struct rxe_seg *seg = data->seg;
+	u64 va = seg->va + data->off;
+	void *p = (void *)(uintptr_t)va;
 
-	if (!src->skb && mem->mr)
-		rxe_mr_write(mem->mr, mem->va, src->mem, len);
-	else if (!src->skb)
-		memcpy(dst, src->mem, len);
-	else if (mem->mr)
-		rxe_skb_to_mr(src->skb, src->off, len, mem->mr, mem->va);
-	else
-		skb_copy_bits(src->skb, src->off, dst, len);
-	src->off += len;
-	src->mem += len;
+	*len = min(*len, seg->len - data->off);
+	if (seg->mr)
+		p = rxe_mr_run(seg->mr, va, len);
+	data->off += *len;
+	if (data->off == seg->len) {
+		data->seg++;
+		data->off = 0;
+	}
+	return p;
 }
 
-static int scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		   u64 dst_off, struct scatter_src *src, u32 len)
+/* The next contiguous bytes, *@len at most; moves on behind them */
+static void *next_run(struct rxe_data *data, u32 *len)
+{
+	u32 run;
+	void *p;
+
+	if (!data->skb)
+		return seg_run(data, len);
+	p = rxe_skb_run(data->skb, data->off, &run);
+	*len = min(*len, run);
+	data->off += *len;
+	return p;
+}
+
+/**
+ * rxe_data_skip - move on, in segments
+ * @data: the payload, not in a train
+ * @len: bytes, which are there
+ */
+void rxe_data_skip(struct rxe_data *data, u32 len)
+{
+	for (data->off += len; len && data->off >= data->seg->len; data->seg++) {
+		data->off -= data->seg->len;
+		if (!data->off)
+			len = 0;
+	}
+}
+
+/**
+ * rxe_data_read - copy payload to contiguous memory
+ * @data: the payload; moves on
+ * @dst: where to
+ * @len: bytes, which are there
+ */
+void rxe_data_read(struct rxe_data *data, void *dst, u32 len)
+{
+	while (len) {
+		u32 run = len;
+		void *p = next_run(data, &run);
+
+		if (!run)
+			break;
+		memcpy(dst, p, run);
+		dst += run;
+		len -= run;
+	}
+}
+
+/**
+ * rxe_data_to_mr - copy payload into a memory region
+ * @data: the payload; moves on
+ * @len: bytes, which are there
+ * @mr: covers @va to @va + @len, writable
+ * @va: where in the region
+ */
+void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
+		    u64 va)
+{
+	while (len) {
+		u32 run = len;
+		void *p = next_run(data, &run);
+
+		if (!run)
+			break;
+		rxe_mr_write(mr, va, p, run);
+		va += run;
+		len -= run;
+	}
+}
+
+/**
+ * rxe_gather - copy all of a send work request's data
+ * @qp: the QP, for its PD
+ * @wqe: the work request
+ * @dst: where to
+ *
+ * Context: send_task.
+ *
+ * Return: 0, or -EFAULT if an L_Key doesn't allow it.
+ */
+int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
+{
+	struct rxe_data data = { .seg = qp->sq.segs };
+	int num = rxe_map(qp, wqe, 0, wqe->length, qp->sq.segs);
+
+	if (num < 0)
+		return num;
+	rxe_data_read(&data, dst, wqe->length);
+	rxe_unmap(qp->sq.segs, num);
+	return 0;
+}
+
+/**
+ * rxe_scatter - copy payload into a scatter list
+ * @qp: the QP, for its PD
+ * @sge: the list
+ * @num_sge: its length
+ * @dst_off: first byte of the list to write
+ * @data: the payload; moves on
+ * @len: bytes, which are there
+ *
+ * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
+ * short.
+ */
+int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
+		u64 dst_off, struct rxe_data *data, u32 len)
 {
 	const struct ib_sge *end = sge + num_sge;
 
 	for (; sge < end && len; sge++) {
-		struct sge_mem mem;
+		struct rxe_seg seg;
 		u32 n;
 
 		if (dst_off >= sge->length) {
@@ -199,52 +268,16 @@ static int scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		if (!sge_get(qp, sge, dst_off, n, IB_ACCESS_LOCAL_WRITE, &mem))
+		if (!seg_get(qp, sge, dst_off, n, IB_ACCESS_LOCAL_WRITE, &seg))
 			return -EFAULT;
-		sge_write(&mem, src, n);
-		sge_put(&mem);
+		if (seg.mr) {
+			rxe_data_to_mr(data, n, seg.mr, seg.va);
+			rxe_mr_put(seg.mr);
+		} else {
+			rxe_data_read(data, (void *)(uintptr_t)seg.va, n);
+		}
 		dst_off = 0;
 		len -= n;
 	}
 	return len ? -ENOSPC : 0;
-}
-
-/**
- * rxe_scatter_skb - copy from an skb into a scatter list
- * @qp: the QP, for its PD
- * @sge: the list
- * @num_sge: its length
- * @dst_off: first byte of the list to write
- * @skb: see rxe_skb_run()
- * @off: where in the skb
- * @len: bytes
- *
- * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
- * short.
- */
-int rxe_scatter_skb(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		    u64 dst_off, const struct sk_buff *skb, u32 off, u32 len)
-{
-	struct scatter_src src = { .skb = skb, .off = off };
-
-	return scatter(qp, sge, num_sge, dst_off, &src, len);
-}
-
-/**
- * rxe_scatter - copy from kernel memory into a scatter list
- * @qp: the QP, for its PD
- * @sge: the list
- * @num_sge: its length
- * @dst_off: first byte of the list to write
- * @mem: where from
- * @len: bytes
- *
- * Return: as rxe_scatter_skb().
- */
-int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		u64 dst_off, const void *mem, u32 len)
-{
-	struct scatter_src src = { .mem = mem };
-
-	return scatter(qp, sge, num_sge, dst_off, &src, len);
 }

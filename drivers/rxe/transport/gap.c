@@ -15,6 +15,7 @@
  * Context: recv_task, which owns what is held.
  */
 #include <rxe/transport.h>
+#include <compat/timer.h>
 
 /**
  * rxe_inq_init - make an empty queue
@@ -58,32 +59,87 @@ void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb)
 }
 
 /**
- * rxe_inq_gap - is a packet missing, and should it be asked for again?
+ * rxe_inq_early - is something held that came too early?
  * @in: what came in
- * @gap: how patient to be
  * @psn: the packet that is expected
  */
-bool rxe_inq_gap(const struct rxe_inq *in, const struct rxe_gap *gap, u32 psn)
+bool rxe_inq_early(const struct rxe_inq *in, u32 psn)
 {
 	struct sk_buff *first = skb_peek(&in->held);
 
-	return first && skb_queue_len(&in->held) >= gap->patience &&
-	       rxe_psn_diff(rxe_rx(first)->psn, psn) > 0;
+	return first && rxe_psn_diff(rxe_rx(first)->psn, psn) > 0;
+}
+
+static enum hrtimer_restart gap_timer_fired(struct hrtimer *timer)
+{
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp, gap_timer);
+
+	rxe_task_schedule(&qp->recv_task);
+	return HRTIMER_NORESTART;
 }
 
 /**
- * rxe_gap_ask - a missing packet is asked for again
+ * rxe_gap_timer_init - set up a QP's timer for gaps
+ * @qp: the QP
+ */
+void rxe_gap_timer_init(struct rxe_qp *qp)
+{
+	rxe_hrtimer_setup(&qp->gap_timer, gap_timer_fired, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * rxe_gap_reset - nothing is missing, and nothing is known
  * @gap: the gap
- * @psn: the packet
+ */
+void rxe_gap_reset(struct rxe_gap *gap)
+{
+	*gap = (struct rxe_gap){ .patience = RXE_REORDER_NS };
+}
+
+/**
+ * rxe_gap_lost - should a packet be asked for again?
+ * @qp: the QP
+ * @gap: how patient to be
+ * @missing: something behind it came
+ * @psn: the packet that is expected
+ *
+ * If it may be late only, the receive task runs again when it is too late.
+ */
+bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
+		  u32 psn)
+{
+	ktime_t now, until;
+
+	if (!missing) {
+		gap->since = 0;
+		return false;
+	}
+	now = ktime_get();
+	if (!gap->since || gap->psn != psn) {
+		gap->psn = psn;
+		gap->since = now;
+	}
+	until = ktime_add_ns(gap->since, gap->patience);
+	if (!ktime_before(now, until))
+		return true;
+	if (!hrtimer_is_queued(&qp->gap_timer))
+		hrtimer_start(&qp->gap_timer, until, HRTIMER_MODE_ABS_SOFT);
+	return false;
+}
+
+/**
+ * rxe_gap_ask - the missing packet is asked for again
+ * @gap: the gap
  *
  * If what was asked for the last time hasn't come twice, it had been lost.
  */
-void rxe_gap_ask(struct rxe_gap *gap, u32 psn)
+void rxe_gap_ask(struct rxe_gap *gap)
 {
-	if (gap->asked && gap->psn != psn && gap->patience > 1)
-		gap->patience /= 2;
+	if (gap->asked && gap->asked_psn != gap->psn)
+		gap->patience = max_t(u64, gap->patience / 2, RXE_REORDER_NS);
 	gap->asked = true;
-	gap->psn = psn;
+	gap->asked_psn = gap->psn;
 }
 
 /**
@@ -93,9 +149,9 @@ void rxe_gap_ask(struct rxe_gap *gap, u32 psn)
  */
 void rxe_gap_late(struct rxe_gap *gap, u32 psn)
 {
-	if (!gap->asked || gap->psn != psn)
+	if (!gap->asked || gap->asked_psn != psn)
 		return;
 	gap->asked = false;
-	if (gap->patience < RXE_REORDER_MAX)
-		gap->patience *= 2;
+	gap->patience = clamp_t(u64, 2 * gap->patience, RXE_REORDER_NS,
+				RXE_REORDER_MAX_NS);
 }

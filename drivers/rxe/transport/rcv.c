@@ -46,8 +46,14 @@ void rxe_qp_put(struct rxe_qp *qp)
 	kref_put(&qp->entry->ref, qpn_release);
 }
 
-static bool receives(u8 state)
+/**
+ * rxe_receives - does the QP take packets in its state?
+ * @qp: the QP
+ */
+bool rxe_receives(const struct rxe_qp *qp)
 {
+	u8 state = READ_ONCE(qp->state);
+
 	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
 	       state == IB_QPS_SQD || state == IB_QPS_SQE;
 }
@@ -63,7 +69,7 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
 {
 	struct rxe_inq *in = response ? &qp->responses : &qp->requests;
 
-	if (!receives(READ_ONCE(qp->state))) {
+	if (!rxe_receives(qp)) {
 		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);
 		return;
 	}
@@ -169,13 +175,15 @@ static bool packet_ok(struct rxe_qp *qp, struct sk_buff *skb, u32 n, u32 off,
 static bool receive_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 			const struct rxe_pkt *pkt, u32 off)
 {
-	if (rxe_is_rc(qp)) {
-		if (pkt->flags & RXE_OP_RESPONSE)
-			return rxe_complete_pkt(qp, skb, pkt, off);
-		return rxe_respond_pkt(qp, skb, pkt, off);
+	struct rxe_data data = { .skb = skb, .off = off + pkt->hdr_len };
+
+	if (!rxe_is_rc(qp)) {
+		rxe_ud_rcv(qp, skb, pkt, off);
+		return false;
 	}
-	rxe_ud_rcv(qp, skb, pkt, off);
-	return false;
+	if (pkt->flags & RXE_OP_RESPONSE)
+		return rxe_complete_pkt(qp, pkt, &data);
+	return rxe_respond_pkt(qp, pkt, &data);
 }
 
 /* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
@@ -213,7 +221,7 @@ static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 		u32 off = rx->done;
 		u32 len = min(rx->pkt, skb->len - off);
 
-		if (!receives(READ_ONCE(qp->state)))
+		if (!rxe_receives(qp))
 			return USED_UP;
 		if (packet_ok(qp, skb, off / rx->pkt, off, len, &pkt) &&
 		    receive_pkt(qp, skb, &pkt, off)) {
@@ -291,6 +299,32 @@ static bool receive_requests(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_receiver_end - a run of the receive task ends
+ * @qp: the QP
+ *
+ * Return: true if there is more to do.
+ */
+bool rxe_receiver_end(struct rxe_qp *qp)
+{
+	bool more = false;
+	u8 state;
+
+	rxe_complete_end(qp);
+	rxe_respond_end(qp);
+	if (READ_ONCE(qp->sq.stalled))
+		rxe_sq_retire(qp);
+	state = READ_ONCE(qp->state);
+	if (state == IB_QPS_ERR || state == IB_QPS_SQE)
+		more = rxe_qp_flush(qp);
+	rxe_sq_check_drained(qp);
+	rxe_cq_event(rxe_scq(qp));
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		rxe_cq_event(rxe_rcq(qp));
+	rxe_task_run(&qp->send_task);
+	return more;
+}
+
+/**
  * rxe_receiver - the receive task's function
  * @qp: the QP
  *
@@ -305,16 +339,6 @@ bool rxe_receiver(struct rxe_qp *qp)
 		rxe_timeout(qp);
 	more = receive_queue(qp, &qp->responses, &budget);
 	more |= receive_requests(qp);
-	rxe_complete_end(qp);
-	rxe_respond_end(qp);
-	if (READ_ONCE(qp->sq.stalled))
-		rxe_sq_retire(qp);
-	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->state) == IB_QPS_SQE)
-		more |= rxe_qp_flush(qp);
-	rxe_sq_check_drained(qp);
-	rxe_cq_event(rxe_scq(qp));
-	if (rxe_rcq(qp) != rxe_scq(qp))
-		rxe_cq_event(rxe_rcq(qp));
-	rxe_task_run(&qp->send_task);
+	more |= rxe_receiver_end(qp);
 	return more;
 }

@@ -100,6 +100,17 @@ static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 	pkt->msn = rq->msn;
 }
 
+/* The packet has been sent */
+static void advance(struct rxe_rq *rq, const struct rxe_pkt *pkt)
+{
+	rq->read.first = false;
+	rq->read.va += pkt->payload_len;
+	rq->read.resid -= pkt->payload_len;
+	rq->read.psn = rxe_psn_add(rq->read.psn, 1);
+	if (!rq->read.resid)
+		rq->read.active = false;
+}
+
 static void fill_pkt(struct rxe_qp *qp, const struct rxe_mr *mr,
 		     const struct rxe_pkt *pkt, void *hdr)
 {
@@ -109,12 +120,27 @@ static void fill_pkt(struct rxe_qp *qp, const struct rxe_mr *mr,
 	if (pkt->payload_len)
 		rxe_mr_read(mr, rq->read.va, p, pkt->payload_len);
 	memset(p + pkt->payload_len, 0, pkt->pad);
-	rq->read.first = false;
-	rq->read.va += pkt->payload_len;
-	rq->read.resid -= pkt->payload_len;
-	rq->read.psn = rxe_psn_add(rq->read.psn, 1);
-	if (!rq->read.resid)
-		rq->read.active = false;
+	advance(rq, pkt);
+}
+
+/* As many packets as a train would have, to a peer on this device */
+static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
+		       struct rxe_mr *mr)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 bytes = 0;
+
+	while (rq->read.active && bytes < SZ_64K) {
+		struct rxe_seg seg = { .mr = mr, .va = rq->read.va };
+		struct rxe_data data = { .seg = &seg };
+		struct rxe_pkt pkt;
+
+		next_pkt(qp, &pkt);
+		seg.len = pkt.payload_len;
+		advance(rq, &pkt);
+		rxe_local_response(peer, &pkt, &data);
+		bytes += seg.len;
+	}
 }
 
 /* One train of the response; memory that is short counts as loss */
@@ -175,6 +201,7 @@ static bool read_blocked(struct rxe_qp *qp)
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
+	struct rxe_qp *peer;
 	struct rxe_mr *mr = NULL;
 
 	if (rq->read.resid) {
@@ -186,10 +213,16 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 			return false;
 		}
 	}
+	peer = rxe_local_begin(qp, true);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
-		send_train(qp, mr);
+		if (peer)
+			send_local(qp, peer, mr);
+		else
+			send_train(qp, mr);
 		(*budget)--;
 	}
+	if (peer)
+		rxe_local_end(peer, false);
 	if (mr)
 		rxe_mr_put(mr);
 	return rq->read.active;

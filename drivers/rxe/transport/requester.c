@@ -21,11 +21,20 @@ struct pick {
 	u32		hint;
 };
 
-/* One run of the send task */
+/*
+ * One run of the send task: the train that is being built and how many have been
+ * sent; or the peer, if it is on this device and idle.
+ */
 struct run {
 	struct rxe_train	train;
 	u32			trains;
+	struct rxe_qp		*peer;
+	u32			local_pkts;
+	struct rxe_data		data;	/* what comes next of sq.segs */
 };
+
+/* Packets to a peer on this device are of different sizes; so many make a train */
+#define LOCAL_TRAIN	8
 
 static u32 wqe_size(const struct rxe_swqe *wqe)
 {
@@ -282,79 +291,106 @@ static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt, u32 psn)
 	pkt->pad = 0;
 }
 
-/* One packet of a SEND or WRITE; -EFAULT: the local data can't be read */
-static int emit_data(struct rxe_qp *qp, struct run *run,
-		     const struct pick *pick, u32 n)
+/* Packet @n of a SEND or WRITE */
+static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
+		     struct rxe_pkt *pkt)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 psn = rxe_psn_add(pick->psn, n);
 	u32 off = rxe_psn_diff(psn, wqe->first_psn) * qp->mtu;
-	u32 len = min(qp->mtu, wqe->length - off);
 	bool last = psn == wqe->last_psn;
+
+	init_pkt(qp, pkt, psn);
+	pkt->opcode = data_opcode(wqe, psn == wqe->first_psn, last);
+	pkt->payload_len = min(qp->mtu, wqe->length - off);
+	pkt->solicited = last && (wqe->flags & IB_SEND_SOLICITED);
+	pkt->ack_req = last || n == pick->npkts - 1;
+	pkt->va = wqe->raddr;
+	pkt->rkey = wqe->rkey;
+	pkt->dma_len = wqe->length;
+	pkt->imm = wqe->imm;
+}
+
+/* If memory is short, it's as good as lost */
+static void emit_data(struct rxe_qp *qp, struct run *run,
+		      const struct pick *pick, u32 n)
+{
 	struct rxe_pkt pkt;
+	u32 len;
 	void *p;
 
-	init_pkt(qp, &pkt, psn);
-	pkt.opcode = data_opcode(wqe, psn == wqe->first_psn, last);
-	pkt.solicited = last && (wqe->flags & IB_SEND_SOLICITED);
-	pkt.ack_req = last || n == pick->npkts - 1;
+	data_pkt(qp, pick, n, &pkt);
+	len = pkt.payload_len;
+	if (run->peer) {
+		run->local_pkts++;
+		rxe_local_request(run->peer, &pkt, &run->data);
+		return;
+	}
 	pkt.pad = rxe_pad(len);
-	pkt.va = wqe->raddr;
-	pkt.rkey = wqe->rkey;
-	pkt.dma_len = wqe->length;
-	pkt.imm = wqe->imm;
 	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, len), pick->hint - n);
-	if (!p)
-		return 0;	/* out of memory: as good as lost */
+	if (!p) {
+		rxe_data_skip(&run->data, len);
+		return;
+	}
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + len, 0, pkt.pad);
-	return rxe_gather(qp, wqe, off, p, len);
+	rxe_data_read(&run->data, p, len);
 }
 
 /* A READ request, perhaps for what is still missing, or an atomic */
-static void emit_rd_atomic(struct rxe_qp *qp, struct run *run,
-			   const struct pick *pick)
+static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
+			  struct rxe_pkt *pkt)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
+
+	init_pkt(qp, pkt, pick->psn);
+	pkt->payload_len = 0;
+	pkt->ack_req = true;
+	pkt->va = wqe->raddr + off;
+	pkt->rkey = wqe->rkey;
+	pkt->dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
+	pkt->compare = wqe->compare_add;
+	pkt->swap_add = wqe->swap;
+	switch (wqe->opcode) {
+	case IB_WR_RDMA_READ:
+		pkt->opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		pkt->opcode = IB_OPCODE_RC_COMPARE_SWAP;
+		break;
+	default:
+		pkt->opcode = IB_OPCODE_RC_FETCH_ADD;
+		pkt->swap_add = wqe->compare_add;
+		pkt->compare = 0;
+		break;
+	}
+}
+
+/* Return: false if the peer is busy with a READ now */
+static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
+			   const struct pick *pick)
+{
 	struct rxe_pkt pkt;
 	void *p;
 
-	init_pkt(qp, &pkt, pick->psn);
-	pkt.ack_req = true;
-	pkt.va = wqe->raddr + off;
-	pkt.rkey = wqe->rkey;
-	pkt.dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
-	pkt.compare = wqe->compare_add;
-	pkt.swap_add = wqe->swap;
-	switch (wqe->opcode) {
-	case IB_WR_RDMA_READ:
-		pkt.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
-		break;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		pkt.opcode = IB_OPCODE_RC_COMPARE_SWAP;
-		break;
-	default:
-		pkt.opcode = IB_OPCODE_RC_FETCH_ADD;
-		pkt.swap_add = wqe->compare_add;
-		pkt.compare = 0;
-		break;
+	rd_atomic_pkt(qp, pick, &pkt);
+	if (run->peer) {
+		run->local_pkts++;
+		return rxe_local_request(run->peer, &pkt, &run->data);
 	}
 	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, 0), pick->hint);
 	if (p)
 		rxe_pkt_build(&pkt, p);
+	return true;
 }
 
 /*
- * The data can't be read: no packet of this train may leave. If the work
- * request was only being resent and has completed meanwhile, that's no error:
- * its owner may take the memory back.
+ * The data can't be read. If the work request was only being resent and has
+ * completed meanwhile, that's no error: its owner may take the memory back.
  */
-static void fail_pick(struct rxe_qp *qp, struct run *run,
-		      const struct pick *pick)
+static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 {
-	rxe_train_drop(&run->train);
-	run->train.npkts = 0;
 	spin_lock(&qp->sq.lock);
 	if ((s32)(pick->index - qp->sq.tail) >= 0) {
 		pick->wqe->status = IB_WC_LOC_PROT_ERR;
@@ -364,34 +400,58 @@ static void fail_pick(struct rxe_qp *qp, struct run *run,
 	rxe_task_schedule(&qp->recv_task);
 }
 
-static void emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
+static void emit_run(struct rxe_qp *qp, struct run *run,
+		     const struct pick *pick)
 {
+	const struct rxe_swqe *wqe = pick->wqe;
+	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
+	u32 len = min(pick->npkts * qp->mtu, wqe->length - off);
+	int num = rxe_map(qp, wqe, off, len, qp->sq.segs);
 	u32 n;
 
-	if (rxe_is_rd_atomic(pick->wqe)) {
-		emit_rd_atomic(qp, run, pick);
+	if (num < 0) {
+		fail_pick(qp, pick);
 		return;
 	}
-	for (n = 0; n < pick->npkts; n++) {
-		if (emit_data(qp, run, pick, n)) {
-			fail_pick(qp, run, pick);
-			return;
-		}
-	}
+	run->data = (struct rxe_data){ .seg = qp->sq.segs };
+	for (n = 0; n < pick->npkts; n++)
+		emit_data(qp, run, pick, n);
+	rxe_unmap(qp->sq.segs, num);
+}
+
+/* Return: false if this run should end */
+static bool emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
+{
+	if (rxe_is_rd_atomic(pick->wqe))
+		return emit_rd_atomic(qp, run, pick);
+	emit_run(qp, run, pick);
+	return true;
+}
+
+static bool budget_left(const struct run *run)
+{
+	return run->trains + run->local_pkts / LOCAL_TRAIN < RXE_TASK_BUDGET;
 }
 
 static bool rc_requester(struct rxe_qp *qp)
 {
-	struct run run = {};
 	struct pick p;
+	struct run run;
+	bool go_on;
 
-	while (run.trains < RXE_TASK_BUDGET) {
-		if (!pick(qp, &p))
-			break;
-		emit(qp, &run, &p);
-	}
+	if (!pick(qp, &p))
+		return false;
+	run.train.npkts = 0;
+	run.trains = 0;
+	run.local_pkts = 0;
+	run.peer = rxe_local_begin(qp, false);
+	do {
+		go_on = emit(qp, &run, &p) && budget_left(&run);
+	} while (go_on && pick(qp, &p));
+	if (run.peer)
+		rxe_local_end(run.peer, run.peer->rq.read.active);
 	flush_train(qp, &run);
-	return run.trains >= RXE_TASK_BUDGET;
+	return !go_on;
 }
 
 /**

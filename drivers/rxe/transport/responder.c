@@ -17,12 +17,18 @@ enum verdict {
 	SILENT,			/* nothing to say, or already said */
 };
 
-static void reply(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
-	struct rxe_train train;
+	struct rxe_qp *peer = rxe_local_begin(qp, true);
 	u32 len = rxe_pkt_bytes(pkt->opcode, 0);
+	struct rxe_train train;
 	void *p;
 
+	if (peer) {
+		rxe_local_response(peer, pkt, NULL);
+		rxe_local_end(peer, false);
+		return;
+	}
 	if (rxe_train_start(qp->rxe, &qp->path, &train, len, 1))
 		return;
 	p = rxe_train_push(&train, len);
@@ -225,8 +231,8 @@ static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return pkt->payload_len <= qp->mtu;
 }
 
-static enum verdict do_send(struct rxe_qp *qp, struct sk_buff *skb,
-			    const struct rxe_pkt *pkt, u32 off)
+static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct ib_wc wc = { .opcode = IB_WC_RECV };
@@ -240,8 +246,8 @@ static enum verdict do_send(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	if (rxe_scatter_skb(qp, rq->wqe.sge, rq->wqe.num_sge, rq->off, skb,
-			    off + pkt->hdr_len, pkt->payload_len)) {
+	if (rxe_scatter(qp, rq->wqe.sge, rq->wqe.num_sge, rq->off, data,
+			pkt->payload_len)) {
 		rxe_responder_fail(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}
@@ -296,8 +302,8 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->write_len = pkt->dma_len;
 }
 
-static enum verdict do_write(struct rxe_qp *qp, struct sk_buff *skb,
-			     const struct rxe_pkt *pkt, u32 off)
+static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			     struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	bool end = pkt->flags & RXE_OP_END;
@@ -313,8 +319,7 @@ static enum verdict do_write(struct rxe_qp *qp, struct sk_buff *skb,
 	if (!write_region(qp))
 		return refuse_access(qp);
 	if (pkt->payload_len)
-		rxe_skb_to_mr(skb, off + pkt->hdr_len, pkt->payload_len, rq->mr,
-			      rq->va);
+		rxe_data_to_mr(data, pkt->payload_len, rq->mr, rq->va);
 	rq->va += pkt->payload_len;
 	rq->resid -= pkt->payload_len;
 	write_imm(qp, pkt);
@@ -377,16 +382,16 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return SILENT;
 }
 
-static enum verdict execute(struct rxe_qp *qp, struct sk_buff *skb,
-			    const struct rxe_pkt *pkt, u32 off)
+static enum verdict execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			    struct rxe_data *data)
 {
 	if (!in_order(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
 	    !length_ok(qp, pkt))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SEND)
-		return do_send(qp, skb, pkt, off);
+		return do_send(qp, pkt, data);
 	if (pkt->flags & RXE_OP_WRITE)
-		return do_write(qp, skb, pkt, off);
+		return do_write(qp, pkt, data);
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		return do_atomic(qp, pkt);
 	if (!rxe_read_start(qp, pkt))
@@ -454,14 +459,13 @@ static void established(struct rxe_qp *qp)
 /**
  * rxe_respond_pkt - take in one request
  * @qp: the QP
- * @skb: the train it came in
  * @pkt: its headers
- * @off: its BTH's offset in @skb
+ * @data: its payload
  *
  * Return: true if it came too early; it is for the caller to keep.
  */
-bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
-		     const struct rxe_pkt *pkt, u32 off)
+bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		     struct rxe_data *data)
 {
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
@@ -474,7 +478,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 		out_of_sequence(qp, pkt);
 	} else {
 		qp->rq.nak_sent = false;
-		if (execute(qp, skb, pkt, off) == DONE)
+		if (execute(qp, pkt, data) == DONE)
 			executed(qp, pkt);
 	}
 	return diff > 0;
@@ -489,13 +493,14 @@ bool rxe_respond_pkt(struct rxe_qp *qp, struct sk_buff *skb,
 void rxe_respond_end(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
+	bool early = rxe_inq_early(&qp->requests, rq->epsn);
 
 	rxe_mr_drop(qp);
 	if (rq->read.active)
 		return;
-	if (!rq->nak_sent && rxe_inq_gap(&qp->requests, &rq->gap, rq->epsn)) {
+	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {
 		rq->nak_sent = true;
-		rxe_gap_ask(&rq->gap, rq->epsn);
+		rxe_gap_ask(&rq->gap);
 		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
 	} else if (rq->ack_due) {
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,

@@ -199,7 +199,8 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->probes = 0;
 	sq->lossy_until = 0;
 	sq->window = RXE_WINDOW_MIN;
-	sq->gap = (struct rxe_gap){ .patience = 1 };
+	sq->implied = false;
+	rxe_gap_reset(&sq->gap);
 	sq->rtt_start = 0;
 	sq->rtt_min = 0;
 	sq->srtt = 0;
@@ -222,7 +223,7 @@ static void reset_rq(struct rxe_qp *qp)
 	rq->op_flags = 0;
 	rq->ack_due = false;
 	rq->nak_sent = false;
-	rq->gap = (struct rxe_gap){ .patience = 1 };
+	rxe_gap_reset(&rq->gap);
 	rq->read.active = false;
 	if (rq->atomics)
 		memset(rq->atomics, 0,
@@ -238,6 +239,7 @@ static void reset_rq(struct rxe_qp *qp)
 void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.timer);
+	hrtimer_cancel(&qp->gap_timer);
 	rxe_inq_purge(&qp->requests);
 	rxe_inq_purge(&qp->responses);
 	spin_lock_bh(&qp->sq.lock);

@@ -51,7 +51,7 @@ static bool task_start(struct rxe_task *task)
 	return go;
 }
 
-/* Return: true if the task must run once more, in the tasklet */
+/* Return: true if the task must run once more */
 static bool task_stop(struct rxe_task *task, bool more)
 {
 	spin_lock(&task->lock);
@@ -66,10 +66,48 @@ static bool task_stop(struct rxe_task *task, bool more)
 }
 
 /**
+ * rxe_task_enter - be the one who runs a task, if nobody does
+ * @task: the task
+ *
+ * The caller does what the task would do, then leaves it. Context: bottom halves
+ * off.
+ *
+ * Return: false if the task runs or is paused, or too many tasks have been
+ * entered here already.
+ */
+bool rxe_task_enter(struct rxe_task *task)
+{
+	bool go;
+
+	if (__this_cpu_read(task_depth) >= TASK_DEPTH)
+		return false;
+	spin_lock(&task->lock);
+	go = !task->running && !task->paused;
+	task->running |= go;
+	spin_unlock(&task->lock);
+	if (go)
+		__this_cpu_inc(task_depth);
+	return go;
+}
+
+/**
+ * rxe_task_leave - what rxe_task_enter() began ends
+ * @task: the task
+ * @more: there is more to do for it
+ */
+void rxe_task_leave(struct rxe_task *task, bool more)
+{
+	__this_cpu_dec(task_depth);
+	if (task_stop(task, more))
+		tasklet_schedule(&task->tasklet);
+}
+
+/**
  * rxe_task_run - do the task's work, here if possible
  * @task: the task
  *
- * Context: bottom halves off, no locks of the QP held.
+ * What it is asked for while it runs is done here, too, but only once: then
+ * others get their turn. Context: bottom halves off, no locks of the QP held.
  */
 void rxe_task_run(struct rxe_task *task)
 {
@@ -83,9 +121,9 @@ void rxe_task_run(struct rxe_task *task)
 		return;
 	__this_cpu_inc(task_depth);
 	more = task->fn(task->qp);
-	__this_cpu_dec(task_depth);
-	if (task_stop(task, more))
-		tasklet_schedule(&task->tasklet);
+	if (!more && xchg(&task->again, false))
+		more = task->fn(task->qp);
+	rxe_task_leave(task, more);
 }
 
 /**

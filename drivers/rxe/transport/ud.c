@@ -57,7 +57,7 @@ static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	}
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
-	if (rxe_gather(qp, wqe, 0, p, wqe->length)) {
+	if (rxe_gather(qp, wqe, p)) {
 		rxe_train_drop(&train);
 		return IB_WC_LOC_PROT_ERR;
 	}
@@ -171,11 +171,14 @@ static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
 	u8 grh[RXE_GRH_BYTES];
+	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
+	struct rxe_data head = { .seg = &seg };
+	struct rxe_data data = { .skb = skb, .off = off + pkt->hdr_len };
 
 	copy_grh(skb, grh);
-	return !rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, grh, sizeof(grh)) &&
-	       !rxe_scatter_skb(qp, wqe->sge, wqe->num_sge, sizeof(grh), skb,
-				off + pkt->hdr_len, pkt->payload_len);
+	return !rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &head, seg.len) &&
+	       !rxe_scatter(qp, wqe->sge, wqe->num_sge, seg.len, &data,
+			    pkt->payload_len);
 }
 
 static void received(struct rxe_qp *qp, struct sk_buff *skb,

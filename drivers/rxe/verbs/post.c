@@ -198,12 +198,14 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EOPNOTSUPP;
 	if (!can_send(READ_ONCE(qp->state)))
 		return -EINVAL;
-	spin_lock_irqsave(&qp->post_sq_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next) {
-		err = post_one_send(qp, wr);
-		*bad_wr = wr;
+	if (wr) {
+		spin_lock_irqsave(&qp->post_sq_lock, flags);
+		for (; wr && !err; wr = err ? wr : wr->next) {
+			err = post_one_send(qp, wr);
+			*bad_wr = wr;
+		}
+		spin_unlock_irqrestore(&qp->post_sq_lock, flags);
 	}
-	spin_unlock_irqrestore(&qp->post_sq_lock, flags);
 	kick_sq(qp);
 	return err;
 }

@@ -53,6 +53,7 @@ static void destroy_queues(struct rxe_qp *qp)
 {
 	if (qp->tx)
 		rxe_tx_destroy(qp->tx);
+	kfree(qp->sq.segs);
 	kvfree(qp->sq.wqes);
 	if (qp->sq.ring)
 		rxe_ring_destroy(qp->sq.ring);
@@ -73,7 +74,9 @@ static int create_sq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 	sq->ring = ring;
 	sq->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
 	sq->wqes = kvcalloc(ring->mask + 1, sq->stride, GFP_KERNEL);
-	return sq->wqes ? 0 : -ENOMEM;
+	sq->segs = kcalloc(max(qp->cap.max_send_sge, 1U), sizeof(*sq->segs),
+			   GFP_KERNEL);
+	return sq->wqes && sq->segs ? 0 : -ENOMEM;
 }
 
 static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
@@ -131,6 +134,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_inq_init(&qp->requests);
 	rxe_inq_init(&qp->responses);
 	rxe_timer_init(qp);
+	rxe_gap_timer_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
 }

@@ -116,7 +116,8 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	}
 	if (mask & IB_QP_PATH_MTU) {
 		qp->attr.path_mtu = attr->path_mtu;
-		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+		qp->mtu = qp->path.same_dev ? RXE_LOCAL_MTU :
+			  ib_mtu_enum_to_int(attr->path_mtu);
 	}
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device's own attributes in /sys/class/infiniband/NAME/: its netdev, and
+ * switches. What makes the device fast can be turned off, to measure it or to
+ * rule it out when something goes wrong.
+ *
+ * Context: process; the fast path reads the switches locklessly.
+ */
+#include <linux/device.h>
+#include <linux/kstrtox.h>
+#include <linux/sysfs.h>
+#include <rxe/dev.h>
+
+static struct rxe_dev *from_dev(struct device *dev)
+{
+	return rdma_device_to_drv_device(dev, struct rxe_dev, ibdev);
+}
+
+static ssize_t parent_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%s\n", from_dev(device)->ndev->name);
+}
+static DEVICE_ATTR_RO(parent);
+
+#define RXE_SWITCH(name)						\
+static ssize_t name##_show(struct device *dev,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	return sysfs_emit(buf, "%d\n",					\
+			  READ_ONCE(from_dev(dev)->tune.name));		\
+}									\
+									\
+static ssize_t name##_store(struct device *dev,				\
+			    struct device_attribute *attr,		\
+			    const char *buf, size_t count)		\
+{									\
+	bool on;							\
+	int err = kstrtobool(buf, &on);					\
+									\
+	if (err)							\
+		return err;						\
+	WRITE_ONCE(from_dev(dev)->tune.name, on);			\
+	return count;							\
+}									\
+static DEVICE_ATTR_RW(name)
+
+RXE_SWITCH(trains);
+RXE_SWITCH(zero_copy);
+RXE_SWITCH(same_device);
+RXE_SWITCH(trust_local);
+
+static struct attribute *rxe_attrs[] = {
+	&dev_attr_parent.attr,
+	&dev_attr_trains.attr,
+	&dev_attr_zero_copy.attr,
+	&dev_attr_same_device.attr,
+	&dev_attr_trust_local.attr,
+	NULL,
+};
+
+/* ib_device_ops.device_group */
+const struct attribute_group rxe_attr_group = {
+	.attrs = rxe_attrs,
+};

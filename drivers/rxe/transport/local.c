@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The peer is on this device: no wire, no packet.
+ *
+ * The sender enters the peer's receive task and hands it what a packet would
+ * say, with the payload where its owner has it: it is copied once, from the
+ * sender's memory to the target's. If the peer's task runs elsewhere, or has
+ * something before it, packets are queued as trains as they are from the wire.
+ *
+ * Context: bottom halves off, in a task of the sender.
+ */
+#include <rxe/transport.h>
+
+/* Nothing may be overtaken, and both must mean each other (section 9.6.1.5) */
+static bool ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
+		  bool response)
+{
+	const struct rxe_inq *in = response ? &peer->responses : &peer->requests;
+	const struct rxe_path *there = &peer->path, *here = &qp->path;
+
+	return rxe_receives(peer) && rxe_is_rc(peer) &&
+	       skb_queue_empty_lockless(&in->queue) &&
+	       skb_queue_empty(&in->held) &&
+	       (response || !peer->rq.read.active) &&
+	       there->same_dev && there->proto == here->proto &&
+	       !memcmp(&there->dgid, &here->sgid, sizeof(there->dgid)) &&
+	       !memcmp(&there->sgid, &here->dgid, sizeof(there->sgid));
+}
+
+/**
+ * rxe_local_begin - be the peer's receive task
+ * @qp: the sender
+ * @response: what comes are responses
+ *
+ * Return: the peer, for rxe_local_end(); NULL if packets must be queued.
+ */
+struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response)
+{
+	struct rxe_qp *peer;
+
+	if (!qp->path.same_dev || !READ_ONCE(qp->rxe->tune.zero_copy))
+		return NULL;
+	peer = rxe_qp_get(qp->rxe, qp->attr.dest_qp_num);
+	if (!peer)
+		return NULL;
+	if (!rxe_task_enter(&peer->recv_task))
+		goto put;
+	if (ready(qp, peer, response))
+		return peer;
+	rxe_task_leave(&peer->recv_task, false);
+put:
+	rxe_qp_put(peer);
+	return NULL;
+}
+
+/**
+ * rxe_local_end - a run of the peer's receive task ends
+ * @peer: from rxe_local_begin()
+ * @more: there is more for it to do
+ */
+void rxe_local_end(struct rxe_qp *peer, bool more)
+{
+	more |= rxe_receiver_end(peer);
+	rxe_task_leave(&peer->recv_task, more);
+	rxe_qp_put(peer);
+}
+
+/* As if it had been sent, received and parsed; false: nobody takes it in */
+static bool pass(struct rxe_qp *peer, struct rxe_pkt *pkt)
+{
+	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+
+	pkt->flags = rxe_opcode[pkt->opcode].flags;
+	rxe_count(peer->rxe, SENT_PKTS);
+	rxe_count_add(peer->rxe, SENT_BYTES, bytes);
+	rxe_count(peer->rxe, RCVD_PKTS);
+	rxe_count_add(peer->rxe, RCVD_BYTES, bytes);
+	if (rxe_receives(peer))
+		return true;
+	rxe_count(peer->rxe, DROP_QP_STATE);
+	return false;
+}
+
+/**
+ * rxe_local_request - have the peer execute a request
+ * @peer: from rxe_local_begin()
+ * @pkt: what the packet would say; flags are filled in
+ * @data: its payload; moves on behind it
+ *
+ * Return: false if a READ must be served before another request.
+ */
+bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+		       struct rxe_data *data)
+{
+	struct rxe_data payload = *data;
+	u32 budget = RXE_TASK_BUDGET;
+
+	if (pass(peer, pkt))
+		rxe_respond_pkt(peer, pkt, &payload);
+	if (pkt->payload_len)
+		rxe_data_skip(data, pkt->payload_len);
+	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
+}
+
+/**
+ * rxe_local_response - have the peer take in a response
+ * @peer: from rxe_local_begin()
+ * @pkt: what the packet would say; flags are filled in
+ * @data: its payload
+ */
+void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			struct rxe_data *data)
+{
+	if (pass(peer, pkt))
+		rxe_complete_pkt(peer, pkt, data);
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the device's switches, each on and off, change how data goes, but not the data
+# nodes: 1
+# level: core
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SWITCHES="trains zero_copy same_device trust_local"
+
+switch_is() { # NAME 0|1, on all devices
+	local file
+	for file in /sys/class/infiniband/rxe*/"$1"; do
+		echo "$2" > "$file" && [ "$(cat "$file")" = "$2" ] || return 1
+	done
+}
+
+random() { # random operations on the path
+	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
+}
+
+# packets NETDEV COMMAND...: how many the netdev sent meanwhile
+packets() {
+	local netdev=$1 before
+	shift
+	before=$(cat "/sys/class/net/$netdev/statistics/tx_packets")
+	"$@" >&2 || return 1
+	echo $(($(cat "/sys/class/net/$netdev/statistics/tx_packets") - before))
+}
+
+refused() { # NAME: what is no truth value
+	local file=/sys/class/infiniband/rxe0/$1
+	! (echo maybe > "$file") 2> /dev/null && [ "$(cat "$file")" = 1 ]
+}
+
+off_and_on() { # PATH NAME
+	switch_is "$2" 0 && random && switch_is "$2" 1 && random
+}
+
+same_device_by_stack() {
+	local on off
+	on=$(packets lo run_rc_pingpong) && switch_is same_device 0 &&
+		off=$(packets lo run_rc_pingpong) && switch_is same_device 1 || return 1
+	say "on the loopback netdev: $on packets, $off with same_device off"
+	[ "$off" -gt $((on + 20)) ]
+}
+
+# veth counts a train as one packet; these are ten messages of ten packets
+trains_split() {
+	local on off
+	on=$(packets_of_a) && switch_is trains 0 && off=$(packets_of_a) && switch_is trains 1 || return 1
+	say "on the veth: $on packets, $off with trains off"
+	[ "$off" -gt $((on + 60)) ]
+}
+
+packets_of_a() {
+	local file=/sys/class/net/veth/statistics/tx_packets before
+	before=$(ip netns exec A cat $file)
+	run_perftest write_bw >&2 || return 1
+	echo $(($(ip netns exec A cat $file) - before))
+}
+
+path_up loop
+use_gid v2-ipv4
+for name in $SWITCHES; do
+	try "loop-$name" off_and_on loop "$name"
+	try "refused-$name" refused "$name"
+done
+try same_device-by-stack same_device_by_stack
+unload
+path_up veth
+use_gid v2-ipv4
+for name in trains trust_local; do
+	try "veth-$name" off_and_on veth "$name"
+done
+try trains-split trains_split
