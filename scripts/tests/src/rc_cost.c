@@ -19,9 +19,13 @@ static const char usage[] =
 	"  -n COUNT          messages that are measured (1000)\n"
 	"  -q DEPTH          messages outstanding (16)\n"
 	"  -b                busy: never yield, never sleep\n"
+	"  -i                without the time that the (one) processor was idle\n"
+	"  -l                only the responder, and what this machine does for it\n"
+	"  -c HOST           only the requester, with the responder of there (not for sends)\n"
 	"  -p CONTROL,ACK    FIFOs of a profiler to turn on meanwhile (perf record --control)\n";
 
 #define MAX_DEPTH	64
+#define PORT		"18400"
 #define PATIENCE	4	/* polls in vain before it sleeps */
 
 struct end {
@@ -34,13 +38,17 @@ struct end {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	char *buf;
-	struct addr addr;
+	struct info {
+		struct addr addr;
+		uint64_t va;
+		uint32_t rkey;
+	} info;				/* what the other end must know */
 	unsigned int sends, receives;	/* completed */
 };
 
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
-static bool with_receives, pingpong, busy;
+static bool with_receives, pingpong, busy, without_idle;
 static unsigned int size = 64, stride, depth = 16, yields, sleeps;
 
 static void end_open(struct end *e)
@@ -66,10 +74,12 @@ static void end_open(struct end *e)
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
 	e->qp = ibv_create_qp(e->pd, &init);
-	if (!e->mr || !e->qp || ibv_query_gid(e->ctx, 1, e->gid_index, &e->addr.gid))
+	if (!e->mr || !e->qp || ibv_query_gid(e->ctx, 1, e->gid_index, &e->info.addr.gid))
 		die("cannot set up %s: %m", e->dev);
-	e->addr.qpn = e->qp->qp_num;
-	e->addr.psn = 0xfffff0;		/* it wraps soon */
+	e->info.addr.qpn = e->qp->qp_num;
+	e->info.addr.psn = 0xfffff0;	/* it wraps soon */
+	e->info.va = (uintptr_t)e->buf;
+	e->info.rkey = e->mr->rkey;
 }
 
 static void end_connect(struct end *e, const struct end *peer, int mtu, int rd_atomic)
@@ -78,7 +88,7 @@ static void end_connect(struct end *e, const struct end *peer, int mtu, int rd_a
 
 	r.mtu = mtu_from_bytes(mtu);
 	r.rd_atomic = r.dest_rd_atomic = rd_atomic;
-	rc_up(e->qp, &r, e->addr.psn, &peer->addr);
+	rc_up(e->qp, &r, e->info.addr.psn, &peer->info.addr);
 }
 
 static void post_receive(struct end *e, unsigned int i)
@@ -99,12 +109,12 @@ static void post_send(struct end *e, const struct end *peer, unsigned int i)
 	struct ibv_send_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .opcode = opcode };
 
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)peer->buf + slot;
-		wr.wr.atomic.rkey = peer->mr->rkey;
+		wr.wr.atomic.remote_addr = peer->info.va + slot;
+		wr.wr.atomic.rkey = peer->info.rkey;
 		wr.wr.atomic.compare_add = 1;
 	} else if (opcode != IBV_WR_SEND) {
-		wr.wr.rdma.remote_addr = (uintptr_t)peer->buf + slot;
-		wr.wr.rdma.rkey = peer->mr->rkey;
+		wr.wr.rdma.remote_addr = peer->info.va + slot;
+		wr.wr.rdma.rkey = peer->info.rkey;
 	}
 	if (ibv_post_send(e->qp, &wr, &bad))
 		die("cannot post");
@@ -146,6 +156,7 @@ static unsigned int messages(void)
 	return n;
 }
 
+/* Both, unless the responder learns of nothing (and then it may be in another machine). */
 static int poll_ends(void)
 {
 	int n = poll_end(&a, &b);
@@ -166,19 +177,23 @@ static void take_event(struct end *e)
 /* Until something completes, unless something has since it was last polled. */
 static void sleep_for_event(void)
 {
-	struct pollfd fds[] = { { a.channel->fd, POLLIN, 0 }, { b.channel->fd, POLLIN, 0 } };
+	struct end *ends[] = { &a, &b };
+	struct pollfd fds[2];
+	int i, n = with_receives ? 2 : 1;
 
-	if (ibv_req_notify_cq(a.cq, 0) || ibv_req_notify_cq(b.cq, 0))
-		die("cannot ask for an event");
+	for (i = 0; i < n; i++) {
+		fds[i] = (struct pollfd) { ends[i]->channel->fd, POLLIN, 0 };
+		if (ibv_req_notify_cq(ends[i]->cq, 0))
+			die("cannot ask for an event");
+	}
 	if (poll_ends())
 		return;
 	sleeps++;
-	if (poll(fds, 2, -1) < 0)
+	if (poll(fds, n, -1) < 0)
 		die("poll: %m");
-	if (fds[0].revents)
-		take_event(&a);
-	if (fds[1].revents)
-		take_event(&b);
+	for (i = 0; i < n; i++)
+		if (fds[i].revents)
+			take_event(ends[i]);
 }
 
 /* Runs until so many messages are over, since the start. */
@@ -200,12 +215,27 @@ static void run_to(unsigned int total)
 	}
 }
 
+static uint64_t idle_ns(void)
+{
+	FILE *file = fopen("/proc/timer_list", "r");
+	char line[256];
+	uint64_t ns;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " .idle_sleeptime : %lu", &ns) == 1) {
+			fclose(file);
+			return ns;
+		}
+	}
+	die("no idle time in /proc/timer_list");
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec - (without_idle ? idle_ns() : 0);
 }
 
 /* Has perf do it, and waits until it's done. */
@@ -253,37 +283,50 @@ static void parse_op(const char *op)
 		size = 8;
 }
 
-int main(int argc, char **argv)
+static void print_cost(uint64_t ns, unsigned int count)
 {
-	unsigned int i, count = 1000, warm, mtu = 1024, rd_atomic = 16;
-	char *profiler = NULL;
-	uint64_t ns;
-	int c;
+	printf("%.0f %.2f %.2f\n", (double)ns / count, (double)yields / count,
+	       (double)sleeps / count);
+}
 
-	b.gid_index = -1;
-	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:bp:")) != -1) {
-		switch (c) {
-		case 'd': a.dev = optarg; break;
-		case 'D': b.dev = optarg; break;
-		case 'g': a.gid_index = atoi(optarg); break;
-		case 'G': b.gid_index = atoi(optarg); break;
-		case 'm': mtu = atoi(optarg); break;
-		case 's': size = atoi(optarg); break;
-		case 'n': count = atoi(optarg); break;
-		case 'q': depth = atoi(optarg); break;
-		case 'b': busy = true; break;
-		case 'p': profiler = optarg; break;
-		default: die("%s", usage);
-		}
-	}
-	if (optind != argc - 1 || !size || !count || !depth || depth > MAX_DEPTH)
-		die("%s", usage);
-	parse_op(argv[optind]);
-	stride = (size + 63) & ~63;
-	if (!b.dev)
-		b.dev = a.dev;
-	if (b.gid_index < 0)
-		b.gid_index = a.gid_index;
+static void measure_requester(unsigned int count, char *profiler, int peer)
+{
+	/* Caches warm, and every buffer used. */
+	unsigned int warm = count / 8 > 2 * depth ? count / 8 : 2 * depth;
+	uint64_t ns;
+
+	run_to(warm);
+	tell_profiler(profiler, "enable\n");
+	if (peer >= 0)
+		write_all(peer, "b", 1);
+	yields = sleeps = 0;
+	ns = now_ns();
+	run_to(warm + count);
+	ns = now_ns() - ns;
+	if (peer >= 0)
+		write_all(peer, "e", 1);
+	else
+		check_data();
+	tell_profiler(profiler, "disable\n");
+	print_cost(ns, count);
+}
+
+/* From word to word of the requester. */
+static void measure_responder(unsigned int count, int peer)
+{
+	uint64_t ns;
+	char c;
+
+	read_all(peer, &c, 1);
+	ns = now_ns();
+	read_all(peer, &c, 1);
+	print_cost(now_ns() - ns, count);
+}
+
+/* Both ends here. */
+static void connect_here(int mtu, int rd_atomic)
+{
+	unsigned int i;
 
 	end_open(&a);
 	end_open(&b);
@@ -294,18 +337,70 @@ int main(int argc, char **argv)
 		if (pingpong)
 			post_receive(&a, i);
 	}
+}
 
-	/* Caches warm, and every buffer used. */
-	warm = count / 8 > 2 * depth ? count / 8 : 2 * depth;
-	run_to(warm);
-	tell_profiler(profiler, "enable\n");
-	yields = sleeps = 0;
-	ns = now_ns();
-	run_to(warm + count);
-	ns = now_ns() - ns;
-	tell_profiler(profiler, "disable\n");
-	check_data();
-	printf("%.0f %.2f %.2f\n", (double)ns / count, (double)yields / count,
-	       (double)sleeps / count);
+/* One end here, the other at the host; without one, wait for it. */
+static int connect_there(struct end *here, struct end *there, const char *host, int mtu, int rd_atomic)
+{
+	int fd;
+	char c = 0;
+
+	end_open(here);
+	fd = tcp_open(host, PORT);
+	write_all(fd, &here->info, sizeof(here->info));
+	read_all(fd, &there->info, sizeof(there->info));
+	end_connect(here, there, mtu, rd_atomic);
+	write_all(fd, &c, 1);
+	read_all(fd, &c, 1);
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int count = 1000, mtu = 1024, rd_atomic = 16;
+	char *profiler = NULL, *host = NULL;
+	bool listening = false;
+	int c, peer = -1;
+
+	b.gid_index = -1;
+	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:bilc:p:")) != -1) {
+		switch (c) {
+		case 'd': a.dev = optarg; break;
+		case 'D': b.dev = optarg; break;
+		case 'g': a.gid_index = atoi(optarg); break;
+		case 'G': b.gid_index = atoi(optarg); break;
+		case 'm': mtu = atoi(optarg); break;
+		case 's': size = atoi(optarg); break;
+		case 'n': count = atoi(optarg); break;
+		case 'q': depth = atoi(optarg); break;
+		case 'b': busy = true; break;
+		case 'i': without_idle = true; break;
+		case 'l': listening = true; break;
+		case 'c': host = optarg; break;
+		case 'p': profiler = optarg; break;
+		default: die("%s", usage);
+		}
+	}
+	if (optind != argc - 1 || !size || !count || !depth || depth > MAX_DEPTH)
+		die("%s", usage);
+	parse_op(argv[optind]);
+	if (with_receives && (listening || host))
+		die("%s", usage);
+	stride = (size + 63) & ~63;
+	if (!b.dev)
+		b.dev = a.dev;
+	if (b.gid_index < 0)
+		b.gid_index = a.gid_index;
+
+	if (listening)
+		peer = connect_there(&b, &a, NULL, mtu, rd_atomic);
+	else if (host)
+		peer = connect_there(&a, &b, host, mtu, rd_atomic);
+	else
+		connect_here(mtu, rd_atomic);
+	if (listening)
+		measure_responder(count, peer);
+	else
+		measure_requester(count, profiler, peer);
 	return 0;
 }
