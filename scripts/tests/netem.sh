@@ -27,28 +27,28 @@ verified() {
 
 # wires PREFIX MESSAGES WIRE...: rping beside the others, since most of its time is starting
 wires() {
-	local prefix=$1 count=$2 wire
+	local prefix=$1 count=$2 wire rping
 	shift 2
 	for wire; do
 		wire_is "$wire"
 		PORT=$((PORT + 1))
 		try "$prefix-$wire-rping" run_rping &
+		rping=$!
 		verified "$prefix-$wire" -n "$count"
-		wait $!
+		wait $rping
 	done
 }
 
-nothing_resent() { # BEFORE
-	diff <(echo "$1") <(resent) >&2
+nothing_resent() { # since BEFORE was taken
+	diff <(echo "$BEFORE") <(resent) >&2
 }
 
 # clean PREFIX: nothing is resent, with the wire busy for a while
 clean() {
-	local before
 	wire_is clean
-	before=$(resent) || { fail "$1-clean" "no counters"; return; }
+	BEFORE=$(resent) || { fail "$1-clean" "no counters"; return; }
 	verified "$1-clean" -T 1500
-	try "$1-nothing-resent" nothing_resent "$before"
+	try "$1-nothing-resent" nothing_resent
 }
 
 # corrupt PREFIX: what is corrupted doesn't pass for data, and counts

@@ -17,12 +17,17 @@ netem_of() {
 }
 
 # wire_is WIRE|clean: both ends of the path send through it.  Nothing is dropped for want of room.
+# Another kind of qdisc comes between, since netem keeps what a change doesn't mention.
 wire_is() {
-	local words=(netem limit 100000)
-	# shellcheck disable=SC2207 # words
-	words+=($(netem_of "$1"))
-	[ "$1" != clean ] || words=(pfifo limit 10000)
-	srv tc qdisc replace dev $SRV_NET root "${words[@]}" && cli tc qdisc replace dev $CLI_NET root "${words[@]}"
+	local end dev words
+	for end in srv cli; do
+		dev=$([ $end = srv ] && echo $SRV_NET || echo $CLI_NET)
+		$end tc qdisc replace dev "$dev" root pfifo limit 10000 || return 1
+		[ "$1" != clean ] || continue
+		words=$(netem_of "$1")
+		# shellcheck disable=SC2086 # words
+		$end tc qdisc replace dev "$dev" root netem limit 100000 $words || return 1
+	done
 }
 
 # goodput_up: a server of rc_goodput for what use_gid chose, on a port of its own; goodput_down ends it
@@ -34,7 +39,7 @@ goodput_up() {
 }
 
 goodput_down() {
-	kill $GOODPUT_PID
+	srv pkill -x rc_goodput
 	wait $GOODPUT_PID || true
 }
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: hundreds of busy queue pairs share fairly, and ten thousand idle ones cost next to nothing
+# nodes: 1
+# level: full
+# timeout: 500
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+IDLE=10000		# queue pairs
+MOST_BYTES=8192		# of the kernel's memory for each, apart from its rings
+MOST_UNFAIR=1.5		# the busiest queue pair to the least busy one
+TRACE=/sys/kernel/tracing
+
+# value NAME FILE: of rc_scale's line
+value() {
+	awk -v name="$1" '{ for (i = 1; i < NF; i += 2) if ($i == name) print $(i + 1) }' "$2"
+}
+
+less() { # A B
+	awk "BEGIN { exit !($1 <= $2) }"
+}
+
+# Everyone gets a share, none of them much more than another; what was written is right.
+busy() { # QPS
+	timeout 100 rc_scale busy -d rxeA -g "$CLI_GID" -D rxeB -G "$SRV_GID" -q "$1" -s 16384 -T 4000 > /tmp/busy || return 1
+	cat /tmp/busy >&2
+	less "$(value unfairness /tmp/busy)" $MOST_UNFAIR
+}
+
+idle_up() {
+	rm -f /tmp/hold /tmp/idle
+	mkfifo /tmp/hold
+	rc_scale idle -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -q $IDLE < /tmp/hold > /tmp/idle &
+	idle_pid=$!
+	exec 4> /tmp/hold
+	wait_for 200 eval "grep -q bytes_per_qp /tmp/idle || ! kill -0 $idle_pid"
+	cat /tmp/idle >&2
+	[ "$(value qps /tmp/idle)" = $IDLE ]
+}
+
+idle_down() {
+	exec 4>&-
+	wait $idle_pid && wait_for 60 resources_gone
+}
+
+no_timer() {
+	! grep rdma_rxe /proc/timer_list
+}
+
+# What the kernel ran of ours while a command did: timers, work, tasklets.
+traced() { # COMMAND...
+	local event
+	for event in timer/hrtimer_start timer/hrtimer_expire_entry timer/timer_expire_entry \
+		workqueue/workqueue_execute_start irq/tasklet_entry; do
+		[ ! -e $TRACE/events/$event ] || echo 1 > $TRACE/events/$event/enable
+	done
+	echo > $TRACE/trace
+	"$@" >&2
+	echo 0 > $TRACE/events/enable
+	grep -c rdma_rxe $TRACE/trace
+}
+
+nothing_ran() {
+	local lines
+	lines=$(traced sleep 2) || true
+	grep -m 5 rdma_rxe $TRACE/trace >&2 || true
+	[ "$lines" = 0 ]
+}
+
+# The trace does show us when there is something to do.
+something_ran() {
+	[ "$(traced rc_scale latency -d rxe0 -c 20)" -gt 0 ]
+}
+
+path_up veth
+SRV_GID=$(in_netns B gid_index rxeB v2 203.0.113.2) CLI_GID=$(in_netns A gid_index rxeA v2 203.0.113.1)
+for qps in 1 4 16 64 256; do
+	try "busy-$qps" busy $qps
+done
+unload
+ip netns del A
+ip netns del B
+
+path_up loop
+if idle_up; then
+	ok "idle-$IDLE"
+	try idle-memory less "$(value bytes_per_qp /tmp/idle)" $MOST_BYTES
+	try idle-no-timer wait_for 10 no_timer
+	try idle-nothing-runs nothing_ran
+	try idle-trace-works something_ran
+else
+	fail "idle-$IDLE" "they don't come up"
+fi
+try idle-gone idle_down
