@@ -69,8 +69,9 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport);
 void rxe_path_destroy(struct rxe_path *path);
 
-/* skbs of one sender that may wait in the stack's queues */
+/* skbs of one sender, and of all, that may wait in the stack's queues */
 #define RXE_TX_SKBS	64
+#define RXE_TX_ALL_SKBS	512
 
 /**
  * struct rxe_tx - what a sender has in the queues of the stack and the driver

@@ -11,6 +11,7 @@
 
 static const struct rxe_net_ops *rxe_net_ops;
 static atomic_t rxe_txs = ATOMIC_INIT(0);	/* counters that exist */
+static atomic_t rxe_tx_skbs = ATOMIC_INIT(0);	/* skbs of all senders */
 
 /**
  * rxe_tx_set_ops - whom to tell that queues are short again
@@ -74,6 +75,18 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 	kref_put(&tx->ref, rxe_tx_release);
 }
 
+/*
+ * A sender has its share, and where there are many, each may have but one: the
+ * queues below (a CPU's backlog takes 1000) know nothing of senders.
+ */
+static bool rxe_tx_crowded(const struct rxe_tx *tx, int share)
+{
+	int skbs = atomic_read(&tx->skbs);
+
+	return skbs >= share ||
+	       (skbs && atomic_read(&rxe_tx_skbs) >= RXE_TX_ALL_SKBS);
+}
+
 /**
  * rxe_tx_full - should the sender wait?
  * @tx: its counter
@@ -82,11 +95,11 @@ void rxe_tx_destroy(struct rxe_tx *tx)
  */
 bool rxe_tx_full(struct rxe_tx *tx)
 {
-	if (atomic_read(&tx->skbs) < RXE_TX_SKBS)
+	if (!rxe_tx_crowded(tx, RXE_TX_SKBS))
 		return false;
 	WRITE_ONCE(tx->waiting, true);
 	smp_mb();	/* pairs with the decrement in rxe_tx_free() */
-	return atomic_read(&tx->skbs) > RXE_TX_SKBS / 2;
+	return rxe_tx_crowded(tx, RXE_TX_SKBS / 2 + 1);
 }
 
 static void rxe_tx_wake(struct rxe_tx *tx)
@@ -104,6 +117,7 @@ static void rxe_tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
 
+	atomic_dec(&rxe_tx_skbs);
 	if (atomic_dec_return(&tx->skbs) <= RXE_TX_SKBS / 2 &&
 	    READ_ONCE(tx->waiting) && xchg(&tx->waiting, false))
 		rxe_tx_wake(tx);
@@ -119,6 +133,7 @@ void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb)
 {
 	kref_get(&tx->ref);
 	atomic_inc(&tx->skbs);
+	atomic_inc(&rxe_tx_skbs);
 	skb_shinfo(skb)->destructor_arg = tx;
 	skb->destructor = rxe_tx_free;
 }
