@@ -156,8 +156,9 @@ static int scatter_msg(struct ctx *c, u32 off, u32 len)
 	const struct rxe_seg seg = { .va = (uintptr_t)c->msg, .len = len };
 	struct rxe_data data = { .seg = &seg };
 
-	return rxe_scatter(&c->qp, c->wqe->sge, c->wqe->num_sge, off, &data,
-			   len);
+	return rxe_scatter(&c->qp, &(struct rxe_list){ c->wqe->sge,
+						       c->wqe->num_sge },
+			   off, &data, len);
 }
 
 static void scatter(struct kunit *test)
@@ -261,6 +262,7 @@ static void skb_scatter(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 	u32 i, off, len, skip;
+	struct rxe_list list;
 	struct rxe_data data;
 	struct sk_buff *skb;
 
@@ -274,8 +276,8 @@ static void skb_scatter(struct kunit *test)
 		memset(c->want, 0x77, 2 * BYTES);
 		place(c, c->want, off, c->msg + skip, len);
 		data = (struct rxe_data){ .skb = skb, .off = skip };
-		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, c->wqe->sge,
-						  c->wqe->num_sge, off, &data,
+		list = (struct rxe_list){ c->wqe->sge, c->wqe->num_sge };
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, &list, off, &data,
 						  len), 0);
 		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
 		kfree_skb(skb);

@@ -210,6 +210,8 @@ struct rxe_gap {
  * @window: packets that may be in flight
  * @limited: the window kept something from being sent
  * @gap: what is missing among the responses
+ * @mr: the region that responses are written to, held for the run of recv_task
+ *	only
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @deadline: when the timer acts
  * @since: the last progress, or retry
@@ -250,6 +252,7 @@ struct rxe_sq {
 	bool			limited;
 	struct rxe_gap		gap;
 	bool			implied;
+	struct rxe_mr		*mr;
 	ktime_t			deadline;
 	ktime_t			since;
 	u8			probes;
@@ -284,7 +287,7 @@ struct rxe_atomic_res {
  * @rkey: WRITE: R_Key of the message
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
- * @mr: WRITE: the region, held for the run of the task only
+ * @mr: the region that is written to, held for the run of the task only
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @early_psn: the packet that came too early last
@@ -553,6 +556,19 @@ struct rxe_data {
 	u32			off;
 };
 
+/**
+ * struct rxe_list - a scatter list
+ * @sge: the list
+ * @num_sge: its length
+ * @mr: the region that was used last, or NULL; one lookup for a run of packets.
+ *	The caller gives it back at the end of the run.
+ */
+struct rxe_list {
+	const struct ib_sge	*sge;
+	u32			num_sge;
+	struct rxe_mr		**mr;
+};
+
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
 u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state);
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
@@ -563,7 +579,7 @@ void rxe_data_read(struct rxe_data *data, void *dst, u32 len);
 void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 		    u64 va);
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
-int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		u64 dst_off, struct rxe_data *data, u32 len);
+int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
+		struct rxe_data *data, u32 len);
 
 #endif /* RXE_TRANSPORT_H */

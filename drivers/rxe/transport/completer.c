@@ -184,6 +184,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
 	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+	struct rxe_list list;
 	u32 done, want;
 
 	if (!wqe || wqe->opcode != IB_WR_RDMA_READ)
@@ -194,7 +195,8 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, done, data, want)) {
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
+	if (rxe_scatter(qp, &list, done, data, want)) {
 		fail(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
@@ -209,10 +211,12 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		.len	= sizeof(pkt->atomic_orig),
 	};
 	struct rxe_data data = { .seg = &orig };
+	struct rxe_list list;
 
 	if (!wqe || !rxe_is_atomic(wqe->opcode))
 		return;
-	if (rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &data, orig.len)) {
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
+	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
 		fail(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
@@ -327,6 +331,9 @@ void rxe_complete_end(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	bool missing;
 
+	if (sq->mr)
+		rxe_mr_put(sq->mr);
+	sq->mr = NULL;
 	if (!sq->implied && skb_queue_empty(&qp->responses.held))
 		return;
 	spin_lock(&sq->lock);

@@ -66,15 +66,14 @@ u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state)
 
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key */
 static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
-		    u32 len, int access, struct rxe_seg *seg)
+		    u32 len, struct rxe_seg *seg)
 {
 	seg->va = sge->addr + off;
 	seg->len = len;
 	seg->mr = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return true;
-	seg->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey, access, seg->va,
-			     len);
+	seg->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey, 0, seg->va, len);
 	return seg->mr;
 }
 
@@ -121,7 +120,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 			continue;
 		}
 		n = min(len, sge->length - off);
-		if (!seg_get(qp, sge, off, n, 0, &segs[num]))
+		if (!seg_get(qp, sge, off, n, &segs[num]))
 			break;
 		num++;
 		off = 0;
@@ -242,11 +241,27 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
+/* Like seg_get(), but the region is kept in @mr for the next packet */
+static bool seg_keep(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
+		     u32 len, struct rxe_mr **mr)
+{
+	u64 va = sge->addr + off;
+
+	if (*mr) {
+		if (rxe_mr_check(*mr, qp->ibqp.pd, sge->lkey,
+				 IB_ACCESS_LOCAL_WRITE, va, len))
+			return true;
+		rxe_mr_put(*mr);
+	}
+	*mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey,
+			 IB_ACCESS_LOCAL_WRITE, va, len);
+	return *mr;
+}
+
 /**
  * rxe_scatter - copy payload into a scatter list
  * @qp: the QP, for its PD
- * @sge: the list
- * @num_sge: its length
+ * @list: where to
  * @dst_off: first byte of the list to write
  * @data: the payload; moves on
  * @len: bytes, which are there
@@ -254,13 +269,13 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
  * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
  * short.
  */
-int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
-		u64 dst_off, struct rxe_data *data, u32 len)
+int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
+		struct rxe_data *data, u32 len)
 {
-	const struct ib_sge *end = sge + num_sge;
+	const struct ib_sge *sge = list->sge;
+	const struct ib_sge *end = sge + list->num_sge;
 
 	for (; sge < end && len; sge++) {
-		struct rxe_seg seg;
 		u32 n;
 
 		if (dst_off >= sge->length) {
@@ -268,14 +283,13 @@ int rxe_scatter(struct rxe_qp *qp, const struct ib_sge *sge, u32 num_sge,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		if (!seg_get(qp, sge, dst_off, n, IB_ACCESS_LOCAL_WRITE, &seg))
+		if (!sge->lkey && !qp->is_user)
+			rxe_data_read(data, (void *)(uintptr_t)
+				      (sge->addr + dst_off), n);
+		else if (seg_keep(qp, sge, dst_off, n, list->mr))
+			rxe_data_to_mr(data, n, *list->mr, sge->addr + dst_off);
+		else
 			return -EFAULT;
-		if (seg.mr) {
-			rxe_data_to_mr(data, n, seg.mr, seg.va);
-			rxe_mr_put(seg.mr);
-		} else {
-			rxe_data_read(data, (void *)(uintptr_t)seg.va, n);
-		}
 		dst_off = 0;
 		len -= n;
 	}

@@ -97,7 +97,7 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 }
 
 /**
- * rxe_mr_drop - give back the region that WRITEs of this run used
+ * rxe_mr_drop - give back the region that this run wrote to
  * @qp: the QP
  */
 void rxe_mr_drop(struct rxe_qp *qp)
@@ -236,9 +236,11 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct ib_wc wc = { .opcode = IB_WC_RECV };
+	struct rxe_list list = { rq->wqe.sge, 0, &rq->mr };
 
 	if (!rxe_rq_next(qp))
 		return not_ready(qp);
+	list.num_sge = rq->wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
 	if ((u64)rq->off + pkt->payload_len >
@@ -246,8 +248,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	if (rxe_scatter(qp, rq->wqe.sge, rq->wqe.num_sge, rq->off, data,
-			pkt->payload_len)) {
+	if (rxe_scatter(qp, &list, rq->off, data, pkt->payload_len)) {
 		rxe_responder_fail(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}

@@ -170,15 +170,15 @@ static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		    const struct rxe_pkt *pkt, u32 off)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.mr };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
 	struct rxe_data data = { .skb = skb, .off = off + pkt->hdr_len };
 
 	copy_grh(skb, grh);
-	return !rxe_scatter(qp, wqe->sge, wqe->num_sge, 0, &head, seg.len) &&
-	       !rxe_scatter(qp, wqe->sge, wqe->num_sge, seg.len, &data,
-			    pkt->payload_len);
+	return !rxe_scatter(qp, &list, 0, &head, seg.len) &&
+	       !rxe_scatter(qp, &list, seg.len, &data, pkt->payload_len);
 }
 
 static void received(struct rxe_qp *qp, struct sk_buff *skb,

@@ -55,6 +55,23 @@ static bool mr_allows(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
 }
 
 /**
+ * rxe_mr_check - may a region at hand be used?
+ * @mr: the region
+ * @pd: protection domain of the QP
+ * @key: L_Key or R_Key
+ * @access: enum ib_access_flags that are needed
+ * @va: first byte
+ * @len: bytes
+ *
+ * Return: true if rxe_mr_get() would find this one.
+ */
+bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
+		  int access, u64 va, u64 len)
+{
+	return mr_allows(mr, pd, key, access) && mr_covers(mr, va, len);
+}
+
+/**
  * rxe_mr_get - find a region, with every check (C10-56, C10-57, o10-37)
  * @rxe: device
  * @pd: protection domain of the QP
@@ -73,7 +90,7 @@ struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 
 	rcu_read_lock();
 	mr = xa_load(&rxe->mrs, key >> RXE_KEY_VARIANT_BITS);
-	if (mr && (!mr_allows(mr, pd, key, access) || !mr_covers(mr, va, len) ||
+	if (mr && (!rxe_mr_check(mr, pd, key, access, va, len) ||
 		   !kref_get_unless_zero(&mr->ref)))
 		mr = NULL;
 	rcu_read_unlock();
