@@ -350,6 +350,27 @@ static void many_losses(struct kunit *test)
 	}
 }
 
+/* On a lossy path silence is answered long before the timeout, and for nothing */
+static void probe(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt;
+	u32 i;
+
+	qp->attr.timeout = 20;		/* 4 s: longer than fake_wait() would wait */
+	qp->attr.retry_cnt = 1;
+	qp->sq.srtt = NSEC_PER_MSEC;
+	rxe_sq_lost(&qp->sq);
+	fake_send(test, 1, 0, 1);
+	for (i = 0; i < 5; i++) {
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		KUNIT_ASSERT_EQ(test, pkt.psn, PSN(0));
+	}
+	KUNIT_EXPECT_EQ(test, qp->sq.retries, 0);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+}
+
 /* An idle connection is left alone: no timer, no packet */
 static void idle(struct kunit *test)
 {
@@ -676,6 +697,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fatal_naks),
 	KUNIT_CASE(silence),
 	KUNIT_CASE(many_losses),
+	KUNIT_CASE(probe),
 	KUNIT_CASE(idle),
 	KUNIT_CASE(rnr),
 	KUNIT_CASE(rnr_exceeded),

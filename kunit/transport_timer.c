@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * transport/timer.c: the RNR timer codes of table 45, the retransmission
- * timeout within the bounds that the QP's timeout sets, and round trip samples
- * of the right packets only.
+ * timeout within the bounds that the QP's timeout sets, round trip samples of the
+ * right packets only, and the window that follows from them.
  */
 #include <rxe/transport.h>
 #include "util.h"
@@ -161,7 +161,73 @@ static void rtt_random(struct kunit *test)
 	}
 }
 
+/* @pkts come through in a round trip of @ns, and the window keeps some back */
+static void round_trip(struct rxe_sq *sq, u32 pkts, u64 ns)
+{
+	u32 last = rxe_psn_add(sq->una, pkts - 1);
+
+	rxe_rtt_start(sq, last);
+	left_ago(sq, ns);
+	sq->limited = true;
+	sq->una = rxe_psn_add(last, 1);
+	rxe_rtt_ack(sq, last);
+}
+
+/* All that the window lets go comes through at once: it doubles, to its end */
+static void window_grows(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+	u32 i, window;
+
+	sq->window = RXE_WINDOW_MIN;
+	sq->una = 0xfffff0;
+	for (i = 0; i < 4; i++) {
+		window = sq->window;
+		round_trip(sq, window, NSEC_PER_SEC);
+		/* the clock goes on while the sample is taken */
+		KUNIT_ASSERT_GE(test, sq->window, window * 9 / 5);
+		KUNIT_ASSERT_LE(test, sq->window, 2 * window);
+	}
+	for (i = 0; i < 10; i++)
+		round_trip(sq, sq->window, NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, sq->window, (u32)RXE_WINDOW_MAX);
+}
+
+/* More in flight only waits longer: twice bandwidth times delay is enough */
+static void window_stays(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+	const u64 rtt = NSEC_PER_SEC;
+	const u32 rate = 1000;		/* packets in a round trip */
+	u32 i;
+
+	sq->window = RXE_WINDOW_MIN;
+	for (i = 0; i < 30; i++) {
+		u32 queued = sq->window > rate ? sq->window - rate : 0;
+
+		round_trip(sq, sq->window, rtt + rtt / rate * queued);
+	}
+	KUNIT_EXPECT_GE(test, sq->window, rate * 9 / 5);
+	KUNIT_EXPECT_LE(test, sq->window, 2 * rate);
+}
+
+/* What the sender had no more to send says nothing about the path */
+static void window_idle(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+
+	sq->window = 1000;
+	rxe_rtt_start(sq, 0);
+	left_ago(sq, NSEC_PER_SEC);
+	sq->una = 1;
+	rxe_rtt_ack(sq, 0);
+	KUNIT_EXPECT_EQ(test, sq->window, 1000u);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(window_grows),
+	KUNIT_CASE(window_stays),
+	KUNIT_CASE(window_idle),
 	KUNIT_CASE(rnr_codes),
 	KUNIT_CASE(rto_never),
 	KUNIT_CASE(rto_bounds),
