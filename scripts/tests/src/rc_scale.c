@@ -39,7 +39,7 @@ struct pair {
 };
 
 struct options {
-	uint32_t qps, size, depth, mrs, streams, timeout;
+	uint32_t qps, size, depth, mrs, streams, pause, timeout;
 	uint64_t ms, bytes, count;
 };
 
@@ -334,6 +334,7 @@ static struct ibv_mr **make_mrs(uint32_t n)
 }
 
 static volatile bool stop;
+static uint64_t streamed;		/* large messages that are done */
 
 /* Large WRITEs of several QPs, two each under way, with ends of their own. */
 static void *streams(void *arg)
@@ -346,7 +347,7 @@ static void *streams(void *arg)
 	while (!stop) {
 		i = next_done();
 		post_write(&p[i], i, 0, opt.size);
-		p[i].done++;
+		__atomic_add_fetch(&streamed, 1, __ATOMIC_RELAXED);
 	}
 	while (under_way--)
 		next_done();
@@ -369,7 +370,7 @@ static uint64_t timed_write(struct pair *p, struct ibv_cq *cq)
 
 static void latency(void)
 {
-	uint64_t *ns = calloc(opt.count, sizeof(*ns)), i, start, done = 0;
+	uint64_t *ns = calloc(opt.count, sizeof(*ns)), i, start;
 	struct pair one = {}, *many = calloc(opt.streams + 1, sizeof(*many));
 	struct ibv_mr **mrs;
 	struct ibv_cq *cq;
@@ -388,16 +389,18 @@ static void latency(void)
 		timed_write(&one, cq);
 	if (opt.streams && pthread_create(&thread, NULL, streams, many))
 		die("cannot start a thread");
-	for (i = 0; i < opt.count; i++)
+	while (__atomic_load_n(&streamed, __ATOMIC_RELAXED) < 2 * opt.streams)
+		usleep(1000);
+	for (i = 0; i < opt.count; i++) {
 		ns[i] = timed_write(&one, cq);
+		usleep(opt.pause);
+	}
 	stop = true;
 	if (opt.streams)
 		pthread_join(thread, NULL);
-	for (i = 0; i < opt.streams; i++)
-		done += many[i].done;
 	printf("mrs %u streams %u us %.1f p99_us %.1f streamed %llu mrs_ms %llu\n", opt.mrs, opt.streams,
 	       quantile_us(ns, opt.count, 0.5), quantile_us(ns, opt.count, 0.99),
-	       (unsigned long long)done, (unsigned long long)start);
+	       (unsigned long long)streamed, (unsigned long long)start);
 	for (i = 0; i < opt.mrs; i++)
 		ibv_dereg_mr(mrs[i]);
 }
@@ -415,6 +418,7 @@ static const char usage[] =
 "  -c, --count N       latency: WRITEs of 64 bytes (1000)\n"
 "  -m, --mrs N         latency: memory regions beside (0)\n"
 "  -S, --streams N     latency: queue pairs with large WRITEs beside (0)\n"
+"  -p, --pause US      latency: after each WRITE (0)\n"
 "  -t, --timeout N     of the queue pairs: 4.096 us * 2^N (14)\n"
 "  -h, --help          this text\n";
 
@@ -423,6 +427,7 @@ static const struct option options[] = {
 	{ "gid2", 1, NULL, 'G' }, { "qps", 1, NULL, 'q' }, { "size", 1, NULL, 's' },
 	{ "depth", 1, NULL, 'n' }, { "time", 1, NULL, 'T' }, { "bytes", 1, NULL, 'b' },
 	{ "count", 1, NULL, 'c' }, { "mrs", 1, NULL, 'm' }, { "streams", 1, NULL, 'S' },
+	{ "pause", 1, NULL, 'p' },
 	{ "timeout", 1, NULL, 't' }, { "help", 0, NULL, 'h' }, {},
 };
 
@@ -448,7 +453,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &files);
 	ends[0].gid_index = -1;
 	ends[1].gid_index = -1;
-	while ((o = getopt_long(argc, argv, "d:D:g:G:q:s:n:T:b:c:m:S:t:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:D:g:G:q:s:n:T:b:c:m:S:p:t:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': ends[0].dev = optarg; break;
 		case 'D': ends[1].dev = optarg; break;
@@ -462,6 +467,7 @@ int main(int argc, char **argv)
 		case 'c': opt.count = strtoull(optarg, NULL, 0); break;
 		case 'm': opt.mrs = strtoul(optarg, NULL, 0); break;
 		case 'S': opt.streams = strtoul(optarg, NULL, 0); break;
+		case 'p': opt.pause = strtoul(optarg, NULL, 0); break;
 		case 't': opt.timeout = atoi(optarg); break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
