@@ -217,10 +217,13 @@ static void run_to(unsigned int total)
 
 static uint64_t idle_ns(void)
 {
-	FILE *file = fopen("/proc/timer_list", "r");
+	FILE *file;
 	char line[256];
 	uint64_t ns;
 
+	if (!without_idle)
+		return 0;
+	file = fopen("/proc/timer_list", "r");
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, " .idle_sleeptime : %lu", &ns) == 1) {
 			fclose(file);
@@ -235,7 +238,7 @@ static uint64_t now_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec - (without_idle ? idle_ns() : 0);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /* Has perf do it, and waits until it's done. */
@@ -283,9 +286,20 @@ static void parse_op(const char *op)
 		size = 8;
 }
 
-static void print_cost(uint64_t ns, unsigned int count)
+/* Idle time is looked up outside of what is measured. */
+static uint64_t start(void)
 {
-	printf("%.0f %.2f %.2f\n", (double)ns / count, (double)yields / count,
+	uint64_t idle = idle_ns();
+
+	yields = sleeps = 0;
+	return now_ns() - idle;
+}
+
+static void stop(uint64_t start, unsigned int count)
+{
+	uint64_t ns = now_ns() - start;
+
+	printf("%.0f %.2f %.2f\n", (double)(ns - idle_ns()) / count, (double)yields / count,
 	       (double)sleeps / count);
 }
 
@@ -296,19 +310,17 @@ static void measure_requester(unsigned int count, char *profiler, int peer)
 	uint64_t ns;
 
 	run_to(warm);
-	tell_profiler(profiler, "enable\n");
 	if (peer >= 0)
 		write_all(peer, "b", 1);
-	yields = sleeps = 0;
-	ns = now_ns();
+	ns = start();
+	tell_profiler(profiler, "enable\n");
 	run_to(warm + count);
-	ns = now_ns() - ns;
+	tell_profiler(profiler, "disable\n");
+	stop(ns, count);
 	if (peer >= 0)
 		write_all(peer, "e", 1);
 	else
 		check_data();
-	tell_profiler(profiler, "disable\n");
-	print_cost(ns, count);
 }
 
 /* From word to word of the requester. */
@@ -318,9 +330,9 @@ static void measure_responder(unsigned int count, int peer)
 	char c;
 
 	read_all(peer, &c, 1);
-	ns = now_ns();
+	ns = start();
 	read_all(peer, &c, 1);
-	print_cost(now_ns() - ns, count);
+	stop(ns, count);
 }
 
 /* Both ends here. */
