@@ -58,7 +58,7 @@ struct rxe_seg;
  * How long a packet may be late before it counts as lost: at first, and at most.
  * Where packets are handed from one CPU to another, they change places.
  */
-#define RXE_REORDER_NS		(250 * NSEC_PER_USEC)
+#define RXE_REORDER_NS		(500 * NSEC_PER_USEC)
 #define RXE_REORDER_MAX_NS	(16 * NSEC_PER_MSEC)
 
 /**
@@ -212,7 +212,9 @@ struct rxe_gap {
  * @gap: what is missing among the responses
  * @mr: the region that responses are written to, held for the run of recv_task
  *	only
+ * @missing: responses from @una on that are to be asked for again
  * @implied: an ACK came for what is behind a READ or atomic without response
+ * @implied_psn: how far it went
  * @deadline: when the timer acts
  * @since: the last progress, or retry
  * @probes: how often it was sent again without counting as a retry since
@@ -251,7 +253,9 @@ struct rxe_sq {
 	u32			window;
 	bool			limited;
 	struct rxe_gap		gap;
+	u32			missing;
 	bool			implied;
+	u32			implied_psn;
 	struct rxe_mr		*mr;
 	ktime_t			deadline;
 	ktime_t			since;

@@ -69,7 +69,6 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	sq->retries = 0;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
-	sq->implied = false;
 	rxe_rtt_ack(sq, acked);
 	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
 		sq->psn = sq->una;
@@ -92,57 +91,62 @@ static bool just_resent(const struct rxe_sq *sq)
 			    ktime_add_ns(sq->rewound_at, rxe_rtt_most(sq)));
 }
 
-/* Send again, and count it as a retry (section 9.7.6.1.3) */
-static void retry(struct rxe_qp *qp)
+/*
+ * Count a retry (section 9.7.6.1.3). Return: false if it was one too many and
+ * the QP has failed.
+ */
+static bool retry(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	if (sq->retries++ >= qp->attr.retry_cnt) {
 		rxe_count(qp->rxe, RETRY_EXCEEDED);
 		fail(qp, IB_WC_RETRY_EXC_ERR);
-		return;
+		return false;
 	}
 	sq->since = ktime_get();
-	rxe_sq_rewind(qp);
+	return true;
 }
 
 /*
- * A response is missing, or the peer saw a gap. What was sent is only resent
- * once for one loss: later hints to the same gap are ignored. The peer is alive,
+ * Something got lost, as the peer or its responses say. Should it be sent again?
+ * Once for one loss: later hints to the same gap are ignored. The peer is alive,
  * so no more than one in the QP's timeout counts as a retry.
  */
-static void resend(struct rxe_qp *qp)
+static bool lost(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	if (sq->rnr_wait || just_resent(sq))
-		return;
+		return false;
 	rxe_count(qp->rxe, RCVD_SEQ_ERR);
 	rxe_sq_lost(sq);
-	if (qp->attr.retry_cnt && rxe_probe_due(qp))
-		rxe_sq_rewind(qp);
-	else
-		retry(qp);
+	return (qp->attr.retry_cnt && rxe_probe_due(qp)) || retry(qp);
 }
 
 /*
  * Everything up to @psn is acknowledged. Where that includes a READ or atomic
- * whose response hasn't come, it is lost (section 9.7.5.1.3).
+ * whose response hasn't come, it is lost or late (section 9.7.5.1.3), and the
+ * rest of what is acknowledged has to wait for it.
  */
 static void ack_until(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
-	bool implied = false;
 	u32 una = sq->una;
 
+	if (sq->implied && rxe_psn_diff(sq->implied_psn, psn) > 0)
+		psn = sq->implied_psn;
+	sq->implied = false;
 	while (rxe_psn_diff(psn, sq->una) >= 0) {
 		wqe = oldest(sq);
 		if (!wqe || wqe->status)
 			break;
-		implied = rxe_is_rd_atomic(wqe);
-		if (implied)
+		if (rxe_is_rd_atomic(wqe)) {
+			sq->implied = true;
+			sq->implied_psn = psn;
 			break;
+		}
 		if (rxe_psn_diff(psn, wqe->last_psn) < 0) {
 			sq->una = rxe_psn_add(psn, 1);
 			break;
@@ -152,7 +156,6 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 	}
 	if (sq->una != una)
 		progress(qp, rxe_psn_add(sq->una, -1));
-	sq->implied |= implied;
 }
 
 /* Response data for @wqe, which is the oldest, has been placed */
@@ -162,6 +165,8 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 	if (psn == wqe->last_psn)
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
 	progress(qp, psn);
+	if (qp->sq.implied)
+		ack_until(qp, qp->sq.implied_psn);
 }
 
 /*
@@ -248,7 +253,8 @@ static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
-		resend(qp);
+		if (lost(qp))
+			rxe_sq_rewind(qp);
 		break;
 	case RXE_NAK_INV_REQ:
 		fail(qp, IB_WC_REM_INV_REQ_ERR);
@@ -320,16 +326,28 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return early;
 }
 
+/* Responses that are missing before the first that came */
+static u32 missing(const struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	struct sk_buff *first = skb_peek(&qp->responses.held);
+
+	if (first && rxe_inq_early(&qp->responses, sq->una))
+		return rxe_psn_diff(rxe_rx(first)->psn, sq->una);
+	return sq->implied ? rxe_psn_diff(sq->implied_psn, sq->una) + 1 : 0;
+}
+
 /**
  * rxe_complete_end - a run of the receive task ends: ask for missing responses
  * @qp: the QP
  *
- * Context: recv_task.
+ * The peer has the requests, since it answers later ones: only what is missing
+ * is asked for. Context: recv_task.
  */
 void rxe_complete_end(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool missing;
+	u32 npkts = 0;
 
 	if (sq->mr)
 		rxe_mr_put(sq->mr);
@@ -337,12 +355,12 @@ void rxe_complete_end(struct rxe_qp *qp)
 	if (!sq->implied && skb_queue_empty(&qp->responses.held))
 		return;
 	spin_lock(&sq->lock);
-	missing = sq->una != sq->top && oldest(sq) &&
-		  (sq->implied || rxe_inq_early(&qp->responses, sq->una));
-	if (rxe_gap_lost(qp, &sq->gap, missing, sq->una)) {
+	if (sq->una != sq->top && oldest(sq))
+		npkts = missing(qp);
+	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una)) {
 		rxe_gap_ask(&sq->gap);
-		sq->implied = false;
-		resend(qp);
+		if (lost(qp))
+			sq->missing = npkts;
 	}
 	spin_unlock(&sq->lock);
 }
@@ -380,7 +398,8 @@ static void silence(struct rxe_qp *qp)
 	}
 	rxe_count(qp->rxe, ACK_TIMEOUT);
 	rxe_sq_lost(sq);
-	retry(qp);
+	if (retry(qp))
+		rxe_sq_rewind(qp);
 }
 
 /**

@@ -70,6 +70,20 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	return true;
 }
 
+/* Packets from the oldest that isn't acknowledged to before @end leave again */
+static void again(struct rxe_qp *qp, u32 end)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	rxe_count(qp->rxe, COMP_RETRY);
+	sq->rewound_from = end;
+	sq->rewound_to = sq->una;
+	sq->rewound_at = ktime_get();
+	sq->missing = 0;
+	sq->rtt_start = 0;
+	rxe_rtt_start(sq, sq->una);
+}
+
 /**
  * rxe_sq_rewind - go back and send again (go-back-N, section 9.7.5.1.2)
  * @qp: the QP
@@ -81,16 +95,33 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	rxe_count(qp->rxe, COMP_RETRY);
-	sq->rewound_from = sq->psn;
-	sq->rewound_to = sq->una;
-	sq->rewound_at = ktime_get();
+	again(qp, sq->psn);
 	sq->psn = sq->una;
 	sq->cur = sq->tail;
-	sq->rtt_start = 0;
-	rxe_rtt_start(sq, sq->una);
 	sq->deadline = 0;	/* armed anew with the first packet */
 	sq->stalled = false;	/* found again when its turn comes */
+}
+
+/* What is missing of the responses to the oldest READ or atomic, and no more */
+static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+	u32 npkts = sq->missing;
+
+	sq->missing = 0;
+	if (sq->tail == sq->head || !wqe->started || wqe->status ||
+	    !rxe_is_rd_atomic(wqe) || rxe_psn_diff(sq->psn, sq->una) <= 0)
+		return false;	/* it came, or is about to be sent anyway */
+	pick->wqe = wqe;
+	pick->index = sq->tail;
+	pick->psn = sq->una;
+	pick->npkts = min_t(u32, npkts,
+			    rxe_psn_diff(wqe->last_psn, sq->una) + 1);
+	pick->hint = 1;
+	again(qp, rxe_psn_add(sq->una, pick->npkts));
+	rxe_wait(qp);
+	return true;
 }
 
 /*
@@ -184,6 +215,8 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 
 	if (sq->rnr_wait || sq->stalled)
 		return false;
+	if (sq->missing && pick_missing(qp, pick))
+		return true;
 	if (sq->cur == sq->head && !rxe_sq_import(qp))
 		return false;
 	wqe = rxe_swqe(sq, sq->cur);

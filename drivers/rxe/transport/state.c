@@ -199,6 +199,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->probes = 0;
 	sq->lossy_until = 0;
 	sq->window = RXE_WINDOW_MIN;
+	sq->missing = 0;
 	sq->implied = false;
 	rxe_gap_reset(&sq->gap);
 	sq->rtt_start = 0;
