@@ -8,6 +8,7 @@
 . "$TESTS/wires.sh"
 
 OPS="write send read atomic"
+LOSSY=1
 
 # verified PREFIX OPTION...: each operation is a case.  At the tools' usual timeout and retries.
 verified() {
@@ -60,11 +61,13 @@ clean() {
 	try "$1-nothing-resent" nothing_resent
 }
 
-# corrupt PREFIX: what is corrupted doesn't pass for data, and counts
+# corrupt PREFIX: what is corrupted doesn't pass for data, and counts.  netem reaches the linear part
+# of a packet only, which is its network headers, or all of it if it is a small one.
 corrupt() {
 	local before
 	before=$(icrc_errors) || { fail "$1-corrupt" "no counter"; return; }
 	wires "$1" 64 corrupt
+	verified "$1-corrupt-small" -n 1000 -s 256
 	try "$1-corrupt-counted" [ "$(icrc_errors)" -gt "$before" ]
 }
 

@@ -9,6 +9,7 @@
 
 PORT=20000		# every program gets a port of its own, so that nothing left over matters
 LIMIT=60		# seconds that a program may take
+LOSSY=''		# not empty: packets get lost, so a program's good-bye may, too
 
 # cases COMMAND...: run a program that prints "ok|fail|skip CASE why" itself, as "PREFIXcase"
 cases() { # PREFIX COMMAND...
@@ -158,8 +159,8 @@ run_ud_pingpong() {
 
 run_rping() {
 	PORT=$((PORT + 1))
-	both cm_ready rping -s -a "$SRV_BIND" -p $PORT -C 10 -S 20000 -V -- \
-		rping -c -a "$SRV_CM" -p $PORT -C 10 -S 20000 -V
+	both cm_ready rping ${LOSSY:+--lossy} -s -a "$SRV_BIND" -p $PORT -C 10 -S 20000 -V -- \
+		rping ${LOSSY:+--lossy} -c -a "$SRV_CM" -p $PORT -C 10 -S 20000 -V
 }
 
 run_ucmatose() {
