@@ -151,6 +151,14 @@ static void expect_received(struct kunit *test, u32 first, u32 last)
 	fake_no_completion(test, fake(test)->rcq);
 }
 
+static void post_numbered(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+}
+
 static void numbered(struct kunit *test, u32 n)
 {
 	u8 byte = 0x40 + n;
@@ -163,8 +171,7 @@ static void gap(struct kunit *test)
 {
 	u32 i;
 
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
+	post_numbered(test);
 	for (i = 1; i < 9; i++)
 		numbered(test, i);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
@@ -180,8 +187,7 @@ static void two_gaps(struct kunit *test)
 {
 	u32 i;
 
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
+	post_numbered(test);
 	numbered(test, 1);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	numbered(test, 4);
@@ -200,8 +206,7 @@ static void lost_again(struct kunit *test)
 {
 	u32 i;
 
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
+	post_numbered(test);
 	for (i = 1; i < 4; i++)
 		numbered(test, i);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
@@ -220,8 +225,7 @@ static void only_late(struct kunit *test)
 	struct rxe_pkt pkt;
 	u32 i;
 
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
+	post_numbered(test);
 	numbered(test, 1);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	numbered(test, 0);

@@ -2,8 +2,8 @@
 /*
  * The device: what it can do, what its port looks like, how it comes and goes.
  *
- * Context: process. add_lock makes sure that a
- * netdev gets one device; nothing in the fast path takes it.
+ * Context: process. add_lock makes sure that a netdev gets one device; nothing in
+ * the fast path takes it.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>

@@ -450,10 +450,9 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_purge(struct rxe_inq *in);
 void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb);
-bool rxe_inq_early(const struct rxe_inq *in, u32 psn);
+u32 rxe_inq_missing(const struct rxe_inq *in, u32 psn);
 bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		  u32 psn);
-void rxe_gap_ask(struct rxe_gap *gap);
 void rxe_gap_late(struct rxe_gap *gap, u32 psn);
 void rxe_gap_reset(struct rxe_gap *gap);
 void rxe_gap_timer_init(struct rxe_qp *qp);
@@ -498,7 +497,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
-void rxe_mr_drop(struct rxe_qp *qp);
+void rxe_mr_drop(struct rxe_mr **mr);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,

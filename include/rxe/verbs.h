@@ -148,10 +148,11 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
  * need no key (C9-88). NULL if any check fails. The reference keeps the memory
  * pinned: hold it for one train, never across trains.
  */
-bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
-		  int access, u64 va, u64 len);
 struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 			  int access, u64 va, u64 len);
+/* The same checks of a region that is held already */
+bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
+		  int access, u64 va, u64 len);
 void rxe_mr_put(struct rxe_mr *mr);
 
 /**

@@ -330,11 +330,11 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static u32 missing(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	struct sk_buff *first = skb_peek(&qp->responses.held);
+	u32 npkts = rxe_inq_missing(&qp->responses, sq->una);
 
-	if (first && rxe_inq_early(&qp->responses, sq->una))
-		return rxe_psn_diff(rxe_rx(first)->psn, sq->una);
-	return sq->implied ? rxe_psn_diff(sq->implied_psn, sq->una) + 1 : 0;
+	if (!npkts && sq->implied)
+		npkts = rxe_psn_diff(sq->implied_psn, sq->una) + 1;
+	return npkts;
 }
 
 /**
@@ -349,19 +349,14 @@ void rxe_complete_end(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	u32 npkts = 0;
 
-	if (sq->mr)
-		rxe_mr_put(sq->mr);
-	sq->mr = NULL;
+	rxe_mr_drop(&sq->mr);
 	if (!sq->implied && skb_queue_empty(&qp->responses.held))
 		return;
 	spin_lock(&sq->lock);
 	if (sq->una != sq->top && oldest(sq))
 		npkts = missing(qp);
-	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una)) {
-		rxe_gap_ask(&sq->gap);
-		if (lost(qp))
-			sq->missing = npkts;
-	}
+	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una) && lost(qp))
+		sq->missing = npkts;
 	spin_unlock(&sq->lock);
 }
 

@@ -59,15 +59,17 @@ void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb)
 }
 
 /**
- * rxe_inq_early - is something held that came too early?
+ * rxe_inq_missing - how much is missing before the first train that is held?
  * @in: what came in
  * @psn: the packet that is expected
+ *
+ * Return: packets; 0 if the train is due, or none is held.
  */
-bool rxe_inq_early(const struct rxe_inq *in, u32 psn)
+u32 rxe_inq_missing(const struct rxe_inq *in, u32 psn)
 {
 	struct sk_buff *first = skb_peek(&in->held);
 
-	return first && rxe_psn_diff(rxe_rx(first)->psn, psn) > 0;
+	return first ? max(rxe_psn_diff(rxe_rx(first)->psn, psn), 0) : 0;
 }
 
 static enum hrtimer_restart gap_timer_fired(struct hrtimer *timer)
@@ -97,6 +99,15 @@ void rxe_gap_reset(struct rxe_gap *gap)
 	*gap = (struct rxe_gap){ .patience = RXE_REORDER_NS };
 }
 
+/* If what was asked for the last time hasn't come twice, it had been lost */
+static void ask(struct rxe_gap *gap)
+{
+	if (gap->asked && gap->asked_psn != gap->psn)
+		gap->patience = max_t(u64, gap->patience / 2, RXE_REORDER_NS);
+	gap->asked = true;
+	gap->asked_psn = gap->psn;
+}
+
 /**
  * rxe_gap_lost - should a packet be asked for again?
  * @qp: the QP
@@ -105,6 +116,8 @@ void rxe_gap_reset(struct rxe_gap *gap)
  * @psn: the packet that is expected
  *
  * If it may be late only, the receive task runs again when it is too late.
+ *
+ * Return: true if the caller is to ask for it.
  */
 bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		  u32 psn)
@@ -121,25 +134,13 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		gap->since = now;
 	}
 	until = ktime_add_ns(gap->since, gap->patience);
-	if (!ktime_before(now, until))
+	if (!ktime_before(now, until)) {
+		ask(gap);
 		return true;
+	}
 	if (!hrtimer_is_queued(&qp->gap_timer))
 		hrtimer_start(&qp->gap_timer, until, HRTIMER_MODE_ABS_SOFT);
 	return false;
-}
-
-/**
- * rxe_gap_ask - the missing packet is asked for again
- * @gap: the gap
- *
- * If what was asked for the last time hasn't come twice, it had been lost.
- */
-void rxe_gap_ask(struct rxe_gap *gap)
-{
-	if (gap->asked && gap->asked_psn != gap->psn)
-		gap->patience = max_t(u64, gap->patience / 2, RXE_REORDER_NS);
-	gap->asked = true;
-	gap->asked_psn = gap->psn;
 }
 
 /**

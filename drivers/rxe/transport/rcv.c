@@ -244,11 +244,10 @@ static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 /* A train that was held and is due now, or else the next that came */
 static struct sk_buff_head *next_list(struct rxe_qp *qp, struct rxe_inq *in)
 {
-	struct sk_buff *skb = skb_peek(&in->held);
-
-	if (skb && rxe_psn_diff(rxe_rx(skb)->psn, expected_psn(qp, in)) <= 0)
-		return &in->held;
-	return &in->queue;
+	if (skb_queue_empty(&in->held) ||
+	    rxe_inq_missing(in, expected_psn(qp, in)))
+		return &in->queue;
+	return &in->held;
 }
 
 /*

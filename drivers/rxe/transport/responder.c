@@ -98,13 +98,13 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 
 /**
  * rxe_mr_drop - give back the region that this run wrote to
- * @qp: the QP
+ * @mr: where it was kept; NULL if there was none
  */
-void rxe_mr_drop(struct rxe_qp *qp)
+void rxe_mr_drop(struct rxe_mr **mr)
 {
-	if (qp->rq.mr)
-		rxe_mr_put(qp->rq.mr);
-	qp->rq.mr = NULL;
+	if (*mr)
+		rxe_mr_put(*mr);
+	*mr = NULL;
 }
 
 /**
@@ -296,7 +296,7 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_count(qp->rxe, RX_WRITE_REQ);
-	rxe_mr_drop(qp);
+	rxe_mr_drop(&rq->mr);
 	rq->va = pkt->va;
 	rq->rkey = pkt->rkey;
 	rq->resid = pkt->dma_len;
@@ -494,14 +494,13 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 void rxe_respond_end(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	bool early = rxe_inq_early(&qp->requests, rq->epsn);
+	bool early = rxe_inq_missing(&qp->requests, rq->epsn);
 
-	rxe_mr_drop(qp);
+	rxe_mr_drop(&rq->mr);
 	if (rq->read.active)
 		return;
 	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {
 		rq->nak_sent = true;
-		rxe_gap_ask(&rq->gap);
 		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
 	} else if (rq->ack_due) {
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,

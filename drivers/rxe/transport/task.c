@@ -39,15 +39,19 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
 
-static bool task_start(struct rxe_task *task)
+/* @must: if it can't be started here, whoever is in it does the work */
+static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;
 
 	spin_lock(&task->lock);
 	go = !task->running && !task->paused;
 	task->running |= go;
-	task->again = !go;
+	if (go || must)
+		task->again = !go;
 	spin_unlock(&task->lock);
+	if (go)
+		__this_cpu_inc(task_depth);
 	return go;
 }
 
@@ -77,17 +81,8 @@ static bool task_stop(struct rxe_task *task, bool more)
  */
 bool rxe_task_enter(struct rxe_task *task)
 {
-	bool go;
-
-	if (__this_cpu_read(task_depth) >= TASK_DEPTH)
-		return false;
-	spin_lock(&task->lock);
-	go = !task->running && !task->paused;
-	task->running |= go;
-	spin_unlock(&task->lock);
-	if (go)
-		__this_cpu_inc(task_depth);
-	return go;
+	return __this_cpu_read(task_depth) < TASK_DEPTH &&
+	       task_start(task, false);
 }
 
 /**
@@ -117,9 +112,8 @@ void rxe_task_run(struct rxe_task *task)
 		rxe_task_schedule(task);
 		return;
 	}
-	if (!task_start(task))
+	if (!task_start(task, true))
 		return;
-	__this_cpu_inc(task_depth);
 	more = task->fn(task->qp);
 	if (!more && xchg(&task->again, false))
 		more = task->fn(task->qp);

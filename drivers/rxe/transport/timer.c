@@ -48,6 +48,17 @@ static u64 timeout_ns(const struct rxe_qp *qp)
 }
 
 /**
+ * rxe_rtt_most - how long an answer takes, at the most, as far as we know
+ * @sq: the send queue
+ *
+ * Return: nanoseconds; a guess while nothing was measured.
+ */
+u64 rxe_rtt_most(const struct rxe_sq *sq)
+{
+	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
+}
+
+/**
  * rxe_rto_ns - how long to wait for a response
  * @qp: the QP
  *
@@ -66,7 +77,7 @@ u64 rxe_rto_ns(const struct rxe_qp *qp)
 
 	if (!t || !sq->srtt || sq->retries)
 		return most;
-	return clamp(2 * (sq->srtt + 4 * sq->rttvar), t, most);
+	return clamp(2 * rxe_rtt_most(sq), t, most);
 }
 
 static void arm(struct rxe_sq *sq, ktime_t at)
@@ -76,17 +87,6 @@ static void arm(struct rxe_sq *sq, ktime_t at)
 	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
 		return;
 	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
-}
-
-/**
- * rxe_rtt_most - how long an answer takes, at the most, as far as we know
- * @sq: the send queue
- *
- * Return: nanoseconds; a guess while nothing was measured.
- */
-u64 rxe_rtt_most(const struct rxe_sq *sq)
-{
-	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
 }
 
 /*
@@ -124,14 +124,9 @@ bool rxe_probe_due(const struct rxe_qp *qp)
 	return !rto || ktime_before(ktime_get(), ktime_add_ns(sq->since, rto));
 }
 
-/**
- * rxe_wait - wait for an answer, for a probe's time or what is left of the timeout
- * @qp: the QP
- */
-void rxe_wait(struct rxe_qp *qp)
+static void wait_from(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	ktime_t now = ktime_get();
 	u64 rto = rxe_rto_ns(qp), probe = probe_ns(qp, now);
 	ktime_t at = ktime_add_ns(sq->since, rto);
 
@@ -143,6 +138,15 @@ void rxe_wait(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_wait - wait for an answer, for a probe's time or what is left of the timeout
+ * @qp: the QP
+ */
+void rxe_wait(struct rxe_qp *qp)
+{
+	wait_from(qp, ktime_get());
+}
+
+/**
  * rxe_wait_anew - something was acknowledged, or sent after none was in flight
  * @qp: the QP
  */
@@ -150,7 +154,7 @@ void rxe_wait_anew(struct rxe_qp *qp)
 {
 	qp->sq.since = ktime_get();
 	qp->sq.probes = 0;
-	rxe_wait(qp);
+	wait_from(qp, qp->sq.since);
 }
 
 /**
