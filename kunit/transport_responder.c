@@ -185,8 +185,6 @@ static void gap(struct kunit *test)
 /* Two gaps: what fills the first says that there is a second */
 static void two_gaps(struct kunit *test)
 {
-	u32 i;
-
 	post_numbered(test);
 	numbered(test, 1);
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
@@ -223,7 +221,6 @@ static void lost_again(struct kunit *test)
 static void only_late(struct kunit *test)
 {
 	struct rxe_pkt pkt;
-	u32 i;
 
 	post_numbered(test);
 	numbered(test, 1);

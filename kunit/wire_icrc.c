@@ -105,23 +105,23 @@ static u32 bth_offset(enum l3 l3)
 
 static u32 icrc_start(enum l3 l3, const u8 *p)
 {
-	const u8 *udp = p + l3_bytes(l3), *bth = p + bth_offset(l3);
+	const u8 *udp = p + l3_bytes(l3);
 
 	switch (l3) {
 	case V1:
-		return rxe_icrc_start_v1(p, bth);
+		return rxe_icrc_start_v1(p);
 	case V2_IPV4:
-		return rxe_icrc_start_ipv4(p, udp, bth);
+		return rxe_icrc_start_ipv4(p, udp);
 	default:
-		return rxe_icrc_start_ipv6(p, udp, bth);
+		return rxe_icrc_start_ipv6(p, udp);
 	}
 }
 
 /* The ICRC of a packet of @len bytes, its own ICRC field included in @len */
 static __le32 icrc(enum l3 l3, const u8 *p, u32 len)
 {
-	u32 off = bth_offset(l3) + RXE_BTH_BYTES;
-	u32 crc = icrc_start(l3, p);
+	u32 off = bth_offset(l3);
+	u32 crc = rxe_icrc_bth(icrc_start(l3, p), p + off);
 
 	crc = rxe_icrc_update(crc, p + off, len - off - RXE_ICRC_BYTES);
 	return rxe_icrc_finish(crc);
@@ -184,7 +184,7 @@ static void input_unchanged(struct kunit *test)
 static void exact_headers(struct kunit *test)
 {
 	const struct vector *v = test->param_value;
-	u32 off = bth_offset(v->l3) + RXE_BTH_BYTES;
+	u32 off = bth_offset(v->l3);
 	u32 want = icrc_start(v->l3, v->bytes);
 	struct edge edge;
 	u32 shift;
@@ -197,6 +197,25 @@ static void exact_headers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, icrc_start(v->l3, p), want);
 	}
 	edge_free(&edge);
+}
+
+/* The packets of a train differ in their ID; each gets what it would get alone */
+static void every_id(struct kunit *test)
+{
+	const struct vector *v = &vectors[2];
+	u32 n, id, from = v->bytes[4] << 8 | v->bytes[5];
+	u32 state = icrc_start(v->l3, v->bytes);
+	u8 p[64];
+
+	KUNIT_ASSERT_EQ(test, v->l3, V2_IPV4);
+	memcpy(p, v->bytes, v->len);
+	for (n = 0; n < 0x10000; n++) {
+		id = from + n;
+		p[4] = id >> 8;
+		p[5] = id;
+		if (rxe_icrc_ip_id(state, from, id) != icrc_start(v->l3, p))
+			KUNIT_FAIL(test, "ID %u", id);
+	}
 }
 
 static void pieces(struct kunit *test)
@@ -253,6 +272,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(every_bit, vector_gen_params),
 	KUNIT_CASE_PARAM(input_unchanged, vector_gen_params),
 	KUNIT_CASE_PARAM(exact_headers, vector_gen_params),
+	KUNIT_CASE(every_id),
 	KUNIT_CASE(pieces),
 	KUNIT_CASE(by_definition),
 	{}

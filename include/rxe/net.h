@@ -176,7 +176,19 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 }
 
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
-u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth);
+
+/**
+ * struct rxe_l3_icrc - what the ICRCs of a train's packets have in common
+ * @state: behind the network headers of the first packet, if it is of @len bytes
+ * @len: BTH to ICRC; 0: not computed yet
+ */
+struct rxe_l3_icrc {
+	u32	state;
+	u32	len;
+};
+
+u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
+		      u32 len);
 
 /**
  * struct rxe_net_ops - what net/ calls upwards

@@ -216,15 +216,18 @@ static inline u32 rxe_pkt_bytes(u8 opcode, u32 payload)
 }
 
 bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
+void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC (section 7.8.1, A17.3.3): start with the headers up to and including
- * the BTH, continue with everything behind the BTH, finish.
+ * ICRC (section 7.8.1, A17.3.3): start with the network headers, have byte 4 of
+ * the BTH count as ones, continue with everything from the BTH on, finish.
  */
-u32 rxe_icrc_start_v1(const void *grh, const void *bth);
-u32 rxe_icrc_start_ipv4(const void *iph, const void *udph, const void *bth);
-u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph, const void *bth);
+u32 rxe_icrc_start_v1(const void *grh);
+u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);
+u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph);
+u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to);
+u32 rxe_icrc_bth(u32 state, const void *bth);
 u32 rxe_icrc_update(u32 state, const void *data, size_t len);
 __le32 rxe_icrc_finish(u32 state);
 

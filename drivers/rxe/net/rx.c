@@ -22,9 +22,8 @@ void rxe_rx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
-static u32 rxe_icrc_ipv4(const void *l3, u32 n, u32 len, const void *bth)
+static u32 rxe_icrc_ipv4(const void *l3, u32 len)
 {
-	const struct iphdr *ip = l3;
 	struct {
 		struct iphdr ip;
 		struct udphdr udp;
@@ -32,12 +31,11 @@ static u32 rxe_icrc_ipv4(const void *l3, u32 n, u32 len, const void *bth)
 
 	memcpy(&h, l3, sizeof(h));
 	h.ip.tot_len = htons(sizeof(h) + len);
-	h.ip.id = htons(ntohs(ip->id) + n);
 	h.udp.len = htons(sizeof(h.udp) + len);
-	return rxe_icrc_start_ipv4(&h.ip, &h.udp, bth);
+	return rxe_icrc_start_ipv4(&h.ip, &h.udp);
 }
 
-static u32 rxe_icrc_ipv6(const void *l3, u32 len, const void *bth)
+static u32 rxe_icrc_ipv6(const void *l3, u32 len)
 {
 	struct {
 		struct ipv6hdr ip;
@@ -47,48 +45,63 @@ static u32 rxe_icrc_ipv6(const void *l3, u32 len, const void *bth)
 	memcpy(&h, l3, sizeof(h));
 	h.udp.len = htons(sizeof(h.udp) + len);
 	h.ip.payload_len = h.udp.len;
-	return rxe_icrc_start_ipv6(&h.ip, &h.udp, bth);
+	return rxe_icrc_start_ipv6(&h.ip, &h.udp);
 }
 
-/**
- * rxe_l3_icrc_start - ICRC state over the headers of one packet of a train
- * @proto: enum rxe_proto
- * @l3: the train's IP header (UDP behind it) or GRH
- * @n: which packet
- * @len: its bytes, BTH to ICRC
- * @bth: its BTH
- *
- * The train's header is taken as the packet's own, which has the packet's
- * length, and in IPv4 the @n-th ID after the train's.
- *
- * Return: state after the BTH, for rxe_icrc_update().
- */
-u32 rxe_l3_icrc_start(u8 proto, const void *l3, u32 n, u32 len,
-		      const void *bth)
+static u32 rxe_icrc_first(u8 proto, const void *l3, u32 len)
 {
 	switch (proto) {
 	case RXE_ROCE_V1:
-		return rxe_icrc_start_v1(l3, bth);
+		return rxe_icrc_start_v1(l3);
 	case RXE_ROCE_V2_IPV4:
-		return rxe_icrc_ipv4(l3, n, len, bth);
+		return rxe_icrc_ipv4(l3, len);
 	default:
-		return rxe_icrc_ipv6(l3, len, bth);
+		return rxe_icrc_ipv6(l3, len);
 	}
 }
 
 /**
- * rxe_rx_icrc_start - ICRC state over the headers of a received packet
+ * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
+ * @l3_icrc: of the train, @l3_icrc->len 0 at first
+ * @proto: enum rxe_proto
+ * @l3: the train's IP header (UDP behind it) or GRH
+ * @n: which packet
+ * @len: its bytes, BTH to ICRC
+ *
+ * The train's header is taken as the packet's own, which has the packet's
+ * length, and in IPv4 the @n-th ID after the train's.
+ *
+ * Return: state for rxe_icrc_bth().
+ */
+u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
+		      u32 n, u32 len)
+{
+	if (l3_icrc->len != len) {
+		l3_icrc->state = rxe_icrc_first(proto, l3, len);
+		l3_icrc->len = len;
+	}
+	if (n && proto == RXE_ROCE_V2_IPV4) {
+		u16 id = ntohs(((const struct iphdr *)l3)->id);
+
+		return rxe_icrc_ip_id(l3_icrc->state, id, id + n);
+	}
+	return l3_icrc->state;
+}
+
+/**
+ * rxe_rx_icrc_start - ICRC state behind a received packet's network headers
+ * @l3_icrc: of the train, @l3_icrc->len 0 at first
  * @skb: received train
  * @n: which packet of it
  * @len: the packet's bytes, BTH to ICRC
- * @bth: its BTH
  *
- * Return: state after the BTH, for rxe_icrc_update().
+ * Return: state for rxe_icrc_bth().
  */
-u32 rxe_rx_icrc_start(struct sk_buff *skb, u32 n, u32 len, const void *bth)
+u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
+		      u32 len)
 {
-	return rxe_l3_icrc_start(rxe_rx(skb)->proto, rxe_rx_l3(skb), n, len,
-				 bth);
+	return rxe_l3_icrc_start(l3_icrc, rxe_rx(skb)->proto, rxe_rx_l3(skb), n,
+				 len);
 }
 
 static void rxe_gid_from_ipv4(union ib_gid *gid, __be32 addr)

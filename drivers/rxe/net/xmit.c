@@ -7,44 +7,52 @@
  */
 #include "internal.h"
 
-static void rxe_seal_packet(u8 proto, const void *l3, u32 n, void *pkt, u32 len)
+/* A train whose ICRCs are being made */
+struct seal {
+	u8			proto;
+	const void		*l3;
+	u32			pkt_bytes;
+	u32			n;	/* packets done */
+	struct rxe_l3_icrc	l3_icrc;
+};
+
+static void rxe_seal_packet(struct seal *seal, void *pkt, u32 len)
 {
-	u32 body = len - RXE_BTH_BYTES - RXE_ICRC_BYTES;
-	u32 crc = rxe_l3_icrc_start(proto, l3, n, len, pkt);
+	u32 crc = rxe_l3_icrc_start(&seal->l3_icrc, seal->proto, seal->l3,
+				    seal->n++, len);
 	__le32 icrc;
 
-	crc = rxe_icrc_update(crc, pkt + RXE_BTH_BYTES, body);
+	crc = rxe_icrc_bth(crc, pkt);
+	crc = rxe_icrc_update(crc, pkt, len - RXE_ICRC_BYTES);
 	icrc = rxe_icrc_finish(crc);
 	memcpy(pkt + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
 }
 
-/* Packets in contiguous memory; @n is the first's number. Returns the next. */
-static u32 rxe_seal_run(u8 proto, const void *l3, u32 n, u32 pkt_bytes,
-			void *data, u32 bytes)
+/* Packets in contiguous memory */
+static void rxe_seal_run(struct seal *seal, void *data, u32 bytes)
 {
 	while (bytes) {
-		u32 len = min(bytes, pkt_bytes);
+		u32 len = min(bytes, seal->pkt_bytes);
 
-		rxe_seal_packet(proto, l3, n++, data, len);
+		rxe_seal_packet(seal, data, len);
 		data += len;
 		bytes -= len;
 	}
-	return n;
 }
 
 /* The ICRCs. skb->data is at the network header, @hdr_len bytes. */
 static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len, u32 pkt_bytes)
 {
-	const void *l3 = skb->data;
-	u32 n, i;
+	struct seal seal = {
+		.proto = proto, .l3 = skb->data, .pkt_bytes = pkt_bytes,
+	};
+	u32 i;
 
-	n = rxe_seal_run(proto, l3, 0, pkt_bytes, skb->data + hdr_len,
-			 skb_headlen(skb) - hdr_len);
+	rxe_seal_run(&seal, skb->data + hdr_len, skb_headlen(skb) - hdr_len);
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
 
-		n = rxe_seal_run(proto, l3, n, pkt_bytes,
-				 skb_frag_address(frag), skb_frag_size(frag));
+		rxe_seal_run(&seal, skb_frag_address(frag), skb_frag_size(frag));
 	}
 }
 

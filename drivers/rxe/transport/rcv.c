@@ -8,6 +8,7 @@
  *
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
+#include <compat/unaligned.h>
 #include <rxe/transport.h>
 
 /**
@@ -123,19 +124,35 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 	rxe_qp_put(qp);
 }
 
-static bool icrc_ok(struct sk_buff *skb, u32 n, u32 off, u32 len,
-		    const void *bth)
+/*
+ * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
+ * @off. The first eight bytes of a BTH say all of a packet without further headers
+ * but its PSN, so what was checked of the one before holds for the next that has
+ * the same.
+ */
+struct packet {
+	struct sk_buff		*skb;
+	u32			off;
+	u32			len;
+	u64			bth;	/* the last good one's; 0: compare to none */
+	u32			good_len;
+	struct rxe_l3_icrc	l3_icrc;
+	struct rxe_pkt		pkt;
+};
+
+static bool icrc_ok(struct packet *p, const void *bth)
 {
-	u32 body = len - RXE_BTH_BYTES - RXE_ICRC_BYTES;
+	u32 body = p->len - RXE_ICRC_BYTES;
 	__le32 want, have;
 	u32 state;
 
-	if (rxe_rx(skb)->trusted)
+	if (rxe_rx(p->skb)->trusted)
 		return true;
-	state = rxe_rx_icrc_start(skb, n, len, bth);
-	state = rxe_skb_icrc(skb, off + RXE_BTH_BYTES, body, state);
-	want = rxe_icrc_finish(state);
-	if (skb_copy_bits(skb, off + len - RXE_ICRC_BYTES, &have, sizeof(have)))
+	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
+				  p->off / rxe_rx(p->skb)->pkt, p->len);
+	state = rxe_icrc_bth(state, bth);
+	want = rxe_icrc_finish(rxe_skb_icrc(p->skb, p->off, body, state));
+	if (skb_copy_bits(p->skb, p->off + body, &have, sizeof(have)))
 		return false;
 	return have == want;
 }
@@ -146,25 +163,59 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/* Packet @n of a train: BTH to ICRC is @len bytes at @off */
-static bool packet_ok(struct rxe_qp *qp, struct sk_buff *skb, u32 n, u32 off,
-		      u32 len, struct rxe_pkt *pkt)
+/*
+ * The first @avail bytes of a packet. What an skb has in pages may change, so it
+ * is copied.
+ */
+static const void *header(const struct packet *p, u8 *buf, u32 avail)
+{
+	u32 run;
+	void *at = rxe_skb_run(p->skb, p->off, &run);
+
+	if (run >= RXE_MAX_HDR_BYTES)
+		return memcpy(buf, at, RXE_MAX_HDR_BYTES);
+	return skb_copy_bits(p->skb, p->off, buf, avail) ? NULL : buf;
+}
+
+static bool parse(struct rxe_qp *qp, struct packet *p, const void *hdr,
+		  u32 avail)
+{
+	struct rxe_pkt *pkt = &p->pkt;
+	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
+	u64 bth;
+
+	if (avail < RXE_BTH_BYTES)
+		return false;
+	bth = get_unaligned((const u64 *)hdr);
+	if (p->bth == bth && p->good_len == p->len) {
+		rxe_pkt_parse_psn(pkt, hdr);
+		return true;
+	}
+	p->bth = 0;
+	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
+	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type)
+		return false;
+	if (pkt->hdr_len == RXE_BTH_BYTES)
+		p->bth = bth;
+	p->good_len = p->len;
+	return true;
+}
+
+static bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	u8 buf[RXE_MAX_HDR_BYTES];
-	u32 avail = min_t(u32, len, sizeof(buf));
-	const void *hdr = skb_header_pointer(skb, off, avail, buf);
-	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
+	u32 avail = min_t(u32, p->len, sizeof(buf));
+	const void *hdr = header(p, buf, avail);
 
-	if (!hdr || !rxe_pkt_parse(pkt, hdr, avail, len) ||
-	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type) {
+	if (!hdr || !parse(qp, p, hdr, avail)) {
 		rxe_count(qp->rxe, DROP_MALFORMED);
 		return false;
 	}
-	if (!icrc_ok(skb, n, off, len, hdr)) {
+	if (!icrc_ok(p, hdr)) {
 		rxe_count(qp->rxe, ICRC_ERR);
 		return false;
 	}
-	if (!pkey_ok(pkt->pkey)) {
+	if (!pkey_ok(p->pkt.pkey)) {
 		rxe_count(qp->rxe, DROP_PKEY);
 		return false;
 	}
@@ -172,13 +223,13 @@ static bool packet_ok(struct rxe_qp *qp, struct sk_buff *skb, u32 n, u32 off,
 }
 
 /* Return: true if the packet came too early */
-static bool receive_pkt(struct rxe_qp *qp, struct sk_buff *skb,
-			const struct rxe_pkt *pkt, u32 off)
+static bool receive_pkt(struct rxe_qp *qp, const struct packet *p)
 {
-	struct rxe_data data = { .skb = skb, .off = off + pkt->hdr_len };
+	const struct rxe_pkt *pkt = &p->pkt;
+	struct rxe_data data = { .skb = p->skb, .off = p->off + pkt->hdr_len };
 
 	if (!rxe_is_rc(qp)) {
-		rxe_ud_rcv(qp, skb, pkt, off);
+		rxe_ud_rcv(qp, p->skb, pkt, p->off);
 		return false;
 	}
 	if (pkt->flags & RXE_OP_RESPONSE)
@@ -211,24 +262,25 @@ static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	bool serving = qp->rq.read.active;
-	struct rxe_pkt pkt;
+	struct packet p;
 
 	if (!rx->done && !from_peer(qp, skb)) {
 		rxe_count(qp->rxe, DROP_ADDR);
 		return USED_UP;
 	}
+	p.skb = skb;
+	p.bth = 0;
+	p.l3_icrc.len = 0;
 	while (rx->done < skb->len) {
-		u32 off = rx->done;
-		u32 len = min(rx->pkt, skb->len - off);
-
+		p.off = rx->done;
+		p.len = min(rx->pkt, skb->len - p.off);
 		if (!rxe_receives(qp))
 			return USED_UP;
-		if (packet_ok(qp, skb, off / rx->pkt, off, len, &pkt) &&
-		    receive_pkt(qp, skb, &pkt, off)) {
-			rx->psn = pkt.psn;
+		if (packet_ok(qp, &p) && receive_pkt(qp, &p)) {
+			rx->psn = p.pkt.psn;
 			return TOO_EARLY;
 		}
-		rx->done += len;
+		rx->done += p.len;
 		if (qp->rq.read.active && !serving)
 			return rx->done == skb->len ? USED_UP : GOES_ON;
 	}

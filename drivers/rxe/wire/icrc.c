@@ -6,6 +6,7 @@
  *
  * Pure; any context.
  */
+#include <linux/bitops.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -15,10 +16,42 @@
 /* The CRC state behind the eight bytes of ones */
 #define RXE_ICRC_LRH_STATE	0xdebb20e3
 
-/* Network headers and BTH, masked, contiguous: one CRC call for all */
+/*
+ * A CRC is linear: what a bit of the message changes in the state doesn't depend
+ * on the other bits. So a train's network headers need one pass, not one for each
+ * packet; and the BTH, of which byte 4 counts as ones whatever it is (FECN, BECN
+ * and reserved bits), needs none of its own.
+ *
+ * What each bit of the IPv4 ID changes in the state behind the UDP header:
+ */
+static const u32 id_bit[16] = {
+	0x9b73ead4, 0xed96d3e9, 0x005ca193, 0x00b94326,
+	0x0172864c, 0x02e50c98, 0x05ca1930, 0x0b943260,
+	0x81256527, 0xd93bcc0f, 0x69069e5f, 0xd20d3cbe,
+	0x7f6b7f3d, 0xfed6fe7a, 0x26dcfab5, 0x4db9f56a,
+};
+
+/* What has to change in the state before the BTH, for each bit of its byte 4 ... */
+static const u32 bth4_bit[8] = {
+	0xdb710641, 0x6d930ac3, 0xdb261586, 0x6d3d2d4d,
+	0xda7a5a9a, 0x6f85b375, 0xdf0b66ea, 0x6567cb95,
+};
+
+/* ... and for all of them */
+#define RXE_ICRC_BTH4_ONES	0x0f6a70d9
+
+static u32 changes(const u32 *bit, u32 bits)
+{
+	u32 change = 0;
+
+	for (; bits; bits &= bits - 1)
+		change ^= bit[__ffs(bits)];
+	return change;
+}
+
+/* Network headers, masked, contiguous: one CRC call for all */
 struct icrc_head {
-	u8	bytes[sizeof(struct ipv6hdr) + sizeof(struct udphdr) +
-		      RXE_BTH_BYTES] __aligned(4);
+	u8	bytes[sizeof(struct ipv6hdr) + sizeof(struct udphdr)] __aligned(4);
 	u32	len;
 };
 
@@ -53,70 +86,87 @@ static void put_udp(struct icrc_head *head, const void *udph)
 	head->len += sizeof(*udp);
 }
 
-/* FECN, BECN and the reserved bits beside them are masked */
-static u32 put_bth_and_crc(struct icrc_head *head, const void *bth)
+static u32 head_crc(const struct icrc_head *head)
 {
-	u8 *b = head->bytes + head->len;
-
-	memcpy(b, bth, RXE_BTH_BYTES);
-	b[4] = 0xff;
-	head->len += RXE_BTH_BYTES;
 	return rxe_crc32(RXE_ICRC_LRH_STATE, head->bytes, head->len);
 }
 
 /**
- * rxe_icrc_start_v1 - ICRC state of a RoCE v1 packet behind its BTH
+ * rxe_icrc_start_v1 - ICRC state of a RoCE v1 packet before its BTH
  * @grh: the GRH, 40 bytes
- * @bth: the BTH, 12 bytes
  *
- * Return: state for rxe_icrc_update().
+ * Return: state for rxe_icrc_bth().
  */
-u32 rxe_icrc_start_v1(const void *grh, const void *bth)
+u32 rxe_icrc_start_v1(const void *grh)
 {
 	struct icrc_head head;
 
 	put_ipv6(&head, grh);
-	return put_bth_and_crc(&head, bth);
+	return head_crc(&head);
 }
 
 /**
- * rxe_icrc_start_ipv4 - ICRC state of a RoCE v2 packet over IPv4 behind its BTH
+ * rxe_icrc_start_ipv4 - ICRC state of a RoCE v2 packet over IPv4 before its BTH
  * @iph: the IPv4 header, without options, as the packet has it on the wire
  * @udph: the UDP header, likewise
- * @bth: the BTH, 12 bytes
  *
- * Return: state for rxe_icrc_update().
+ * Return: state for rxe_icrc_ip_id() or rxe_icrc_bth().
  */
-u32 rxe_icrc_start_ipv4(const void *iph, const void *udph, const void *bth)
+u32 rxe_icrc_start_ipv4(const void *iph, const void *udph)
 {
 	struct icrc_head head;
 
 	put_ipv4(&head, iph);
 	put_udp(&head, udph);
-	return put_bth_and_crc(&head, bth);
+	return head_crc(&head);
 }
 
 /**
- * rxe_icrc_start_ipv6 - ICRC state of a RoCE v2 packet over IPv6 behind its BTH
+ * rxe_icrc_start_ipv6 - ICRC state of a RoCE v2 packet over IPv6 before its BTH
  * @ip6h: the IPv6 header as the packet has it on the wire
  * @udph: the UDP header, likewise
- * @bth: the BTH, 12 bytes
  *
- * Return: state for rxe_icrc_update().
+ * Return: state for rxe_icrc_bth().
  */
-u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph, const void *bth)
+u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph)
 {
 	struct icrc_head head;
 
 	put_ipv6(&head, ip6h);
 	put_udp(&head, udph);
-	return put_bth_and_crc(&head, bth);
+	return head_crc(&head);
 }
 
 /**
- * rxe_icrc_update - continue behind the BTH
- * @state: from rxe_icrc_start_*() or rxe_icrc_update()
- * @data: extended headers, payload, pad
+ * rxe_icrc_ip_id - the state of a packet that differs in its IPv4 ID only
+ * @state: from rxe_icrc_start_ipv4()
+ * @from: the ID that @state is for
+ * @to: the packet's
+ *
+ * Return: state for rxe_icrc_bth().
+ */
+u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to)
+{
+	return state ^ changes(id_bit, from ^ to);
+}
+
+/**
+ * rxe_icrc_bth - make byte 4 of the BTH count as ones
+ * @state: before the BTH
+ * @bth: the BTH, as it stands on the wire
+ *
+ * Return: state for rxe_icrc_update(), which goes on with the BTH itself.
+ */
+u32 rxe_icrc_bth(u32 state, const void *bth)
+{
+	return state ^ RXE_ICRC_BTH4_ONES ^
+	       changes(bth4_bit, ((const u8 *)bth)[4]);
+}
+
+/**
+ * rxe_icrc_update - continue with the packet
+ * @state: from rxe_icrc_bth() or rxe_icrc_update()
+ * @data: BTH, extended headers, payload, pad
  * @len: bytes at @data
  *
  * Return: the new state.

@@ -7,6 +7,19 @@
 #include <compat/unaligned.h>
 #include <rxe/wire.h>
 
+/**
+ * rxe_pkt_parse_psn - parse a packet that is like the one before
+ * @pkt: the headers of that; PSN and AckReq are updated
+ * @hdr: BTH, of which the first eight bytes are the same
+ */
+void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr)
+{
+	const u8 *h = hdr;
+
+	pkt->ack_req = h[8] & BIT(7);
+	pkt->psn = get_unaligned_be24(h + 9);
+}
+
 /* BTH, section 9.2 */
 static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 {
@@ -18,8 +31,7 @@ static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 	pkt->fecn = h[4] & BIT(7);
 	pkt->becn = h[4] & BIT(6);
 	pkt->qpn = get_unaligned_be24(h + 5);
-	pkt->ack_req = h[8] & BIT(7);
-	pkt->psn = get_unaligned_be24(h + 9);
+	rxe_pkt_parse_psn(pkt, h);
 }
 
 /* Requests: DETH (9.3.2), RETH (9.4.2), AtomicETH (9.4.5) */
