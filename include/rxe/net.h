@@ -100,19 +100,29 @@ bool rxe_tx_full(struct rxe_tx *tx);
  * struct rxe_train - a train being built
  * @skb: the train
  * @tx: whom it counts for; set before it is sent, may be NULL
+ * @next: where the next packet goes, if @ready isn't 0
+ * @ready: packets of @pkt bytes that there is memory for from @next on
+ * @hint: packets that are yet to come, the caller thinks
  * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
  * @npkts: packets so far
+ * @bytes: their bytes
  * @max_bytes: what one skb may carry towards this path
  * @max_pkts: how many packets one skb may carry towards this path, 1 where
  *	the path can't take trains
+ * @linear: a single packet, so small that it is in the linear part
  */
 struct rxe_train {
 	struct sk_buff	*skb;
 	struct rxe_tx	*tx;
+	void		*next;
+	u32		ready;
+	u32		hint;
 	u32		pkt;
 	u32		npkts;
+	u32		bytes;
 	u32		max_bytes;
 	u32		max_pkts;
+	bool		linear;
 };
 
 /*
@@ -179,12 +189,14 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 
 /**
  * struct rxe_l3_icrc - what the ICRCs of a train's packets have in common
- * @state: behind the network headers of the first packet, if it is of @len bytes
- * @len: BTH to ICRC; 0: not computed yet
+ * @state: behind the network headers of a packet of @len bytes, BTH to ICRC
+ * @len: 0: not computed yet
+ * @n: which packet @state is for
  */
 struct rxe_l3_icrc {
 	u32	state;
 	u32	len;
+	u32	n;
 };
 
 u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,

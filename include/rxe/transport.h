@@ -551,11 +551,15 @@ struct rxe_seg {
  * struct rxe_data - a packet's payload, where it is now
  * @skb: in this train, or else
  * @seg: in this segment and those behind it
- * @off: how far in the train or the segment
+ * @at: contiguous bytes at hand
+ * @run: how many
+ * @off: what is behind those, in the train or the segment
  */
 struct rxe_data {
 	const struct sk_buff	*skb;
 	const struct rxe_seg	*seg;
+	const void		*at;
+	u32			run;
 	u32			off;
 };
 

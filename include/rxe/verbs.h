@@ -165,9 +165,6 @@ void rxe_mr_put(struct rxe_mr *mr);
  */
 void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len);
 
-void rxe_mr_read(const struct rxe_mr *mr, u64 va, void *dst, u32 len);
-void rxe_mr_write(const struct rxe_mr *mr, u64 va, const void *src, u32 len);
-
 /*
  * ib_device_ops by object; compat/ops.h adapts prototypes that differ between
  * kernels.

@@ -221,7 +221,8 @@ void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
  * ICRC (section 7.8.1, A17.3.3): start with the network headers, have byte 4 of
- * the BTH count as ones, continue with everything from the BTH on, finish.
+ * the BTH count as ones, continue with everything from the BTH on, and finish; or,
+ * to check one, continue with the ICRC too.
  */
 u32 rxe_icrc_start_v1(const void *grh);
 u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);
@@ -230,5 +231,6 @@ u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to);
 u32 rxe_icrc_bth(u32 state, const void *bth);
 u32 rxe_icrc_update(u32 state, const void *data, size_t len);
 __le32 rxe_icrc_finish(u32 state);
+bool rxe_icrc_good(u32 state);
 
 #endif /* RXE_WIRE_H */

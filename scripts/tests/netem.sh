@@ -94,6 +94,6 @@ use_gid v2-ipv4
 goodput_up
 clean vms-v2
 corrupt vms-v2
-wires vms-v2 32 loss-1 loss-5 reorder
+wires vms-v2 32 loss-1 loss-5 reorder mix
 goodput_down
 wire_is clean

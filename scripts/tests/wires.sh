@@ -16,10 +16,21 @@ netem_of() {
 	esac
 }
 
+# know_each_other: the ends keep each other's MAC address for good.  ARP has no checksum, so a wire
+# that corrupts would teach them wrong ones, which last longer than anybody's patience.
+know_each_other() {
+	local srv_mac cli_mac
+	srv_mac=$(srv cat "/sys/class/net/$SRV_NET/address") &&
+		cli_mac=$(cli cat "/sys/class/net/$CLI_NET/address") &&
+		srv ip neigh replace "$CLI4" lladdr "$cli_mac" dev "$SRV_NET" nud permanent &&
+		cli ip neigh replace "$SRV4" lladdr "$srv_mac" dev "$CLI_NET" nud permanent
+}
+
 # wire_is WIRE|clean: both ends of the path send through it.  Nothing is dropped for want of room.
 # Another kind of qdisc comes between, since netem keeps what a change doesn't mention.
 wire_is() {
 	local end dev words
+	know_each_other || return 1
 	for end in srv cli; do
 		dev=$([ $end = srv ] && echo $SRV_NET || echo $CLI_NET)
 		$end tc qdisc replace dev "$dev" root pfifo limit 10000 || return 1

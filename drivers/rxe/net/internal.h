@@ -44,6 +44,7 @@ void rxe_route_forget(struct rxe_path *path);
 
 /* train.c */
 void rxe_blocks_free(void);
+void rxe_train_close(struct rxe_train *train);
 
 /* tx.c */
 void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb);

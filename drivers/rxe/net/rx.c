@@ -79,11 +79,14 @@ u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 	if (l3_icrc->len != len) {
 		l3_icrc->state = rxe_icrc_first(proto, l3, len);
 		l3_icrc->len = len;
+		l3_icrc->n = 0;
 	}
-	if (n && proto == RXE_ROCE_V2_IPV4) {
+	if (n != l3_icrc->n && proto == RXE_ROCE_V2_IPV4) {
 		u16 id = ntohs(((const struct iphdr *)l3)->id);
 
-		return rxe_icrc_ip_id(l3_icrc->state, id, id + n);
+		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state,
+						id + l3_icrc->n, id + n);
+		l3_icrc->n = n;
 	}
 	return l3_icrc->state;
 }

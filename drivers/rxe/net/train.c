@@ -32,11 +32,13 @@
  * struct rxe_blocks - a CPU's blocks
  * @ring: compound pages, each with the ring's reference; NULL until first used
  * @cur: the block that is being filled
+ * @size: its bytes, 0 if there is none
  * @used: bytes of it that trains were given
  */
 struct rxe_blocks {
 	struct page	*ring[RXE_BLOCKS];
 	u32		cur;
+	u32		size;
 	u32		used;
 };
 
@@ -77,6 +79,7 @@ static bool rxe_block_next(struct rxe_blocks *b, u32 len)
 	b->ring[i] = page;
 found:
 	b->cur = i;
+	b->size = page_size(b->ring[i]);
 	b->used = 0;
 	return true;
 }
@@ -84,16 +87,10 @@ found:
 /* A block with room for @len more bytes, or NULL. */
 static struct page *rxe_block_get(struct rxe_blocks *b, u32 len)
 {
-	struct page *page = b->ring[b->cur];
-
-	if (rxe_block_idle(page))
-		b->used = 0;
-	if (page && b->used + len <= page_size(page))
-		return page;
-	if (!rxe_block_next(b, len))
+	if (b->used + len > b->size &&
+	    (!rxe_block_next(b, len) || len > b->size))
 		return NULL;
-	page = b->ring[b->cur];
-	return len <= page_size(page) ? page : NULL;
+	return b->ring[b->cur];
 }
 
 /**
@@ -121,7 +118,8 @@ static bool rxe_frag_add(struct sk_buff *skb, struct page *page, u32 off,
 	int n = skb_shinfo(skb)->nr_frags;
 
 	if (skb_can_coalesce(skb, n, page, off)) {
-		skb_coalesce_rx_frag(skb, n - 1, len, len);
+		skb_frag_size_add(&skb_shinfo(skb)->frags[n - 1], len);
+		skb_len_add(skb, len);
 		return true;
 	}
 	if (n >= MAX_SKB_FRAGS)
@@ -129,19 +127,6 @@ static bool rxe_frag_add(struct sk_buff *skb, struct page *page, u32 off,
 	get_page(page);
 	skb_add_rx_frag(skb, n, page, off, len, len);
 	return true;
-}
-
-static void *rxe_push_block(struct sk_buff *skb, u32 len)
-{
-	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
-	struct page *page = rxe_block_get(b, len);
-	void *data;
-
-	if (!page || !rxe_frag_add(skb, page, b->used, len))
-		return NULL;
-	data = page_address(page) + b->used;
-	b->used += ALIGN(len, 4);
-	return data;
 }
 
 /* An skb whose head is in a block, too: @bytes of headroom and linear part */
@@ -153,6 +138,8 @@ static struct sk_buff *rxe_head_alloc(u32 bytes)
 	struct sk_buff *skb;
 	struct page *page;
 
+	if (rxe_block_idle(b->ring[b->cur]))
+		b->used = 0;
 	b->used = SKB_DATA_ALIGN(b->used);
 	page = rxe_block_get(b, size);
 	if (!page)
@@ -223,19 +210,19 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		    struct rxe_train *train, u32 pkt_len, u32 npkts)
 {
 	struct dst_entry *dst;
-	u32 linear = 0;
 
 	*train = (struct rxe_train) {
+		.hint		= npkts,
 		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
 		.max_pkts	= 1,
 	};
 	dst = rxe_train_route(rxe, path, train);
 	if (npkts == 1)
 		train->max_pkts = 1;
-	if (train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES)
-		linear = pkt_len;
+	train->linear = train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES;
 
-	train->skb = rxe_head_alloc(RXE_HEADROOM + linear);
+	train->skb = rxe_head_alloc(RXE_HEADROOM +
+				    (train->linear ? pkt_len : 0));
 	if (!train->skb)
 		return -ENOMEM;
 	skb_reserve(train->skb, RXE_HEADROOM);
@@ -244,14 +231,62 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 	return 0;
 }
 
-/* Room for @len bytes behind those that were given out, by the rules of GSO */
+/* How many packets like the first may follow those that are there? */
+static u32 rxe_train_room(const struct rxe_train *train)
+{
+	u32 npkts = min(train->max_pkts, train->hint);
+
+	npkts = npkts > train->npkts ? npkts - train->npkts : 1;
+	return min(npkts, (train->max_bytes - train->bytes) / train->pkt);
+}
+
+/*
+ * Memory for one more packet, and for as many as may follow in the same block,
+ * since finding it for each is dear. The skb has it all until it is closed.
+ */
+static bool rxe_train_reserve(struct rxe_train *train)
+{
+	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
+	struct page *page = rxe_block_get(b, train->pkt);
+	u32 npkts;
+
+	if (!page)
+		return false;
+	npkts = (b->size - b->used) / train->pkt;
+	if (npkts > 1)
+		npkts = max(min(npkts, rxe_train_room(train)), 1u);
+	if (!rxe_frag_add(train->skb, page, b->used, npkts * train->pkt))
+		return false;
+	train->next = page_address(page) + b->used;
+	train->ready = npkts;
+	b->used += npkts * train->pkt;
+	return true;
+}
+
+/**
+ * rxe_train_close - take memory back that was reserved in vain
+ * @train: complete
+ */
+void rxe_train_close(struct rxe_train *train)
+{
+	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
+	struct skb_shared_info *shinfo = skb_shinfo(train->skb);
+	u32 rest = train->skb->len - train->bytes;
+
+	if (!rest)
+		return;
+	skb_frag_size_sub(&shinfo->frags[shinfo->nr_frags - 1], rest);
+	skb_len_add(train->skb, -rest);
+	if (train->next + rest == page_address(b->ring[b->cur]) + b->used)
+		b->used -= rest;
+}
+
 static bool rxe_train_takes(const struct rxe_train *train, u32 len)
 {
 	if (!train->npkts)
 		return len <= train->max_bytes;
 	return train->npkts < train->max_pkts && len <= train->pkt &&
-	       train->skb->len == train->npkts * train->pkt &&
-	       train->skb->len + len <= train->max_bytes;
+	       train->bytes + len <= train->max_bytes;
 }
 
 /**
@@ -265,20 +300,25 @@ static bool rxe_train_takes(const struct rxe_train *train, u32 len)
  */
 void *rxe_train_push(struct rxe_train *train, u32 len)
 {
-	struct sk_buff *skb = train->skb;
 	void *data;
 
 	if (!rxe_train_takes(train, len))
 		return NULL;
-	if (!skb_is_nonlinear(skb) && skb_tailroom(skb) >= len &&
-	    len <= RXE_LINEAR_BYTES && train->max_pkts == 1)
-		data = skb_put(skb, len);
-	else
-		data = rxe_push_block(skb, len);
-	if (!data)
-		return NULL;
-	if (!train->npkts++)
+	if (!train->npkts)
 		train->pkt = len;
+	if (train->linear) {
+		data = skb_put(train->skb, len);
+	} else {
+		if (!train->ready && !rxe_train_reserve(train))
+			return NULL;
+		data = train->next;
+		train->next += len;
+		train->ready--;
+	}
+	train->npkts++;
+	train->bytes += len;
+	if (len < train->pkt)	/* GSO's rule: only the last may be shorter */
+		train->max_pkts = train->npkts;
 	return data;
 }
 

@@ -122,6 +122,7 @@ int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		rxe_train_drop(train);
 		return 0;
 	}
+	rxe_train_close(train);
 	train->skb = NULL;
 	rxe_count_add(rxe, SENT_PKTS, train->npkts);
 	rxe_count_add(rxe, SENT_BYTES, skb->len);

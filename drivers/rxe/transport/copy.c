@@ -132,48 +132,54 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	return -EFAULT;
 }
 
-static void *seg_run(struct rxe_data *data, u32 *len)
+static void seg_run(struct rxe_data *data)
 {
 	const struct rxe_seg *seg = data->seg;
-	u64 va = seg->va + data->off;
-	void *p = (void *)(uintptr_t)va;
 
-	*len = min(*len, seg->len - data->off);
-	if (seg->mr)
-		p = rxe_mr_run(seg->mr, va, len);
-	data->off += *len;
 	if (data->off == seg->len) {
-		data->seg++;
+		seg = ++data->seg;
 		data->off = 0;
 	}
-	return p;
+	data->run = seg->len - data->off;
+	if (seg->mr)
+		data->at = rxe_mr_run(seg->mr, seg->va + data->off, &data->run);
+	else
+		data->at = (void *)(uintptr_t)(seg->va + data->off);
 }
 
 /* The next contiguous bytes, *@len at most; moves on behind them */
-static void *next_run(struct rxe_data *data, u32 *len)
+static const void *next_run(struct rxe_data *data, u32 *len)
 {
-	u32 run;
-	void *p;
+	const void *p;
 
-	if (!data->skb)
-		return seg_run(data, len);
-	p = rxe_skb_run(data->skb, data->off, &run);
-	*len = min(*len, run);
-	data->off += *len;
+	if (!data->run) {
+		if (data->skb)
+			data->at = rxe_skb_run(data->skb, data->off, &data->run);
+		else
+			seg_run(data);
+		data->off += data->run;
+	}
+	*len = min(*len, data->run);
+	p = data->at;
+	data->at += *len;
+	data->run -= *len;
 	return p;
 }
 
 /**
- * rxe_data_skip - move on, in segments
- * @data: the payload, not in a train
+ * rxe_data_skip - move on
+ * @data: the payload
  * @len: bytes, which are there
  */
 void rxe_data_skip(struct rxe_data *data, u32 len)
 {
-	for (data->off += len; len && data->off >= data->seg->len; data->seg++) {
-		data->off -= data->seg->len;
-		if (!data->off)
-			len = 0;
+	while (len) {
+		u32 run = len;
+
+		next_run(data, &run);
+		if (!run)
+			break;
+		len -= run;
 	}
 }
 
@@ -187,7 +193,7 @@ void rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = len;
-		void *p = next_run(data, &run);
+		const void *p = next_run(data, &run);
 
 		if (!run)
 			break;
@@ -209,11 +215,9 @@ void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 {
 	while (len) {
 		u32 run = len;
-		void *p = next_run(data, &run);
+		void *dst = rxe_mr_run(mr, va, &run);
 
-		if (!run)
-			break;
-		rxe_mr_write(mr, va, p, run);
+		rxe_data_read(data, dst, run);
 		va += run;
 		len -= run;
 	}

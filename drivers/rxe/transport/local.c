@@ -97,8 +97,7 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 
 	if (pass(peer, pkt))
 		rxe_respond_pkt(peer, pkt, &payload);
-	if (pkt->payload_len)
-		rxe_data_skip(data, pkt->payload_len);
+	rxe_data_skip(data, pkt->payload_len);
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }
 
@@ -106,11 +105,14 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
  * rxe_local_response - have the peer take in a response
  * @peer: from rxe_local_begin()
  * @pkt: what the packet would say; flags are filled in
- * @data: its payload
+ * @data: its payload; moves on behind it
  */
 void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
 			struct rxe_data *data)
 {
+	struct rxe_data payload = *data;
+
 	if (pass(peer, pkt))
-		rxe_complete_pkt(peer, pkt, data);
+		rxe_complete_pkt(peer, pkt, &payload);
+	rxe_data_skip(data, pkt->payload_len);
 }

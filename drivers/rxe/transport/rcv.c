@@ -126,7 +126,7 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 
 /*
  * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
- * @off. The first eight bytes of a BTH say all of a packet without further headers
+ * @off; @run bytes from there on are contiguous, at @at. The first eight bytes of a BTH say all of a packet without further headers
  * but its PSN, so what was checked of the one before holds for the next that has
  * the same.
  */
@@ -134,6 +134,8 @@ struct packet {
 	struct sk_buff		*skb;
 	u32			off;
 	u32			len;
+	u32			run;
+	const void		*at;
 	u64			bth;	/* the last good one's; 0: compare to none */
 	u32			good_len;
 	struct rxe_l3_icrc	l3_icrc;
@@ -142,8 +144,6 @@ struct packet {
 
 static bool icrc_ok(struct packet *p, const void *bth)
 {
-	u32 body = p->len - RXE_ICRC_BYTES;
-	__le32 want, have;
 	u32 state;
 
 	if (rxe_rx(p->skb)->trusted)
@@ -151,10 +151,11 @@ static bool icrc_ok(struct packet *p, const void *bth)
 	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
 				  p->off / rxe_rx(p->skb)->pkt, p->len);
 	state = rxe_icrc_bth(state, bth);
-	want = rxe_icrc_finish(rxe_skb_icrc(p->skb, p->off, body, state));
-	if (skb_copy_bits(p->skb, p->off + body, &have, sizeof(have)))
-		return false;
-	return have == want;
+	if (p->run >= p->len)
+		state = rxe_icrc_update(state, p->at, p->len);
+	else
+		state = rxe_skb_icrc(p->skb, p->off, p->len, state);
+	return rxe_icrc_good(state);
 }
 
 /* Section 10.9.1.1: the same partition, and not both limited members */
@@ -167,13 +168,11 @@ static bool pkey_ok(u16 pkey)
  * The first @avail bytes of a packet. What an skb has in pages may change, so it
  * is copied.
  */
-static const void *header(const struct packet *p, u8 *buf, u32 avail)
+static const void *header(struct packet *p, u8 *buf, u32 avail)
 {
-	u32 run;
-	void *at = rxe_skb_run(p->skb, p->off, &run);
-
-	if (run >= RXE_MAX_HDR_BYTES)
-		return memcpy(buf, at, RXE_MAX_HDR_BYTES);
+	p->at = rxe_skb_run(p->skb, p->off, &p->run);
+	if (p->run >= RXE_MAX_HDR_BYTES)
+		return memcpy(buf, p->at, RXE_MAX_HDR_BYTES);
 	return skb_copy_bits(p->skb, p->off, buf, avail) ? NULL : buf;
 }
 
@@ -228,6 +227,11 @@ static bool receive_pkt(struct rxe_qp *qp, const struct packet *p)
 	const struct rxe_pkt *pkt = &p->pkt;
 	struct rxe_data data = { .skb = p->skb, .off = p->off + pkt->hdr_len };
 
+	if (p->run > pkt->hdr_len) {
+		data.at = p->at + pkt->hdr_len;
+		data.run = p->run - pkt->hdr_len;
+		data.off += data.run;
+	}
 	if (!rxe_is_rc(qp)) {
 		rxe_ud_rcv(qp, p->skb, pkt, p->off);
 		return false;

@@ -83,21 +83,26 @@ static u8 response_opcode(bool first, bool last)
 		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
 }
 
+/* What the packets of a response have in common */
+static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->pkey = RXE_PKEY;
+	pkt->qpn = qp->attr.dest_qp_num;
+	pkt->mig = true;
+	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
+	pkt->msn = qp->rq.msn;
+}
+
 static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	const struct rxe_rq *rq = &qp->rq;
 	bool last = rq->read.resid <= qp->mtu;
 
-	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = response_opcode(rq->read.first, last);
 	pkt->payload_len = min(rq->read.resid, qp->mtu);
 	pkt->pad = rxe_pad(pkt->payload_len);
-	pkt->pkey = RXE_PKEY;
-	pkt->qpn = qp->attr.dest_qp_num;
 	pkt->psn = rq->read.psn;
-	pkt->mig = true;
-	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
-	pkt->msn = rq->msn;
 }
 
 /* The packet has been sent */
@@ -111,46 +116,43 @@ static void advance(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 		rq->read.active = false;
 }
 
-static void fill_pkt(struct rxe_qp *qp, const struct rxe_mr *mr,
-		     const struct rxe_pkt *pkt, void *hdr)
+static void fill_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		     struct rxe_data *data, void *hdr)
 {
-	struct rxe_rq *rq = &qp->rq;
 	void *p = rxe_pkt_build(pkt, hdr);
 
-	if (pkt->payload_len)
-		rxe_mr_read(mr, rq->read.va, p, pkt->payload_len);
-	memset(p + pkt->payload_len, 0, pkt->pad);
-	advance(rq, pkt);
+	rxe_data_read(data, p, pkt->payload_len);
+	if (pkt->pad)
+		memset(p + pkt->payload_len, 0, pkt->pad);
+	advance(&qp->rq, pkt);
 }
 
 /* As many packets as a train would have, to a peer on this device */
 static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
-		       struct rxe_mr *mr)
+		       struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
+	struct rxe_pkt pkt;
 	u32 bytes = 0;
 
+	init_pkt(qp, &pkt);
 	while (rq->read.active && bytes < SZ_64K) {
-		struct rxe_seg seg = { .mr = mr, .va = rq->read.va };
-		struct rxe_data data = { .seg = &seg };
-		struct rxe_pkt pkt;
-
 		next_pkt(qp, &pkt);
-		seg.len = pkt.payload_len;
 		advance(rq, &pkt);
-		rxe_local_response(peer, &pkt, &data);
-		bytes += seg.len;
+		rxe_local_response(peer, &pkt, data);
+		bytes += pkt.payload_len;
 	}
 }
 
 /* One train of the response; memory that is short counts as loss */
-static void send_train(struct rxe_qp *qp, const struct rxe_mr *mr)
+static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_train train;
 	struct rxe_pkt pkt;
 	void *hdr;
 
+	init_pkt(qp, &pkt);
 	next_pkt(qp, &pkt);
 	if (rxe_train_start(qp->rxe, &qp->path, &train,
 			    rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
@@ -164,7 +166,7 @@ static void send_train(struct rxe_qp *qp, const struct rxe_mr *mr)
 							   pkt.payload_len));
 		if (!hdr)
 			break;
-		fill_pkt(qp, mr, &pkt, hdr);
+		fill_pkt(qp, &pkt, data, hdr);
 	}
 	if (!train.npkts) {
 		rq->read.active = false;
@@ -201,14 +203,14 @@ static bool read_blocked(struct rxe_qp *qp)
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 {
 	struct rxe_rq *rq = &qp->rq;
+	struct rxe_seg seg = { .va = rq->read.va, .len = rq->read.resid };
+	struct rxe_data data = { .seg = &seg };
 	struct rxe_qp *peer;
-	struct rxe_mr *mr = NULL;
 
-	if (rq->read.resid) {
-		mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->read.rkey,
-				IB_ACCESS_REMOTE_READ, rq->read.va,
-				rq->read.resid);
-		if (!mr) {
+	if (seg.len) {
+		seg.mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->read.rkey,
+				    IB_ACCESS_REMOTE_READ, seg.va, seg.len);
+		if (!seg.mr) {
 			read_lost(qp);
 			return false;
 		}
@@ -216,14 +218,14 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	peer = rxe_local_begin(qp, true);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
 		if (peer)
-			send_local(qp, peer, mr);
+			send_local(qp, peer, &data);
 		else
-			send_train(qp, mr);
+			send_train(qp, &data);
 		(*budget)--;
 	}
 	if (peer)
 		rxe_local_end(peer, false);
-	if (mr)
-		rxe_mr_put(mr);
+	if (seg.mr)
+		rxe_mr_put(seg.mr);
 	return rq->read.active;
 }

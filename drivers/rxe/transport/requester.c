@@ -31,6 +31,7 @@ struct run {
 	struct rxe_qp		*peer;
 	u32			local_pkts;
 	struct rxe_data		data;	/* what comes next of sq.segs */
+	struct rxe_pkt		pkt;
 };
 
 /* Packets to a peer on this device are of different sizes; so many make a train */
@@ -324,7 +325,18 @@ static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt, u32 psn)
 	pkt->pad = 0;
 }
 
-/* Packet @n of a SEND or WRITE */
+/* What the packets of a SEND or WRITE have in common */
+static void init_data_pkt(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
+			  struct rxe_pkt *pkt)
+{
+	init_pkt(qp, pkt, 0);
+	pkt->va = wqe->raddr;
+	pkt->rkey = wqe->rkey;
+	pkt->dma_len = wqe->length;
+	pkt->imm = wqe->imm;
+}
+
+/* Packet @n of it */
 static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 		     struct rxe_pkt *pkt)
 {
@@ -333,40 +345,37 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	u32 off = rxe_psn_diff(psn, wqe->first_psn) * qp->mtu;
 	bool last = psn == wqe->last_psn;
 
-	init_pkt(qp, pkt, psn);
+	pkt->psn = psn;
 	pkt->opcode = data_opcode(wqe, psn == wqe->first_psn, last);
 	pkt->payload_len = min(qp->mtu, wqe->length - off);
 	pkt->solicited = last && (wqe->flags & IB_SEND_SOLICITED);
 	pkt->ack_req = last || n == pick->npkts - 1;
-	pkt->va = wqe->raddr;
-	pkt->rkey = wqe->rkey;
-	pkt->dma_len = wqe->length;
-	pkt->imm = wqe->imm;
+	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
 /* If memory is short, it's as good as lost */
 static void emit_data(struct rxe_qp *qp, struct run *run,
 		      const struct pick *pick, u32 n)
 {
-	struct rxe_pkt pkt;
+	struct rxe_pkt *pkt = &run->pkt;
 	u32 len;
 	void *p;
 
-	data_pkt(qp, pick, n, &pkt);
-	len = pkt.payload_len;
+	data_pkt(qp, pick, n, pkt);
+	len = pkt->payload_len;
 	if (run->peer) {
 		run->local_pkts++;
-		rxe_local_request(run->peer, &pkt, &run->data);
+		rxe_local_request(run->peer, pkt, &run->data);
 		return;
 	}
-	pkt.pad = rxe_pad(len);
-	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, len), pick->hint - n);
+	p = push(qp, run, rxe_pkt_bytes(pkt->opcode, len), pick->hint - n);
 	if (!p) {
 		rxe_data_skip(&run->data, len);
 		return;
 	}
-	p = rxe_pkt_build(&pkt, p);
-	memset(p + len, 0, pkt.pad);
+	p = rxe_pkt_build(pkt, p);
+	if (pkt->pad)
+		memset(p + len, 0, pkt->pad);
 	rxe_data_read(&run->data, p, len);
 }
 
@@ -404,17 +413,17 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 			   const struct pick *pick)
 {
-	struct rxe_pkt pkt;
+	struct rxe_pkt *pkt = &run->pkt;
 	void *p;
 
-	rd_atomic_pkt(qp, pick, &pkt);
+	rd_atomic_pkt(qp, pick, pkt);
 	if (run->peer) {
 		run->local_pkts++;
-		return rxe_local_request(run->peer, &pkt, &run->data);
+		return rxe_local_request(run->peer, pkt, &run->data);
 	}
-	p = push(qp, run, rxe_pkt_bytes(pkt.opcode, 0), pick->hint);
+	p = push(qp, run, rxe_pkt_bytes(pkt->opcode, 0), pick->hint);
 	if (p)
-		rxe_pkt_build(&pkt, p);
+		rxe_pkt_build(pkt, p);
 	return true;
 }
 
@@ -447,6 +456,7 @@ static void emit_run(struct rxe_qp *qp, struct run *run,
 		return;
 	}
 	run->data = (struct rxe_data){ .seg = qp->sq.segs };
+	init_data_pkt(qp, wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++)
 		emit_data(qp, run, pick, n);
 	rxe_unmap(qp->sq.segs, num);

@@ -231,11 +231,24 @@ static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return pkt->payload_len <= qp->mtu;
 }
 
+static void send_done(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV,
+		.byte_len = qp->rq.off,
+	};
+
+	if (pkt->flags & RXE_OP_IMMDT) {
+		wc.wc_flags = IB_WC_WITH_IMM;
+		wc.ex.imm_data = pkt->imm;
+	}
+	rxe_recv_done(qp, &wc, pkt->solicited);
+}
+
 static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct ib_wc wc = { .opcode = IB_WC_RECV };
 	struct rxe_list list = { rq->wqe.sge, 0, &rq->mr };
 
 	if (!rxe_rq_next(qp))
@@ -253,14 +266,8 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return SILENT;
 	}
 	rq->off += pkt->payload_len;
-	if (!(pkt->flags & RXE_OP_END))
-		return DONE;
-	wc.byte_len = rq->off;
-	if (pkt->flags & RXE_OP_IMMDT) {
-		wc.wc_flags = IB_WC_WITH_IMM;
-		wc.ex.imm_data = pkt->imm;
-	}
-	rxe_recv_done(qp, &wc, pkt->solicited);
+	if (pkt->flags & RXE_OP_END)
+		send_done(qp, pkt);
 	return DONE;
 }
 
@@ -286,8 +293,6 @@ static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		.ex.imm_data = pkt->imm,
 	};
 
-	if (!(pkt->flags & RXE_OP_IMMDT))
-		return;
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 
@@ -323,7 +328,8 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rxe_data_to_mr(data, pkt->payload_len, rq->mr, rq->va);
 	rq->va += pkt->payload_len;
 	rq->resid -= pkt->payload_len;
-	write_imm(qp, pkt);
+	if (pkt->flags & RXE_OP_IMMDT)
+		write_imm(qp, pkt);
 	return DONE;
 }
 

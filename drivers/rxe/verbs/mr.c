@@ -115,46 +115,6 @@ void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len)
 	return page_address(mr->pages[pos >> PAGE_SHIFT]) + off;
 }
 
-/**
- * rxe_mr_read - copy out of a region
- * @mr: from rxe_mr_get() that covered what is copied
- * @va: first byte
- * @dst: where to
- * @len: bytes
- */
-void rxe_mr_read(const struct rxe_mr *mr, u64 va, void *dst, u32 len)
-{
-	while (len) {
-		u32 run = len;
-		const void *src = rxe_mr_run(mr, va, &run);
-
-		memcpy(dst, src, run);
-		dst += run;
-		va += run;
-		len -= run;
-	}
-}
-
-/**
- * rxe_mr_write - copy into a region
- * @mr: from rxe_mr_get() that covered what is copied
- * @va: first byte
- * @src: what
- * @len: bytes
- */
-void rxe_mr_write(const struct rxe_mr *mr, u64 va, const void *src, u32 len)
-{
-	while (len) {
-		u32 run = len;
-		void *dst = rxe_mr_run(mr, va, &run);
-
-		memcpy(dst, src, run);
-		src += run;
-		va += run;
-		len -= run;
-	}
-}
-
 static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 			       int access)
 {

@@ -16,6 +16,9 @@
 /* The CRC state behind the eight bytes of ones */
 #define RXE_ICRC_LRH_STATE	0xdebb20e3
 
+/* The CRC state behind any CRC, inverted, little-endian */
+#define RXE_ICRC_RESIDUE	0xdebb20e3
+
 /*
  * A CRC is linear: what a bit of the message changes in the state doesn't depend
  * on the other bits. So a train's network headers need one pass, not one for each
@@ -185,4 +188,15 @@ u32 rxe_icrc_update(u32 state, const void *data, size_t len)
 __le32 rxe_icrc_finish(u32 state)
 {
 	return cpu_to_le32(~state);
+}
+
+/**
+ * rxe_icrc_good - does the ICRC hold?
+ * @state: behind the ICRC itself
+ *
+ * Whatever a CRC is of, going on with its own inverse leads to the same state.
+ */
+bool rxe_icrc_good(u32 state)
+{
+	return state == RXE_ICRC_RESIDUE;
 }
