@@ -200,6 +200,7 @@ struct rxe_gap {
  * @retries: timeouts and NAKs since the last progress
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr_wait: nothing may be sent until the RNR timer fires
+ * @moved: something was acknowledged in this run of recv_task
  * @drained: SQD: the event was raised
  * @stalled: a work request can't be sent; it fails when its turn has come
  * @rewound_from: @psn before it went back the last time
@@ -244,6 +245,7 @@ struct rxe_sq {
 	u8			retries;
 	u8			rnr_retries;
 	bool			rnr_wait;
+	bool			moved;
 	bool			drained;
 	bool			stalled;
 	u32			rewound_from;

@@ -22,7 +22,7 @@ static void rxe_seal_packet(struct seal *seal, void *pkt, u32 len)
 				    seal->n++, len);
 	__le32 icrc;
 
-	crc = rxe_icrc_bth(crc, pkt);
+	crc = rxe_icrc_bth(crc, ((u8 *)pkt)[4]);
 	crc = rxe_icrc_update(crc, pkt, len - RXE_ICRC_BYTES);
 	icrc = rxe_icrc_finish(crc);
 	memcpy(pkt + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));

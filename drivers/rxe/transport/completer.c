@@ -57,11 +57,12 @@ static void fail(struct rxe_qp *qp, u8 status)
 	if (sq->tail == sq->head)
 		return;
 	rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), status);
+	sq->moved = false;
 	rxe_timer_cancel(qp);
 	rxe_qp_to_err(qp);
 }
 
-/* A response moved things on: patience starts anew */
+/* A response moved things on: patience starts anew, in settle() */
 static void progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -76,6 +77,17 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	}
 	if ((s32)(sq->cur - sq->tail) < 0)
 		sq->cur = sq->tail;
+	sq->moved = true;
+}
+
+/* The timer, once for all responses of a run that moved things on */
+static void settle(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (!sq->moved)
+		return;
+	sq->moved = false;
 	rxe_timer_cancel(qp);
 	if (sq->una != sq->top)
 		rxe_wait_anew(qp);
@@ -117,6 +129,7 @@ static bool lost(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
+	settle(qp);
 	if (sq->rnr_wait || just_resent(sq))
 		return false;
 	rxe_count(qp->rxe, RCVD_SEQ_ERR);
@@ -236,6 +249,7 @@ static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp->rxe, RCVD_RNR);
 	if (sq->una != pkt->psn)
 		return;
+	settle(qp);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp->rxe, RNR_EXCEEDED);
 		fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
@@ -338,11 +352,13 @@ static u32 missing(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_complete_end - a run of the receive task ends: ask for missing responses
+ * rxe_complete_end - a run of the receive task ends
  * @qp: the QP
  *
- * The peer has the requests, since it answers later ones: only what is missing
- * is asked for. Context: recv_task.
+ * The timer follows what has come. If responses are missing, the peer has the
+ * requests, since it answers later ones: only what is missing is asked for.
+ *
+ * Context: recv_task.
  */
 void rxe_complete_end(struct rxe_qp *qp)
 {
@@ -350,9 +366,10 @@ void rxe_complete_end(struct rxe_qp *qp)
 	u32 npkts = 0;
 
 	rxe_mr_drop(&sq->mr);
-	if (!sq->implied && skb_queue_empty(&qp->responses.held))
+	if (!sq->moved && !sq->implied && skb_queue_empty(&qp->responses.held))
 		return;
 	spin_lock(&sq->lock);
+	settle(qp);
 	if (sq->una != sq->top && oldest(sq))
 		npkts = missing(qp);
 	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una) && lost(qp))

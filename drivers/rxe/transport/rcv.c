@@ -126,9 +126,11 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 
 /*
  * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
- * @off; @run bytes from there on are contiguous, at @at. The first eight bytes of a BTH say all of a packet without further headers
- * but its PSN, so what was checked of the one before holds for the next that has
- * the same.
+ * @off; @run bytes from there on are contiguous, at @at.
+ *
+ * The first eight bytes of a BTH say all of a packet without further headers but
+ * its PSN, so what was checked of the one before holds for the next that has the
+ * same.
  */
 struct packet {
 	struct sk_buff		*skb;
@@ -138,11 +140,12 @@ struct packet {
 	const void		*at;
 	u64			bth;	/* the last good one's; 0: compare to none */
 	u32			good_len;
+	u8			bth4;
 	struct rxe_l3_icrc	l3_icrc;
 	struct rxe_pkt		pkt;
 };
 
-static bool icrc_ok(struct packet *p, const void *bth)
+static bool icrc_ok(struct packet *p)
 {
 	u32 state;
 
@@ -150,7 +153,7 @@ static bool icrc_ok(struct packet *p, const void *bth)
 		return true;
 	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
 				  p->off / rxe_rx(p->skb)->pkt, p->len);
-	state = rxe_icrc_bth(state, bth);
+	state = rxe_icrc_bth(state, p->bth4);
 	if (p->run >= p->len)
 		state = rxe_icrc_update(state, p->at, p->len);
 	else
@@ -164,53 +167,47 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/*
- * The first @avail bytes of a packet. What an skb has in pages may change, so it
- * is copied.
- */
-static const void *header(struct packet *p, u8 *buf, u32 avail)
+/* Is it like the last good one but for its PSN? */
+static bool parse_again(struct packet *p)
 {
-	p->at = rxe_skb_run(p->skb, p->off, &p->run);
-	if (p->run >= RXE_MAX_HDR_BYTES)
-		return memcpy(buf, p->at, RXE_MAX_HDR_BYTES);
-	return skb_copy_bits(p->skb, p->off, buf, avail) ? NULL : buf;
+	if (!p->bth || p->len != p->good_len || p->run < RXE_BTH_BYTES ||
+	    p->bth != get_unaligned((const u64 *)p->at))
+		return false;
+	rxe_pkt_parse_psn(&p->pkt, p->at);
+	return true;
 }
 
-static bool parse(struct rxe_qp *qp, struct packet *p, const void *hdr,
-		  u32 avail)
+/* What an skb has in pages may change, so headers are copied before they count */
+static bool parse_new(struct rxe_qp *qp, struct packet *p)
 {
-	struct rxe_pkt *pkt = &p->pkt;
 	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
-	u64 bth;
+	struct rxe_pkt *pkt = &p->pkt;
+	u8 hdr[RXE_MAX_HDR_BYTES];
+	u32 avail = min_t(u32, p->len, sizeof(hdr));
 
-	if (avail < RXE_BTH_BYTES)
-		return false;
-	bth = get_unaligned((const u64 *)hdr);
-	if (p->bth == bth && p->good_len == p->len) {
-		rxe_pkt_parse_psn(pkt, hdr);
-		return true;
-	}
 	p->bth = 0;
+	if (p->run >= sizeof(hdr))
+		memcpy(hdr, p->at, sizeof(hdr));
+	else if (skb_copy_bits(p->skb, p->off, hdr, avail))
+		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
 	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type)
 		return false;
 	if (pkt->hdr_len == RXE_BTH_BYTES)
-		p->bth = bth;
+		p->bth = get_unaligned((const u64 *)hdr);
 	p->good_len = p->len;
+	p->bth4 = hdr[4];
 	return true;
 }
 
 static bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
-	u8 buf[RXE_MAX_HDR_BYTES];
-	u32 avail = min_t(u32, p->len, sizeof(buf));
-	const void *hdr = header(p, buf, avail);
-
-	if (!hdr || !parse(qp, p, hdr, avail)) {
+	p->at = rxe_skb_run(p->skb, p->off, &p->run);
+	if (!parse_again(p) && !parse_new(qp, p)) {
 		rxe_count(qp->rxe, DROP_MALFORMED);
 		return false;
 	}
-	if (!icrc_ok(p, hdr)) {
+	if (!icrc_ok(p)) {
 		rxe_count(qp->rxe, ICRC_ERR);
 		return false;
 	}

@@ -156,14 +156,13 @@ u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to)
 /**
  * rxe_icrc_bth - make byte 4 of the BTH count as ones
  * @state: before the BTH
- * @bth: the BTH, as it stands on the wire
+ * @bth4: byte 4 of the BTH, as it stands on the wire
  *
  * Return: state for rxe_icrc_update(), which goes on with the BTH itself.
  */
-u32 rxe_icrc_bth(u32 state, const void *bth)
+u32 rxe_icrc_bth(u32 state, u8 bth4)
 {
-	return state ^ RXE_ICRC_BTH4_ONES ^
-	       changes(bth4_bit, ((const u8 *)bth)[4]);
+	return state ^ RXE_ICRC_BTH4_ONES ^ changes(bth4_bit, bth4);
 }
 
 /**
