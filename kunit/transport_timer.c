@@ -34,29 +34,41 @@ static void rnr_codes(struct kunit *test)
 				    want[code & 31] * 10000ull, "code %u", code);
 }
 
+static u64 rto(struct kunit *test)
+{
+	return rxe_rto_ns(qp(test), NSEC_PER_SEC);
+}
+
+/* Something got lost, and that's no longer ago than counts */
+static void make_lossy(struct kunit *test)
+{
+	qp(test)->sq.lossy_until = NSEC_PER_SEC;
+}
+
 static void rto_never(struct kunit *test)
 {
 	qp(test)->attr.timeout = 0;
-	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 0ull);
+	KUNIT_EXPECT_EQ(test, rto(test), 0ull);
 	qp(test)->sq.srtt = NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 0ull);
+	KUNIT_EXPECT_EQ(test, rto(test), 0ull);
 }
 
 /* Section 9.7.6.1.3: at least the timeout, at most four times as long */
 static void rto_bounds(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(9);
-	u64 t, rto;
+	u64 t, ns;
 	u32 i;
 
+	make_lossy(test);
 	for (i = 0; i < 31 * 1000; i++) {
 		qp(test)->attr.timeout = 1 + i % 31;
 		qp(test)->sq.srtt = rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40));
 		qp(test)->sq.rttvar = rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40));
 		t = 4096ull << qp(test)->attr.timeout;
-		rto = rxe_rto_ns(qp(test));
-		KUNIT_ASSERT_GE(test, rto, t);
-		KUNIT_ASSERT_LE(test, rto, 4 * t);
+		ns = rto(test);
+		KUNIT_ASSERT_GE(test, ns, t);
+		KUNIT_ASSERT_LE(test, ns, 4 * t);
 	}
 }
 
@@ -66,10 +78,11 @@ static void rto_without_sample(struct kunit *test)
 	u64 t;
 	u32 i;
 
+	make_lossy(test);
 	for (i = 1; i < 32; i++) {
 		qp(test)->attr.timeout = i;
 		t = 4096ull << i;
-		KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)),
+		KUNIT_EXPECT_EQ(test, rto(test),
 				clamp(1000000000ull, t, 4 * t));
 	}
 }
@@ -77,11 +90,22 @@ static void rto_without_sample(struct kunit *test)
 /* After a timeout, too: the sample that made it too short is no good */
 static void rto_backs_off(struct kunit *test)
 {
+	make_lossy(test);
 	qp(test)->attr.timeout = 14;
 	qp(test)->sq.srtt = 1000;
-	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4096ull << 14);
+	KUNIT_EXPECT_EQ(test, rto(test), 4096ull << 14);
 	qp(test)->sq.retries = 1;
-	KUNIT_EXPECT_EQ(test, rxe_rto_ns(qp(test)), 4 * (4096ull << 14));
+	KUNIT_EXPECT_EQ(test, rto(test), 4 * (4096ull << 14));
+}
+
+/* Nothing was lost for a while: whoever doesn't answer is rather slow */
+static void rto_without_loss(struct kunit *test)
+{
+	qp(test)->attr.timeout = 14;
+	qp(test)->sq.srtt = 1000;
+	KUNIT_EXPECT_EQ(test, rto(test), 4 * (4096ull << 14));
+	qp(test)->sq.lossy_until = NSEC_PER_SEC - 1;
+	KUNIT_EXPECT_EQ(test, rto(test), 4 * (4096ull << 14));
 }
 
 /* Pretend that the packet being timed left @ns ago */
@@ -233,6 +257,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rto_bounds),
 	KUNIT_CASE(rto_without_sample),
 	KUNIT_CASE(rto_backs_off),
+	KUNIT_CASE(rto_without_loss),
 	KUNIT_CASE(rtt_one_at_a_time),
 	KUNIT_CASE(rtt_over_the_seam),
 	KUNIT_CASE(rtt_follows),

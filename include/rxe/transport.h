@@ -525,7 +525,7 @@ bool rxe_probe_due(const struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);
-u64 rxe_rto_ns(const struct rxe_qp *qp);
+u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now);
 
 /* local.c: the peer is on this device */
 struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);

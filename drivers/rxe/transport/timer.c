@@ -58,24 +58,33 @@ u64 rxe_rtt_most(const struct rxe_sq *sq)
 	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
 }
 
+/* Did anything get lost on the path of late? */
+static bool lossy(const struct rxe_sq *sq, ktime_t now)
+{
+	return !ktime_after(now, sq->lossy_until);
+}
+
 /**
  * rxe_rto_ns - how long to wait for a response
  * @qp: the QP
+ * @now: the time
  *
- * The specification allows one to four times the QP's timeout. The measured
- * round trip moves it within those bounds; before there is one, and when the
- * peer has kept silent already, patience is longest. Beyond RXE_PATIENCE_NS a
- * packet is rather lost than late, and the QP's timeout is taken as it is.
+ * The specification allows one to four times the QP's timeout. Where packets do
+ * get lost, the measured round trip moves it within those bounds. Where they
+ * don't, the peer is rather slow, and patience is longest; likewise before there
+ * is a measurement, and when the peer has kept silent already. Beyond
+ * RXE_PATIENCE_NS a packet is rather lost than late, and the QP's timeout is taken
+ * as it is.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
-u64 rxe_rto_ns(const struct rxe_qp *qp)
+u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u64 t = timeout_ns(qp);
 	u64 most = clamp(RXE_PATIENCE_NS, t, 4 * t);
 
-	if (!t || !sq->srtt || sq->retries)
+	if (!t || !sq->srtt || sq->retries || !lossy(sq, now))
 		return most;
 	return clamp(2 * rxe_rtt_most(sq), t, most);
 }
@@ -98,7 +107,7 @@ static u64 probe_ns(const struct rxe_qp *qp, ktime_t now)
 	const struct rxe_sq *sq = &qp->sq;
 	u64 ns = 2 * rxe_rtt_most(sq);
 
-	if (!sq->srtt || ktime_after(now, sq->lossy_until))
+	if (!sq->srtt || !lossy(sq, now))
 		return 0;
 	return max(ns, RXE_PROBE_NS) << min_t(u8, sq->probes, 16);
 }
@@ -118,16 +127,16 @@ void rxe_sq_lost(struct rxe_sq *sq)
  */
 bool rxe_probe_due(const struct rxe_qp *qp)
 {
-	const struct rxe_sq *sq = &qp->sq;
-	u64 rto = rxe_rto_ns(qp);
+	ktime_t now = ktime_get();
+	u64 rto = rxe_rto_ns(qp, now);
 
-	return !rto || ktime_before(ktime_get(), ktime_add_ns(sq->since, rto));
+	return !rto || ktime_before(now, ktime_add_ns(qp->sq.since, rto));
 }
 
 static void wait_from(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u64 rto = rxe_rto_ns(qp), probe = probe_ns(qp, now);
+	u64 rto = rxe_rto_ns(qp, now), probe = probe_ns(qp, now);
 	ktime_t at = ktime_add_ns(sq->since, rto);
 
 	if (probe && (!rto || ktime_before(ktime_add_ns(now, probe), at)))
