@@ -97,9 +97,24 @@ void rxe_tx_destroy(struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
 
 /**
+ * struct rxe_l3_icrc - what the ICRCs of a path's packets have in common
+ * @state: behind the network headers of a packet of @len bytes, BTH to ICRC
+ * @len: 0: not computed yet
+ * @id: its IPv4 ID
+ *
+ * Belongs to a train or to a path in one direction. Context: one user at a time.
+ */
+struct rxe_l3_icrc {
+	u32	state;
+	u32	len;
+	u16	id;
+};
+
+/**
  * struct rxe_train - a train being built
  * @skb: the train
  * @tx: whom it counts for; set before it is sent, may be NULL
+ * @l3_icrc: what the last train of this path and sender left; likewise
  * @next: where the next packet goes, if @ready isn't 0
  * @ready: packets of @pkt bytes that there is memory for from @next on
  * @hint: packets that are yet to come, the caller thinks
@@ -114,6 +129,7 @@ bool rxe_tx_full(struct rxe_tx *tx);
 struct rxe_train {
 	struct sk_buff	*skb;
 	struct rxe_tx	*tx;
+	struct rxe_l3_icrc *l3_icrc;
 	void		*next;
 	u32		ready;
 	u32		hint;
@@ -186,18 +202,6 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 }
 
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
-
-/**
- * struct rxe_l3_icrc - what the ICRCs of a train's packets have in common
- * @state: behind the network headers of a packet of @len bytes, BTH to ICRC
- * @len: 0: not computed yet
- * @n: which packet @state is for
- */
-struct rxe_l3_icrc {
-	u32	state;
-	u32	len;
-	u32	n;
-};
 
 u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 		      u32 len);

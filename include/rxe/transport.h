@@ -54,6 +54,9 @@ struct rxe_seg;
 /* Received trains that wait for a QP, or that came too early, at most */
 #define RXE_RX_QUEUE_MAX	1024
 
+/* Packets that wait for the rest of their message before they are taken in */
+#define RXE_RX_BATCH		32
+
 /*
  * How long a packet may be late before it counts as lost: at first, and at most.
  * Where packets are handed from one CPU to another, they change places.
@@ -189,6 +192,7 @@ struct rxe_gap {
  * @wqes: copies, one place for each place of @ring
  * @stride: bytes of a place in @wqes
  * @segs: where the data is that is being sent; send_task's alone
+ * @l3_icrc: what the ICRCs of requests have in common; likewise
  * @tail: oldest work request that has not completed
  * @cur: work request being sent
  * @head: one after the newest that was imported (free-running, like the two
@@ -234,6 +238,7 @@ struct rxe_sq {
 	struct rxe_ring		*ring;
 	void			*wqes;
 	struct rxe_seg		*segs;
+	struct rxe_l3_icrc	l3_icrc;
 	u32			stride;
 	u32			tail;
 	u32			cur;
@@ -294,6 +299,7 @@ struct rxe_atomic_res {
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
  * @mr: the region that is written to, held for the run of the task only
+ * @l3_icrc: what the ICRCs of responses have in common
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @early_psn: the packet that came too early last
@@ -316,6 +322,7 @@ struct rxe_rq {
 	u32			resid;
 	u32			write_len;
 	struct rxe_mr		*mr;
+	struct rxe_l3_icrc	l3_icrc;
 	bool			ack_due;
 	bool			nak_sent;
 	u32			early_psn;

@@ -62,7 +62,7 @@ static u32 rxe_icrc_first(u8 proto, const void *l3, u32 len)
 
 /**
  * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
- * @l3_icrc: of the train, @l3_icrc->len 0 at first
+ * @l3_icrc: of the train or the path, @l3_icrc->len 0 at first
  * @proto: enum rxe_proto
  * @l3: the train's IP header (UDP behind it) or GRH
  * @n: which packet
@@ -76,17 +76,17 @@ static u32 rxe_icrc_first(u8 proto, const void *l3, u32 len)
 u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 		      u32 n, u32 len)
 {
+	u16 first = ntohs(((const struct iphdr *)l3)->id);
+	u16 id = first + n;
+
 	if (l3_icrc->len != len) {
 		l3_icrc->state = rxe_icrc_first(proto, l3, len);
 		l3_icrc->len = len;
-		l3_icrc->n = 0;
+		l3_icrc->id = first;
 	}
-	if (n != l3_icrc->n && proto == RXE_ROCE_V2_IPV4) {
-		u16 id = ntohs(((const struct iphdr *)l3)->id);
-
-		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state,
-						id + l3_icrc->n, id + n);
-		l3_icrc->n = n;
+	if (proto == RXE_ROCE_V2_IPV4 && l3_icrc->id != id) {
+		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state, l3_icrc->id, id);
+		l3_icrc->id = id;
 	}
 	return l3_icrc->state;
 }

@@ -13,12 +13,12 @@ struct seal {
 	const void		*l3;
 	u32			pkt_bytes;
 	u32			n;	/* packets done */
-	struct rxe_l3_icrc	l3_icrc;
+	struct rxe_l3_icrc	*l3_icrc;
 };
 
 static void rxe_seal_packet(struct seal *seal, void *pkt, u32 len)
 {
-	u32 crc = rxe_l3_icrc_start(&seal->l3_icrc, seal->proto, seal->l3,
+	u32 crc = rxe_l3_icrc_start(seal->l3_icrc, seal->proto, seal->l3,
 				    seal->n++, len);
 	__le32 icrc;
 
@@ -41,10 +41,13 @@ static void rxe_seal_run(struct seal *seal, void *data, u32 bytes)
 }
 
 /* The ICRCs. skb->data is at the network header, @hdr_len bytes. */
-static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len, u32 pkt_bytes)
+static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len,
+		     const struct rxe_train *train)
 {
+	struct rxe_l3_icrc own = {};
 	struct seal seal = {
-		.proto = proto, .l3 = skb->data, .pkt_bytes = pkt_bytes,
+		.proto = proto, .l3 = skb->data, .pkt_bytes = train->pkt,
+		.l3_icrc = train->l3_icrc ?: &own,
 	};
 	u32 i;
 
@@ -89,7 +92,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 		rxe_tx_own(train->tx, skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	rxe_push_headers(skb, path, train->npkts);
-	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train->pkt);
+	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train);
 	if (path->proto == RXE_ROCE_V1)
 		err = rxe_v1_send(skb, path);
 	else

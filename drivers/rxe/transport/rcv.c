@@ -66,9 +66,24 @@ static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
 	kfree_skb(skb);
 }
 
-static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
+/*
+ * A single packet amidst a message, by its opcode: what follows mostly comes at
+ * once, and is taken in together with it.
+ */
+static bool wait_for_more(const struct rxe_inq *in, struct sk_buff *skb,
+			  u32 flags, const u8 *bth)
 {
-	struct rxe_inq *in = response ? &qp->responses : &qp->requests;
+	return (flags & RXE_OP_PAYLOAD) && !(flags & RXE_OP_END) &&
+	       rxe_rx(skb)->npkts == 1 && !(bth[8] & BIT(7)) &&
+	       skb_queue_len_lockless(&in->queue) < RXE_RX_BATCH;
+}
+
+static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
+		    const u8 *bth)
+{
+	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
+						       &qp->requests;
+	bool wait = wait_for_more(in, skb, flags, bth);
 
 	if (!rxe_receives(qp)) {
 		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);
@@ -80,7 +95,10 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, bool response)
 	}
 	rxe_rx(skb)->done = 0;
 	skb_queue_tail(&in->queue, skb);
-	rxe_task_run(&qp->recv_task);
+	if (wait)
+		rxe_task_schedule(&qp->recv_task);
+	else
+		rxe_task_run(&qp->recv_task);
 }
 
 /**
@@ -120,7 +138,7 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 		drop(rxe, skb, RXE_CNT_DROP_NO_QP);
 		return;
 	}
-	enqueue(qp, skb, flags & RXE_OP_RESPONSE);
+	enqueue(qp, skb, flags, bth);
 	rxe_qp_put(qp);
 }
 

@@ -174,6 +174,7 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 		return;
 	}
 	train.tx = qp->tx;
+	train.l3_icrc = &qp->rq.l3_icrc;
 	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
 		rxe_count(qp->rxe, SEND_ERR);
 }

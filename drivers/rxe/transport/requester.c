@@ -271,6 +271,7 @@ static void flush_train(struct rxe_qp *qp, struct run *run)
 	if (!run->train.npkts)
 		return;
 	run->train.tx = qp->tx;
+	run->train.l3_icrc = &qp->sq.l3_icrc;
 	if (rxe_train_xmit(qp->rxe, &qp->path, &run->train))
 		rxe_count(qp->rxe, SEND_ERR);
 	run->train.npkts = 0;

@@ -21,11 +21,12 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	struct rxe_qp *peer = rxe_local_begin(qp, true);
 	u32 len = rxe_pkt_bytes(pkt->opcode, 0);
+	struct rxe_data none = {};
 	struct rxe_train train;
 	void *p;
 
 	if (peer) {
-		rxe_local_response(peer, pkt, NULL);
+		rxe_local_response(peer, pkt, &none);
 		rxe_local_end(peer, false);
 		return;
 	}
@@ -37,6 +38,7 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 		return;
 	}
 	rxe_pkt_build(pkt, p);
+	train.l3_icrc = &qp->rq.l3_icrc;
 	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
 		rxe_count(qp->rxe, SEND_ERR);
 }
