@@ -174,7 +174,8 @@ void rxe_train_drop(struct rxe_train *train);
  *
  * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
  * The linear part may end at any byte, and before the first: read with
- * skb_header_pointer() or skb_copy_bits(). A received skb is never written to.
+ * skb_header_pointer() or skb_copy_bits(). If there is a frag_list, each of its
+ * skbs is one packet, and the first is what comes before. A received skb is never written to.
  * skb->dev is NULL: the netdev may go while the train waits.
  */
 struct rxe_rx {

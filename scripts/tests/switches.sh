@@ -60,6 +60,19 @@ packets_of_a() {
 	echo $(($(ip netns exec A cat $file) - before))
 }
 
+# With trains off, packets come one by one, and GRO makes trains of them: they are longer than what
+# the wire takes.  A veth leaves GRO to a sender that has TSO.
+gro() {
+	local pid
+	srv ethtool -K veth gro on && cli ethtool -K veth tso off || return 1
+	srv timeout 60 tcpdump -i veth -c 1 --immediate-mode -w /tmp/gro.pcap 'udp port 4791 and greater 3000' \
+		2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump && switch_is trains 0 && random &&
+		run_perftest write_bw && run_perftest read_bw && wait $pid && switch_is trains 1 && random &&
+		srv ethtool -K veth gro off && cli ethtool -K veth tso on
+}
+
 path_up loop
 use_gid v2-ipv4
 for name in $SWITCHES; do
@@ -74,3 +87,4 @@ for name in trains trust_local; do
 	try "veth-$name" off_and_on veth "$name"
 done
 try trains-split trains_split
+try gro-makes-trains gro

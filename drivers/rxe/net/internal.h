@@ -15,6 +15,7 @@
 #include <rxe/wire.h>
 
 struct net;
+struct sock;
 struct socket;
 
 /**
@@ -70,6 +71,11 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		const struct rxe_train *train);
 int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
+
+/* gro.c */
+struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
+				struct sk_buff *skb);
+bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4);
 
 /* events.c */
 int rxe_events_init(const struct rxe_net_ops *ops);

@@ -4,7 +4,8 @@
  *
  * Trains leave as one UDP GSO skb. They come in by a netfilter hook behind the
  * firewall's, since the UDP layer would split them; what the hook leaves to the
- * stack comes in packet by packet at the socket, which also keeps the port.
+ * stack comes in packet by packet at the socket, which also keeps the port, and
+ * has GRO make trains of what comes packet by packet (gro.c).
  *
  * Context: bottom halves off; opening and closing is serialised by net.c.
  */
@@ -219,7 +220,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 {
 	u32 pkt = 0;
 
-	if (skb_has_frag_list(skb) && skb_linearize(skb))
+	if (skb_has_frag_list(skb) && !skb_is_gso(skb) && skb_linearize(skb))
 		goto drop;
 	if (rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
@@ -234,20 +235,22 @@ drop:
 }
 
 /*
- * What only the stack's own way does: GSO by frag_list (each frame's headers
- * differ), any GSO but UDP's, and the first packet of a tracked connection,
- * which is confirmed behind us.
+ * What only the stack's own way does: GSO by frag_list that isn't ours (each
+ * frame's headers differ), any GSO but UDP's, and the first packet of a tracked
+ * connection, which is confirmed behind us.
  */
-static bool rxe_v2_leave(const struct sk_buff *skb)
+static bool rxe_v2_leave(const struct sk_buff *skb, u32 l4)
 {
 	enum ip_conntrack_info info;
 	struct nf_conn *ct = nf_ct_get(skb, &info);
 
 	if (ct && info != IP_CT_UNTRACKED && !nf_ct_is_confirmed(ct))
 		return true;
-	return skb_is_gso(skb) &&
-	       (skb_has_frag_list(skb) ||
-		!(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4));
+	if (!skb_is_gso(skb))
+		return false;
+	if (skb_has_frag_list(skb))
+		return !rxe_gro_is_train(skb, l4);
+	return !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4);
 }
 
 static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
@@ -256,7 +259,8 @@ static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
 
 	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
 	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
-	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_leave(skb))
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) ||
+	    rxe_v2_leave(skb, l4))
 		return NF_ACCEPT;
 	rxe = rxe_v2_dev(skb, proto);
 	if (!rxe)
@@ -323,6 +327,7 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type	= 1,
 		.encap_rcv	= rxe_v2_encap_rcv,
+		.gro_receive	= rxe_gro_receive,
 	};
 	struct socket *sock;
 	int err;

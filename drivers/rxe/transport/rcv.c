@@ -144,7 +144,8 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 
 /*
  * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
- * @off; @run bytes from there on are contiguous, at @at.
+ * @off, which is in @frame, from @begin of the train on; @run bytes from there on
+ * are contiguous, at @at.
  *
  * The first eight bytes of a BTH say all of a packet without further headers but
  * its PSN, so what was checked of the one before holds for the next that has the
@@ -152,6 +153,8 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
  */
 struct packet {
 	struct sk_buff		*skb;
+	struct sk_buff		*frame;
+	u32			begin;
 	u32			off;
 	u32			len;
 	u32			run;
@@ -175,7 +178,8 @@ static bool icrc_ok(struct packet *p)
 	if (p->run >= p->len)
 		state = rxe_icrc_update(state, p->at, p->len);
 	else
-		state = rxe_skb_icrc(p->skb, p->off, p->len, state);
+		state = rxe_skb_icrc(p->frame, p->off - p->begin, p->len,
+				     state);
 	return rxe_icrc_good(state);
 }
 
@@ -206,7 +210,7 @@ static bool parse_new(struct rxe_qp *qp, struct packet *p)
 	p->bth = 0;
 	if (p->run >= sizeof(hdr))
 		memcpy(hdr, p->at, sizeof(hdr));
-	else if (skb_copy_bits(p->skb, p->off, hdr, avail))
+	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
 	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type)
@@ -218,9 +222,22 @@ static bool parse_new(struct rxe_qp *qp, struct packet *p)
 	return true;
 }
 
+/* A train that GRO made has each packet in an skb, the first in the train's own */
+static void find_frame(struct packet *p)
+{
+	u32 pkt = rxe_rx(p->skb)->pkt;
+
+	if (!skb_has_frag_list(p->skb))
+		return;
+	for (; p->off - p->begin >= pkt; p->begin += pkt)
+		p->frame = p->frame == p->skb ?
+			   skb_shinfo(p->skb)->frag_list : p->frame->next;
+}
+
 static bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
-	p->at = rxe_skb_run(p->skb, p->off, &p->run);
+	find_frame(p);
+	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
 	if (!parse_again(p) && !parse_new(qp, p)) {
 		rxe_count(qp->rxe, DROP_MALFORMED);
 		return false;
@@ -240,7 +257,10 @@ static bool packet_ok(struct rxe_qp *qp, struct packet *p)
 static bool receive_pkt(struct rxe_qp *qp, const struct packet *p)
 {
 	const struct rxe_pkt *pkt = &p->pkt;
-	struct rxe_data data = { .skb = p->skb, .off = p->off + pkt->hdr_len };
+	struct rxe_data data = {
+		.skb = p->frame,
+		.off = p->off - p->begin + pkt->hdr_len,
+	};
 
 	if (p->run > pkt->hdr_len) {
 		data.at = p->at + pkt->hdr_len;
@@ -288,6 +308,8 @@ static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 		return USED_UP;
 	}
 	p.skb = skb;
+	p.frame = skb;
+	p.begin = 0;
 	p.bth = 0;
 	p.l3_icrc.len = 0;
 	while (rx->done < skb->len) {

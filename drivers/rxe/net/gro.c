@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Trains where the netdev hands up packet by packet: GRO chains those of a QP that
+ * come one after the other, so that one walk through the stack, firewall
+ * included, does for all. Each stays an skb of its own, with its own headers
+ * (frag_list), for if the stack has to take them apart again.
+ *
+ * Only what makes a train is chained: packets of one QP, all requests or all
+ * responses, of one size but for the last, with IPv4 IDs that count.
+ *
+ * Context: NAPI's softirq.
+ */
+#include <net/gro.h>
+#include <net/sock.h>
+#include "internal.h"
+
+/* The IP header in front of UDP header and BTH; no options, no extensions */
+static const void *rxe_gro_l3(const struct sock *sk, const void *bth)
+{
+	return bth - rxe_l3_bytes(sk->sk_family == AF_INET ? RXE_ROCE_V2_IPV4 :
+							     RXE_ROCE_V2_IPV6);
+}
+
+/* Is @n packets behind @first what comes next? TOS and TTL count for forwarding. */
+static bool rxe_gro_ipv4(const struct iphdr *first, const struct iphdr *ip, u32 n)
+{
+	return ip->ihl == 5 && first->ihl == 5 &&
+	       ip->tos == first->tos && ip->ttl == first->ttl &&
+	       ip->frag_off == first->frag_off &&
+	       ntohs(ip->id) == (u16)(ntohs(first->id) + n);
+}
+
+static bool rxe_gro_ipv6(const struct ipv6hdr *first, const struct ipv6hdr *ip)
+{
+	return ip->nexthdr == IPPROTO_UDP && first->nexthdr == IPPROTO_UDP &&
+	       *(__be32 *)ip == *(__be32 *)first &&
+	       ip->hop_limit == first->hop_limit;
+}
+
+/* RC, for the same QP, and to the same of its queues */
+static bool rxe_gro_bth(const u8 *first, const u8 *bth)
+{
+	u32 was = rxe_opcode[first[0]].flags, is = rxe_opcode[bth[0]].flags;
+
+	return was && is && !((was ^ is) & RXE_OP_RESPONSE) &&
+	       (first[0] & 0xe0) == IB_OPCODE_RC &&
+	       (bth[0] & 0xe0) == IB_OPCODE_RC && !memcmp(first + 5, bth + 5, 3);
+}
+
+static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
+			  const struct sk_buff *skb, const void *bth)
+{
+	u32 len = skb_gro_len(skb), off = skb_gro_offset(skb);
+	const void *first = train->data + off;
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
+
+	if (!first_bth || !rxe_gro_bth(first_bth, bth) ||
+	    len > skb_shinfo(train)->gso_size || train->len + len > U16_MAX ||
+	    train->ip_summed != skb->ip_summed)
+		return false;
+	if (sk->sk_family == AF_INET)
+		return rxe_gro_ipv4(rxe_gro_l3(sk, first), rxe_gro_l3(sk, bth),
+				    NAPI_GRO_CB(train)->count);
+	return rxe_gro_ipv6(rxe_gro_l3(sk, first), rxe_gro_l3(sk, bth));
+}
+
+/* As the stack's own GRO by frag_list does */
+static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
+{
+	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
+		return false;
+	skb_pull(skb, skb_gro_offset(skb));
+	if (NAPI_GRO_CB(train)->last == train)
+		skb_shinfo(train)->frag_list = skb;
+	else
+		NAPI_GRO_CB(train)->last->next = skb;
+	NAPI_GRO_CB(train)->last = skb;
+	NAPI_GRO_CB(train)->count++;
+	train->data_len += skb->len;
+	train->len += skb->len;
+	train->truesize += skb->truesize;
+	skb->destructor = NULL;
+	skb->sk = NULL;
+	skb_shinfo(train)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
+	NAPI_GRO_CB(skb)->same_flow = 1;
+	return true;
+}
+
+/**
+ * rxe_gro_receive - chain a packet to those of its flow that came just before
+ * @sk: the UDP socket that keeps the port
+ * @head: what GRO holds
+ * @skb: the packet; the GRO offset is at its BTH
+ *
+ * Return: the train that is complete by now, or NULL.
+ */
+struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
+				struct sk_buff *skb)
+{
+	u32 off = skb_gro_offset(skb);
+	const void *bth = skb_gro_header(skb, off + RXE_BTH_BYTES, off);
+	struct sk_buff *train;
+
+	/* Nothing is encapsulated: chained packets are all there is */
+	NAPI_GRO_CB(skb)->encap_mark = 0;
+	NAPI_GRO_CB(skb)->is_flist = 1;
+	if (!bth || NAPI_GRO_CB(skb)->flush)
+		goto flush;
+	list_for_each_entry(train, head, list) {
+		if (!NAPI_GRO_CB(train)->same_flow)
+			continue;
+		if (!rxe_gro_joins(sk, train, skb, bth))
+			return train;
+		if (!rxe_gro_chain(train, skb))
+			goto flush;
+		return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
+	}
+	return NULL;
+flush:
+	NAPI_GRO_CB(skb)->flush = 1;
+	return NULL;
+}
+
+/**
+ * rxe_gro_is_train - was it chained here, and is it still what it was?
+ * @skb: a datagram with a frag_list
+ * @l4: bytes from skb->data to the UDP header
+ *
+ * Return: false if the stack had better take it apart.
+ */
+bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4)
+{
+	const u32 by_list = SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
+	u32 size = skb_shinfo(skb)->gso_size;
+	u32 left = skb->len - l4 - sizeof(struct udphdr);
+	const struct sk_buff *frame;
+
+	if ((skb_shinfo(skb)->gso_type & by_list) != by_list)
+		return false;
+	skb_walk_frags(skb, frame) {
+		u32 own = frame->next ? size : frame->len;
+
+		if (frame->len != own || own > size || left < own ||
+		    skb_has_frag_list(frame))
+			return false;
+		left -= own;
+	}
+	return left == size;
+}
