@@ -37,6 +37,19 @@ uml_unpack() {
 	mv "$dir.part" "$dir"
 }
 
+# uml_fetch DIR [VERSION]: prints the package's file, fetched to DIR
+uml_fetch() {
+	local dir=$1 pkg=$UML_PKG${2:+=$2}
+	say "fetching $pkg (150 MB)"
+	(
+		cd "$dir"
+		apt-get -q -o APT::Sandbox::User=root download "$pkg" ||
+			{ apt-get -q -o DPkg::Lock::Timeout=300 update &&
+				apt-get -q -o APT::Sandbox::User=root download "$pkg"; }
+	) >"$dir/log" 2>&1 || die "cannot fetch $pkg: $(tail -n 3 "$dir/log")"
+	echo "$dir/$UML_PKG"_*.deb
+}
+
 # uml_source: prints the folder of the kernel source, fetched at first use
 uml_source() {
 	local tmp deb dir
@@ -44,14 +57,7 @@ uml_source() {
 		[ -e "$dir/Kbuild" ] && echo "$dir" && return
 	done
 	tmp=$(mktemp -d)
-	say "fetching $UML_PKG (150 MB)"
-	(
-		cd "$tmp"
-		apt-get -q -o APT::Sandbox::User=root download "$UML_PKG" ||
-			{ apt-get -q -o DPkg::Lock::Timeout=300 update &&
-				apt-get -q -o APT::Sandbox::User=root download "$UML_PKG"; }
-	) >"$tmp/log" 2>&1 || die "cannot fetch $UML_PKG: $(tail -n 3 "$tmp/log")"
-	deb=$(echo "$tmp/$UML_PKG"_*.deb)
+	deb=$(uml_fetch "$tmp")
 	dir=${deb##*/}
 	dir=$UML_CACHE/${dir%_all.deb}
 	say "unpacking ${dir##*/}"
@@ -125,6 +131,14 @@ uml_module() {
 	grep -E 'warning:' "$dir/build.log" >&2 || true
 	exec 8>&-
 	ls "$dir"/tree/*.ko
+}
+
+# uml_programs DIR: the test programs in DIR, and what they need
+uml_programs() {
+	[ -e /usr/include/rdma/rdma_cma.h ] || need rdma_cma.h=librdmacm-dev
+	[ -e /usr/include/infiniband/verbs.h ] || need verbs.h=libibverbs-dev
+	need ibv_devinfo=ibverbs-utils rping=rdmacm-utils ib_write_bw=perftest rdma=iproute2
+	make -s -C "$TOP/scripts/tests/src" O="$1" >&2 || say "some test programs do not build"
 }
 
 # uml_boot KERNEL JOB [kernel words...]: boots and runs JOB/run in it; its
