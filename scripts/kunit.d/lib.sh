@@ -133,6 +133,33 @@ uml_module() {
 	ls "$dir"/tree/*.ko
 }
 
+# uml_shipped KERNEL: prints the path of the distribution's own rdma_rxe.ko, built
+# for this kernel from its package at first use.  Only the module is kept.
+uml_shipped() {
+	local kernel=$1 tmp src deb log=$1/shipped.log
+	exec 9>"$UML_CACHE/lock"
+	flock 9
+	if [ ! -e "$kernel/shipped/rdma_rxe.ko" ]; then
+		src=$(uml_source)
+		tmp=$(mktemp -d)
+		# a mirror may have the latest only
+		deb=$(uml_fetch "$tmp" "${src##*_}") || deb=$(uml_fetch "$tmp")
+		say "building the distribution's rdma_rxe"
+		mkdir "$tmp/rxe"
+		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$UML_PKG.tar.xz" | xz -dc -T0 |
+			tar -x -C "$tmp/rxe" --strip-components=5 --wildcards '*/drivers/infiniband/sw/rxe/*'
+		# no lines of the source in the log
+		nice make -s -C "$kernel" ARCH=um M="$tmp/rxe" CONFIG_RDMA_RXE=m \
+			KCFLAGS=-fno-diagnostics-show-caret -j"$(nproc)" modules >"$log" 2>&1 ||
+			die "the distribution's rdma_rxe does not build (log: $log)"
+		mkdir -p "$kernel/shipped"
+		mv "$tmp/rxe/rdma_rxe.ko" "$kernel/shipped/"
+		rm -rf "$tmp"
+	fi
+	exec 9>&-
+	echo "$kernel/shipped/rdma_rxe.ko"
+}
+
 # uml_programs DIR: the test programs in DIR, and what they need
 uml_programs() {
 	[ -e /usr/include/rdma/rdma_cma.h ] || need rdma_cma.h=librdmacm-dev
