@@ -241,22 +241,6 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Has perf do it, and waits until it's done. */
-static void tell_profiler(char *fifos, const char *what)
-{
-	static int control = -1, ack;
-	char answer[8];
-
-	if (!fifos)
-		return;
-	if (control < 0) {
-		control = open(strtok(fifos, ","), O_WRONLY);
-		ack = open(strtok(NULL, ","), O_RDONLY);
-	}
-	write_all(control, what, strlen(what));
-	read_all(ack, answer, strlen("ack\n"));
-}
-
 static void check_data(void)
 {
 	unsigned int i, sinks = opcode == IBV_WR_SEND ? 2 * depth : depth;

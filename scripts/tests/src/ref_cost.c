@@ -6,7 +6,9 @@
  *   crc    a CRC-32 over them, as the kernel's crypto API has it (AF_ALG)
  * Prints nanoseconds a message, as rc_cost does.
  *
- * usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP]
+ * usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]
+ *
+ * CONTROL and ACK are FIFOs of a profiler, to turn on meanwhile.
  */
 #define _GNU_SOURCE
 #include <linux/if_alg.h>
@@ -121,11 +123,12 @@ static void run(const char *op, const int fd[2], size_t messages)
 
 int main(int argc, char **argv)
 {
+	char *profiler = argc == 7 ? argv[6] : NULL;
 	int fd[2] = { -1, -1 };
 	uint64_t ns;
 
-	if (argc != 4 && argc != 6)
-		die("usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP]");
+	if (argc != 4 && argc != 6 && argc != 7)
+		die("usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]");
 	size = atol(argv[2]);
 	count = atol(argv[3]);
 	from = malloc(size);
@@ -134,13 +137,15 @@ int main(int argc, char **argv)
 		die("cannot set up");
 	memset(from, 1, size);
 	memset(to, 2, size);
-	if (argc == 6)
+	if (argc >= 6)
 		tcp_connect(argv[4], argv[5], fd);
 	else if (!strcmp(argv[1], "crc"))
 		fd[0] = crc_open();
 	run(argv[1], fd, count / 8 + 32);
 	ns = now_ns();
+	tell_profiler(profiler, "enable\n");
 	run(argv[1], fd, count);
+	tell_profiler(profiler, "disable\n");
 	ns = now_ns() - ns;
 	if (strcmp(argv[1], "crc") && memcmp(from, to, size))
 		die("wrong data");

@@ -354,4 +354,23 @@ static UNUSED void read_all(int fd, void *buf, size_t len)
 	}
 }
 
+/*
+ * Has a profiler do what, and waits until it's done: "enable\n" or "disable\n" to the FIFO
+ * CONTROL, "ack\n" from ACK, as perf record --control has it.  NULL: there is none.
+ */
+static UNUSED void tell_profiler(char *fifos, const char *what)
+{
+	static int control = -1, ack;
+	char answer[8];
+
+	if (!fifos)
+		return;
+	if (control < 0) {
+		control = open(strtok(fifos, ","), O_WRONLY);
+		ack = open(strtok(NULL, ","), O_RDONLY);
+	}
+	write_all(control, what, strlen(what));
+	read_all(ack, answer, strlen("ack\n"));
+}
+
 #endif
