@@ -215,7 +215,7 @@ netns_pair() {
 # --- the kernel's word ------------------------------------------------------
 
 BAD_DMESG='WARNING: |BUG: |BUG at |Oops|Call Trace|general protection|refcount_t:|unregister_netdevice: waiting'
-BAD_DMESG+='|KASAN|UBSAN|kmemleak:|INFO: (task|rcu|possible|suspicious|trying)|possible (recursive|circular)'
+BAD_DMESG+='|KASAN|UBSAN|kmemleak: [1-9]|INFO: (task|rcu|possible|suspicious|trying)|possible (recursive|circular)'
 BAD_DMESG+='|soft lockup|hard LOCKUP|rcu_.* (stall|detected)|DEBUG_LOCKS|leaked|Voluntary context switch within RCU'
 
 # dmesg_clean: fails, and prints it, if the kernel complained since the test began
