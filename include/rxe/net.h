@@ -175,8 +175,8 @@ void rxe_train_drop(struct rxe_train *train);
  * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
  * The linear part may end at any byte, and before the first: read with
  * skb_header_pointer() or skb_copy_bits(). If there is a frag_list, each of its
- * skbs is one packet, and the first is what comes before. A received skb is never written to.
- * skb->dev is NULL: the netdev may go while the train waits.
+ * skbs is one packet, and the first is what comes before. A received skb is
+ * never written to. skb->dev is NULL: the netdev may go while the train waits.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
@@ -203,7 +203,6 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 }
 
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
-
 u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 		      u32 len);
 

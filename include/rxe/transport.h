@@ -480,6 +480,20 @@ bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
 		     struct rxe_rwqe *wqe);
 enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode);
 
+/**
+ * rxe_pkt_to_peer - what all packets to the peer of an RC QP have in common
+ * @qp: the QP
+ * @pkt: set; all else is 0
+ */
+static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
+{
+	*pkt = (struct rxe_pkt) {
+		.pkey	= RXE_PKEY,
+		.qpn	= qp->attr.dest_qp_num,
+		.mig	= true,
+	};
+}
+
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);

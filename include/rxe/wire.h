@@ -215,6 +215,17 @@ static inline u32 rxe_pkt_bytes(u8 opcode, u32 payload)
 	       RXE_ICRC_BYTES;
 }
 
+/**
+ * rxe_opcode_type - which transport service an opcode belongs to
+ * @opcode: BTH opcode
+ *
+ * Return: IB_OPCODE_RC, IB_OPCODE_UD, ...
+ */
+static inline u8 rxe_opcode_type(u8 opcode)
+{
+	return opcode & 0xe0;
+}
+
 bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);

@@ -24,6 +24,24 @@ veth_up() { # MTU
 	wait_for 10 ping -qc 1 -I 203.0.113.1 203.0.113.2
 }
 
+# one_end TYPE ADDRESS: a device on eth0; two_ends TYPE: one on each end of veth_up's pair.  Set ends,
+# the words by which rc_cost and rc_scale know them.
+one_end() {
+	rxe_add rxe0 eth0
+	ends=(-d rxe0 -g "$(gid_index rxe0 "$1" "$2")")
+}
+
+two_ends() {
+	rxe_add rxe0 v1
+	rxe_add rxe1 v2
+	ends=(-d rxe0 -g "$(gid_index rxe0 "$1" 203.0.113.1)" -D rxe1 -G "$(gid_index rxe1 "$1" 203.0.113.2)")
+}
+
+# depth SIZE: messages of rc_cost that are outstanding
+depth() {
+	[ "$1" -lt 1048576 ] && echo 16 || echo 4
+}
+
 veth_down() {
 	local n
 	ip rule show | grep -q '^0:' || ip rule add pref 0 lookup local

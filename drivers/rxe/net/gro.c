@@ -43,15 +43,17 @@ static bool rxe_gro_bth(const u8 *first, const u8 *bth)
 	u32 was = rxe_opcode[first[0]].flags, is = rxe_opcode[bth[0]].flags;
 
 	return was && is && !((was ^ is) & RXE_OP_RESPONSE) &&
-	       (first[0] & 0xe0) == IB_OPCODE_RC &&
-	       (bth[0] & 0xe0) == IB_OPCODE_RC && !memcmp(first + 5, bth + 5, 3);
+	       rxe_opcode_type(first[0]) == IB_OPCODE_RC &&
+	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC &&
+	       !memcmp(first + 5, bth + 5, 3);
 }
 
 static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
 			  const struct sk_buff *skb, const void *bth)
 {
 	u32 len = skb_gro_len(skb), off = skb_gro_offset(skb);
-	const void *first = train->data + off;
+	const void *l3 = rxe_gro_l3(sk, bth);
+	const void *first_l3 = rxe_gro_l3(sk, train->data + off);
 	u8 buf[RXE_BTH_BYTES];
 	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
 
@@ -60,9 +62,8 @@ static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
 	    train->ip_summed != skb->ip_summed)
 		return false;
 	if (sk->sk_family == AF_INET)
-		return rxe_gro_ipv4(rxe_gro_l3(sk, first), rxe_gro_l3(sk, bth),
-				    NAPI_GRO_CB(train)->count);
-	return rxe_gro_ipv6(rxe_gro_l3(sk, first), rxe_gro_l3(sk, bth));
+		return rxe_gro_ipv4(first_l3, l3, NAPI_GRO_CB(train)->count);
+	return rxe_gro_ipv6(first_l3, l3);
 }
 
 /* As the stack's own GRO by frag_list does */
@@ -139,12 +140,10 @@ bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4)
 	if ((skb_shinfo(skb)->gso_type & by_list) != by_list)
 		return false;
 	skb_walk_frags(skb, frame) {
-		u32 own = frame->next ? size : frame->len;
-
-		if (frame->len != own || own > size || left < own ||
-		    skb_has_frag_list(frame))
+		if (frame->len > size || (frame->next && frame->len < size) ||
+		    frame->len > left || skb_has_frag_list(frame))
 			return false;
-		left -= own;
+		left -= frame->len;
 	}
 	return left == size;
 }

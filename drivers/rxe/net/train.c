@@ -231,15 +231,6 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 	return 0;
 }
 
-/* How many packets like the first may follow those that are there? */
-static u32 rxe_train_room(const struct rxe_train *train)
-{
-	u32 npkts = min(train->max_pkts, train->hint);
-
-	npkts = npkts > train->npkts ? npkts - train->npkts : 1;
-	return min(npkts, (train->max_bytes - train->bytes) / train->pkt);
-}
-
 /*
  * Memory for one more packet, and for as many as may follow in the same block,
  * since finding it for each is dear. The skb has it all until it is closed.
@@ -248,13 +239,14 @@ static bool rxe_train_reserve(struct rxe_train *train)
 {
 	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
 	struct page *page = rxe_block_get(b, train->pkt);
-	u32 npkts;
+	u32 npkts = min(train->max_pkts, train->hint);
+	u32 bytes;
 
 	if (!page)
 		return false;
-	npkts = (b->size - b->used) / train->pkt;
-	if (npkts > 1)
-		npkts = max(min(npkts, rxe_train_room(train)), 1u);
+	npkts = npkts > train->npkts ? npkts - train->npkts : 1;
+	bytes = min(b->size - b->used, train->max_bytes - train->bytes);
+	npkts = max(min(npkts, bytes / train->pkt), 1u);
 	if (!rxe_frag_add(train->skb, page, b->used, npkts * train->pkt))
 		return false;
 	train->next = page_address(page) + b->used;

@@ -8,7 +8,6 @@
  *
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
-#include <compat/unaligned.h>
 #include <rxe/transport.h>
 
 /**
@@ -159,9 +158,8 @@ struct packet {
 	u32			len;
 	u32			run;
 	const void		*at;
-	u64			bth;	/* the last good one's; 0: compare to none */
-	u32			good_len;
-	u8			bth4;
+	u8			bth[8];	/* the first bytes of the last one's */
+	u32			good_len; /* the last one's, 0: compare to none */
 	struct rxe_l3_icrc	l3_icrc;
 	struct rxe_pkt		pkt;
 };
@@ -174,7 +172,7 @@ static bool icrc_ok(struct packet *p)
 		return true;
 	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
 				  p->off / rxe_rx(p->skb)->pkt, p->len);
-	state = rxe_icrc_bth(state, p->bth4);
+	state = rxe_icrc_bth(state, p->bth[4]);
 	if (p->run >= p->len)
 		state = rxe_icrc_update(state, p->at, p->len);
 	else
@@ -192,8 +190,8 @@ static bool pkey_ok(u16 pkey)
 /* Is it like the last good one but for its PSN? */
 static bool parse_again(struct packet *p)
 {
-	if (!p->bth || p->len != p->good_len || p->run < RXE_BTH_BYTES ||
-	    p->bth != get_unaligned((const u64 *)p->at))
+	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
+	    memcmp(p->bth, p->at, sizeof(p->bth)))
 		return false;
 	rxe_pkt_parse_psn(&p->pkt, p->at);
 	return true;
@@ -207,18 +205,17 @@ static bool parse_new(struct rxe_qp *qp, struct packet *p)
 	u8 hdr[RXE_MAX_HDR_BYTES];
 	u32 avail = min_t(u32, p->len, sizeof(hdr));
 
-	p->bth = 0;
+	p->good_len = 0;
 	if (p->run >= sizeof(hdr))
 		memcpy(hdr, p->at, sizeof(hdr));
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != rxe_qp_num(qp) || (pkt->opcode & 0xe0) != type)
+	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type)
 		return false;
+	memcpy(p->bth, hdr, sizeof(p->bth));
 	if (pkt->hdr_len == RXE_BTH_BYTES)
-		p->bth = get_unaligned((const u64 *)hdr);
-	p->good_len = p->len;
-	p->bth4 = hdr[4];
+		p->good_len = p->len;
 	return true;
 }
 
@@ -262,14 +259,14 @@ static bool receive_pkt(struct rxe_qp *qp, const struct packet *p)
 		.off = p->off - p->begin + pkt->hdr_len,
 	};
 
+	if (!rxe_is_rc(qp)) {
+		rxe_ud_rcv(qp, p->skb, pkt, p->off);
+		return false;
+	}
 	if (p->run > pkt->hdr_len) {
 		data.at = p->at + pkt->hdr_len;
 		data.run = p->run - pkt->hdr_len;
 		data.off += data.run;
-	}
-	if (!rxe_is_rc(qp)) {
-		rxe_ud_rcv(qp, p->skb, pkt, p->off);
-		return false;
 	}
 	if (pkt->flags & RXE_OP_RESPONSE)
 		return rxe_complete_pkt(qp, pkt, &data);
@@ -310,7 +307,7 @@ static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 	p.skb = skb;
 	p.frame = skb;
 	p.begin = 0;
-	p.bth = 0;
+	p.good_len = 0;
 	p.l3_icrc.len = 0;
 	while (rx->done < skb->len) {
 		p.off = rx->done;

@@ -86,10 +86,7 @@ static u8 response_opcode(bool first, bool last)
 /* What the packets of a response have in common */
 static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->pkey = RXE_PKEY;
-	pkt->qpn = qp->attr.dest_qp_num;
-	pkt->mig = true;
+	rxe_pkt_to_peer(qp, pkt);
 	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
 	pkt->msn = qp->rq.msn;
 }

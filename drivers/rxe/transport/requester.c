@@ -313,24 +313,11 @@ static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 	return op + (write ? IB_OPCODE_RDMA_WRITE_FIRST : 0);
 }
 
-static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt, u32 psn)
-{
-	pkt->pkey = RXE_PKEY;
-	pkt->qpn = qp->attr.dest_qp_num;
-	pkt->psn = psn;
-	pkt->solicited = false;
-	pkt->ack_req = false;
-	pkt->fecn = false;
-	pkt->becn = false;
-	pkt->mig = true;
-	pkt->pad = 0;
-}
-
 /* What the packets of a SEND or WRITE have in common */
 static void init_data_pkt(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			  struct rxe_pkt *pkt)
 {
-	init_pkt(qp, pkt, 0);
+	rxe_pkt_to_peer(qp, pkt);
 	pkt->va = wqe->raddr;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_len = wqe->length;
@@ -387,8 +374,8 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
 
-	init_pkt(qp, pkt, pick->psn);
-	pkt->payload_len = 0;
+	rxe_pkt_to_peer(qp, pkt);
+	pkt->psn = pick->psn;
 	pkt->ack_req = true;
 	pkt->va = wqe->raddr + off;
 	pkt->rkey = wqe->rkey;
