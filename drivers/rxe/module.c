@@ -36,13 +36,20 @@ static int __init rxe_init(void)
 	err = rxe_crc32_init();
 	if (err)
 		return err;
+	err = rxe_cork_start();
+	if (err)
+		goto err_crc32;
 	err = rxe_net_init(&rxe_net_ops);
-	if (err) {
-		rxe_crc32_exit();
-		return err;
-	}
+	if (err)
+		goto err_cork;
 	rdma_link_register(&rxe_link_ops);
 	return 0;
+
+err_cork:
+	rxe_cork_stop();
+err_crc32:
+	rxe_crc32_exit();
+	return err;
 }
 
 /* Nobody has a device open, or the module would be in use */
@@ -51,6 +58,7 @@ static void __exit rxe_exit(void)
 	rdma_link_unregister(&rxe_link_ops);
 	ib_unregister_driver(RDMA_DRIVER_RXE);
 	rxe_net_exit();
+	rxe_cork_stop();
 	rxe_crc32_exit();
 	/* RCU callbacks are in our text */
 	rcu_barrier();

@@ -49,6 +49,7 @@ RXE_SWITCH(trains);
 RXE_SWITCH(zero_copy);
 RXE_SWITCH(same_device);
 RXE_SWITCH(trust_local);
+RXE_SWITCH(cork);
 
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
@@ -56,6 +57,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_zero_copy.attr,
 	&dev_attr_same_device.attr,
 	&dev_attr_trust_local.attr,
+	&dev_attr_cork.attr,
 	NULL,
 };
 

@@ -45,12 +45,14 @@ enum rxe_limits {
  *	stack; for QPs and AHs that are connected or made from then on. RoCE v1
  *	never does.
  * @trust_local: what never left this host's memory needs no ICRC check
+ * @cork: small messages that are posted one after the other leave together
  */
 struct rxe_tune {
 	bool	trains;
 	bool	zero_copy;
 	bool	same_device;
 	bool	trust_local;
+	bool	cork;
 };
 
 /**

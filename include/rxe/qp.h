@@ -33,6 +33,10 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
 
+/* transport/cork.c, when the module is loaded and unloaded */
+int rxe_cork_start(void);
+void rxe_cork_stop(void);
+
 /* struct rxe_net_ops */
 void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb);
 void rxe_sent(void *owner);

@@ -22,6 +22,7 @@
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/skbuff.h>
+#include <linux/workqueue.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
@@ -51,11 +52,28 @@ struct rxe_seg;
  */
 #define RXE_LOCAL_MTU		8192
 
+/*
+ * Corks: after RXE_CORK_ROW doorbells in a row, no more than RXE_CORK_GAP_NS
+ * apart, messages of at most RXE_CORK_LEN bytes wait for RXE_CORK_MSGS of them,
+ * or RXE_CORK_NS. If there are RXE_CORK_MOST the worker is behind, and the poster
+ * sends them itself.
+ */
+#define RXE_CORK_ROW		2
+#define RXE_CORK_GAP_NS		(500 * NSEC_PER_USEC)
+#define RXE_CORK_LEN		SZ_8K
+#define RXE_CORK_MSGS		16
+#define RXE_CORK_MOST		64
+#define RXE_CORK_NS		(20 * NSEC_PER_USEC)
+
 /* Received trains that wait for a QP, or that came too early, at most */
 #define RXE_RX_QUEUE_MAX	1024
 
-/* Packets that wait for the rest of their message before they are taken in */
+/*
+ * Packets that wait for what follows before they are taken in; and messages of
+ * one packet that come in a row before the next ones do
+ */
 #define RXE_RX_BATCH		32
+#define RXE_RX_ROW		2
 
 /*
  * How long a packet may be late before it counts as lost: at first, and at most.
@@ -90,6 +108,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 bool rxe_task_enter(struct rxe_task *task);
 void rxe_task_leave(struct rxe_task *task, bool more);
 void rxe_task_run(struct rxe_task *task);
+void rxe_task_kick(struct rxe_task *task);
 void rxe_task_schedule(struct rxe_task *task);
 void rxe_task_pause(struct rxe_task *task);
 void rxe_task_resume(struct rxe_task *task);
@@ -161,10 +180,32 @@ struct rxe_rwqe {
  * struct rxe_inq - packets of one kind that came in, requests or responses
  * @queue: trains in the order in which they came
  * @held: trains that came too early, by PSN; recv_task's alone
+ * @sent: work requests that had been sent when the last one came
+ * @row: messages of one packet that came since, up to RXE_RX_ROW
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
 	struct sk_buff_head	held;
+	u32			sent;
+	u32			row;
+};
+
+/**
+ * struct rxe_cork - does a process post without waiting for anything?
+ * @timer: when what is corked has waited long enough
+ * @work: sends it
+ * @armed: the timer is going to
+ * @last: the last doorbell
+ * @mark: what rxe_cork_fits() was told then
+ * @row: doorbells since @mark changed, up to RXE_CORK_ROW
+ */
+struct rxe_cork {
+	struct hrtimer		timer;
+	struct work_struct	work;
+	atomic_t		armed;
+	ktime_t			last;
+	u32			mark;
+	u32			row;
 };
 
 /**
@@ -382,6 +423,7 @@ struct rxe_qpn {
  * @requests: those received
  * @responses: those received
  * @gap_timer: the time to wait for what is missing is over
+ * @cork: what is posted waits for more
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -409,6 +451,7 @@ struct rxe_qp {
 	struct rxe_inq		requests;
 	struct rxe_inq		responses;
 	struct hrtimer		gap_timer;
+	struct rxe_cork		cork;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -454,6 +497,13 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 {
 	return sq->wqes + (size_t)(index & sq->ring->mask) * sq->stride;
 }
+
+/* cork.c */
+void rxe_sq_kick(struct rxe_qp *qp);
+void rxe_doorbell(struct rxe_qp *qp);
+bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now);
+void rxe_cork_init(struct rxe_qp *qp);
+void rxe_cork_reset(struct rxe_qp *qp);
 
 /* gap.c */
 void rxe_inq_init(struct rxe_inq *in);

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-SWITCHES="trains zero_copy same_device trust_local"
+SWITCHES="trains zero_copy same_device trust_local cork"
 
 switch_is() { # NAME 0|1, on all devices
 	local file
@@ -53,10 +53,19 @@ trains_split() {
 	[ "$off" -gt $((on + 60)) ]
 }
 
-packets_of_a() {
+# A thousand messages that are posted one after the other, in trains or each by itself
+cork_gathers() {
+	local on off
+	on=$(packets_of_a 1000 64) && switch_is cork 0 && off=$(packets_of_a 1000 64) &&
+		switch_is cork 1 || return 1
+	say "on the veth: $on packets, $off with cork off"
+	[ "$on" -lt 700 ] && [ "$off" -gt 1000 ]
+}
+
+packets_of_a() { # [COUNT SIZE]
 	local file=/sys/class/net/veth/statistics/tx_packets before
 	before=$(ip netns exec A cat $file)
-	run_perftest write_bw >&2 || return 1
+	run_perftest write_bw "$@" >&2 || return 1
 	echo $(($(ip netns exec A cat $file) - before))
 }
 
@@ -83,8 +92,9 @@ try same_device-by-stack same_device_by_stack
 unload
 path_up veth
 use_gid v2-ipv4
-for name in trains trust_local; do
+for name in trains trust_local cork; do
 	try "veth-$name" off_and_on veth "$name"
 done
 try trains-split trains_split
+try cork-gathers cork_gathers
 try gro-makes-trains gro

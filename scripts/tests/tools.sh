@@ -182,8 +182,8 @@ run_rdma_client() {
 
 # perftest: write_bw, read_lat ...; waits for events where the program can, since two polling ends
 # would have the processors for themselves
-run_perftest() { # NAME
-	local args=(-F -n 10 -s 10000 -x)
+run_perftest() { # NAME [COUNT SIZE]
+	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x)
 	PORT=$((PORT + 1))
 	case $1 in
 	write*) ;;

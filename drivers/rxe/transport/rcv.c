@@ -66,15 +66,38 @@ static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
 }
 
 /*
- * A single packet amidst a message, by its opcode: what follows mostly comes at
- * once, and is taken in together with it.
+ * Do messages of one packet come on and on, without one of ours to answer them?
+ * Packets may race here: it's a guess.
  */
-static bool wait_for_more(const struct rxe_inq *in, struct sk_buff *skb,
-			  u32 flags, const u8 *bth)
+static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 {
-	return (flags & RXE_OP_PAYLOAD) && !(flags & RXE_OP_END) &&
-	       rxe_rx(skb)->npkts == 1 && !(bth[8] & BIT(7)) &&
-	       skb_queue_len_lockless(&in->queue) < RXE_RX_BATCH;
+	u32 sent = READ_ONCE(qp->sq.head);
+
+	if (in->sent != sent) {
+		in->sent = sent;
+		in->row = 0;
+	}
+	if (in->row == RXE_RX_ROW)
+		return true;
+	in->row++;
+	return false;
+}
+
+/*
+ * A single packet, amidst a message or one of many messages: what follows mostly
+ * comes at once, and is taken in together with it.
+ */
+static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
+			  struct sk_buff *skb, u32 flags, const u8 *bth)
+{
+	if (rxe_rx(skb)->npkts > 1 ||
+	    skb_queue_len_lockless(&in->queue) >= RXE_RX_BATCH)
+		return false;
+	if (!(flags & RXE_OP_END))
+		return (flags & RXE_OP_PAYLOAD) && !(bth[8] & BIT(7));
+	if (flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK))
+		return READ_ONCE(qp->sq.rd_atomic) > 1;
+	return (flags & RXE_OP_PAYLOAD) && in_a_row(qp, in);
 }
 
 static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
@@ -82,7 +105,7 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 {
 	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
 						       &qp->requests;
-	bool wait = wait_for_more(in, skb, flags, bth);
+	bool wait = wait_for_more(qp, in, skb, flags, bth);
 
 	if (!rxe_receives(qp)) {
 		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);

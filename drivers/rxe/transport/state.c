@@ -241,6 +241,7 @@ void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->gap_timer);
+	rxe_cork_reset(qp);
 	rxe_inq_purge(&qp->requests);
 	rxe_inq_purge(&qp->responses);
 	spin_lock_bh(&qp->sq.lock);

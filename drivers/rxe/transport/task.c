@@ -121,6 +121,23 @@ void rxe_task_run(struct rxe_task *task)
 }
 
 /**
+ * rxe_task_kick - do the task's work, here if possible, else soon
+ * @task: the task
+ *
+ * Context: any, no locks of the QP held.
+ */
+void rxe_task_kick(struct rxe_task *task)
+{
+	if (in_hardirq() || irqs_disabled()) {
+		rxe_task_schedule(task);
+		return;
+	}
+	local_bh_disable();
+	rxe_task_run(task);
+	local_bh_enable();
+}
+
+/**
  * rxe_task_schedule - do the task's work soon
  * @task: the task
  *

@@ -365,6 +365,24 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
+ * rxe_cq_polled - how far has the consumer polled?
+ * @cq: completion queue
+ *
+ * Return: a number that changes when it polls; whatever it wrote, if it is a
+ * process.
+ */
+u32 rxe_cq_polled(struct rxe_cq *cq)
+{
+	unsigned long flags;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq_cons(cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return cons;
+}
+
+/**
  * rxe_req_notify_cq - ask for an event
  * @ibcq: completion queue
  * @flags: for the next completion or the next solicited one (the former includes

@@ -7,29 +7,9 @@
  * here and put into the same rings.
  *
  * Context: any, for kernel consumers; post_sq_lock and post_rq_lock order
- * them. The work is done where the caller stands if bottom halves may run
- * there, else in the tasklet.
+ * them. transport/cork.c says where the work is done, and when.
  */
 #include <rxe/transport.h>
-
-static void kick(struct rxe_task *task)
-{
-	if (in_hardirq() || irqs_disabled()) {
-		rxe_task_schedule(task);
-		return;
-	}
-	local_bh_disable();
-	rxe_task_run(task);
-	local_bh_enable();
-}
-
-/* In ERR and SQE what is posted is flushed, for RC by the receive task */
-static void kick_sq(struct rxe_qp *qp)
-{
-	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
-
-	kick(flush ? &qp->recv_task : &qp->send_task);
-}
 
 static void copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
@@ -198,15 +178,17 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EOPNOTSUPP;
 	if (!can_send(READ_ONCE(qp->state)))
 		return -EINVAL;
-	if (wr) {
-		spin_lock_irqsave(&qp->post_sq_lock, flags);
-		for (; wr && !err; wr = err ? wr : wr->next) {
-			err = post_one_send(qp, wr);
-			*bad_wr = wr;
-		}
-		spin_unlock_irqrestore(&qp->post_sq_lock, flags);
+	if (!wr) {
+		rxe_doorbell(qp);
+		return 0;
 	}
-	kick_sq(qp);
+	spin_lock_irqsave(&qp->post_sq_lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		err = post_one_send(qp, wr);
+		*bad_wr = wr;
+	}
+	spin_unlock_irqrestore(&qp->post_sq_lock, flags);
+	rxe_sq_kick(qp);
 	return err;
 }
 
@@ -257,6 +239,6 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	spin_unlock_irqrestore(&qp->post_rq_lock, flags);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
-		kick(&qp->recv_task);
+		rxe_task_kick(&qp->recv_task);
 	return err;
 }

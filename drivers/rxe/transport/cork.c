@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Corks: small messages that a process posts one after the other leave together.
+ *
+ * A doorbell sends what was posted where the poster stands: nothing is faster
+ * for one message. A process that rings again and again, and meanwhile looks for
+ * no completion, doesn't wait for the first of them; one train, one ACK and one
+ * wake-up do for many. So from the third such doorbell on, what is posted waits
+ * until there is enough of it or a short time is over. Then a worker sends it,
+ * on a CPU that is idle if there is one, while the poster goes on.
+ *
+ * Who waits for an answer is never corked: it polls, or the peer's next request
+ * has come, before it rings again.
+ *
+ * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
+ * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.
+ */
+#include <rxe/transport.h>
+#include <compat/timer.h>
+
+static struct workqueue_struct *rxe_cork_wq;
+
+/**
+ * rxe_cork_start - the module is loaded
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int __init rxe_cork_start(void)
+{
+	rxe_cork_wq = alloc_workqueue("rdma_rxe", WQ_UNBOUND | WQ_HIGHPRI |
+				      WQ_SYSFS, 0);
+	return rxe_cork_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rxe_cork_stop - the module is unloaded; no QP is left
+ */
+void rxe_cork_stop(void)
+{
+	destroy_workqueue(rxe_cork_wq);
+}
+
+/**
+ * rxe_sq_kick - send what was posted, or flush it
+ * @qp: the QP
+ *
+ * In ERR and SQE what is posted is flushed, for RC by the receive task. Context:
+ * any. The work is done here if bottom halves may run here, else in the tasklet.
+ */
+void rxe_sq_kick(struct rxe_qp *qp)
+{
+	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
+
+	rxe_task_kick(flush ? &qp->recv_task : &qp->send_task);
+}
+
+/**
+ * rxe_cork_fits - does a process post without waiting for anything?
+ * @cork: of its QP
+ * @mark: changes when it polls and when a request comes in
+ * @now: the time of its doorbell
+ *
+ * Return: true from its third doorbell on.
+ */
+bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
+{
+	bool soon = ktime_before(now, ktime_add_ns(cork->last, RXE_CORK_GAP_NS));
+
+	cork->last = now;
+	if (mark != cork->mark || !soon) {
+		cork->mark = mark;
+		cork->row = 0;
+	}
+	if (cork->row == RXE_CORK_ROW)
+		return true;
+	cork->row++;
+	return false;
+}
+
+/* Does the poster wait for nothing, and is what it posts too small for a train? */
+static bool corked(struct rxe_qp *qp, u32 pending)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u32 mark = rxe_cq_polled(rxe_scq(qp)) + rxe_cq_polled(rxe_rcq(qp)) +
+		   READ_ONCE(qp->rq.epsn);
+
+	return rxe_cork_fits(&qp->cork, mark, ktime_get()) &&
+	       READ_ONCE(rxe_swqe(sq, sq->head - 1)->length) <= RXE_CORK_LEN &&
+	       pending < RXE_CORK_MOST;
+}
+
+static void pop(struct rxe_qp *qp)
+{
+	/* First, and with a barrier: who rings from here on arms it again */
+	atomic_xchg(&qp->cork.armed, 0);
+	rxe_sq_kick(qp);
+}
+
+static void cork_work(struct work_struct *work)
+{
+	pop(container_of(work, struct rxe_qp, cork.work));
+}
+
+/* The poster goes on meanwhile, if there is a CPU for both */
+static void uncork(struct rxe_qp *qp)
+{
+	if (num_online_cpus() > 1)
+		queue_work(rxe_cork_wq, &qp->cork.work);
+	else
+		pop(qp);
+}
+
+static enum hrtimer_restart cork_timer(struct hrtimer *timer)
+{
+	uncork(container_of(timer, struct rxe_qp, cork.timer));
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rxe_doorbell - a process has posted sends
+ * @qp: the QP
+ */
+void rxe_doorbell(struct rxe_qp *qp)
+{
+	struct rxe_cork *cork = &qp->cork;
+	u32 pending = rxe_ring_pending(qp->sq.ring);
+
+	if (!READ_ONCE(qp->rxe->tune.cork) || !corked(qp, pending)) {
+		rxe_sq_kick(qp);
+		return;
+	}
+	if (pending >= RXE_CORK_MSGS) {
+		uncork(qp);
+		return;
+	}
+	/* If it was armed, it finds what was posted before this barrier */
+	if (!atomic_xchg(&cork->armed, 1))
+		hrtimer_start(&cork->timer, ns_to_ktime(RXE_CORK_NS),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * rxe_cork_init - set up a QP's cork
+ * @qp: the QP
+ */
+void rxe_cork_init(struct rxe_qp *qp)
+{
+	INIT_WORK(&qp->cork.work, cork_work);
+	rxe_hrtimer_setup(&qp->cork.timer, cork_timer, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * rxe_cork_reset - what was posted is forgotten
+ * @qp: the QP, both tasks paused
+ */
+void rxe_cork_reset(struct rxe_qp *qp)
+{
+	hrtimer_cancel(&qp->cork.timer);
+	cancel_work_sync(&qp->cork.work);
+	atomic_set(&qp->cork.armed, 0);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transport/cork.c: who may be kept waiting, and who may not.
+ */
+#include <rxe/transport.h>
+#include "util.h"
+
+#define STEP_NS	(20 * NSEC_PER_USEC)
+
+/* @n doorbells; how many of them are to wait */
+static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 mark, u64 step)
+{
+	u32 waits = 0;
+
+	while (n--) {
+		*now = ktime_add_ns(*now, step);
+		waits += rxe_cork_fits(cork, mark, *now);
+	}
+	return waits;
+}
+
+/* Who posts on and on waits from the third doorbell on */
+static void stream(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, 7, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1000, 7, STEP_NS), 1000u);
+}
+
+/* Who polls, or whom the peer has answered, before each doorbell never waits */
+static void ping_pong(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+	u32 mark, waits = 0;
+
+	for (mark = 0; mark < 1000; mark++)
+		waits += ring(&cork, &now, RXE_CORK_ROW, mark, STEP_NS);
+	KUNIT_EXPECT_EQ(test, waits, 0u);
+}
+
+/* A poll ends the stream: what follows is sent at once again */
+static void poll(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+
+	ring(&cork, &now, 10, 0, STEP_NS);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, 1, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 1, STEP_NS), 1u);
+}
+
+/* So does a pause: messages now and then are no stream */
+static void pause(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+
+	ring(&cork, &now, 10, 0, STEP_NS);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, RXE_CORK_GAP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, RXE_CORK_GAP_NS - 1),
+			101u - RXE_CORK_ROW);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(stream),
+	KUNIT_CASE(ping_pong),
+	KUNIT_CASE(poll),
+	KUNIT_CASE(pause),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-cork",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
