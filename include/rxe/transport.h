@@ -226,6 +226,18 @@ struct rxe_gap {
 };
 
 /**
+ * struct rxe_out - packets on their way out, requests or responses
+ * @train: they are put into it; none is there if it has no packets
+ * @l3_icrc: what their ICRCs have in common
+ * @trains: so many have left; the owner sets it to 0 when it likes
+ */
+struct rxe_out {
+	struct rxe_train	train;
+	struct rxe_l3_icrc	l3_icrc;
+	u32			trains;
+};
+
+/**
  * struct rxe_sq - the requester's and the completer's state
  * @lock: protects all below; bottom halves off
  * @ring: the work requests as posted; struct rxe_send_wqe from user space,
@@ -233,7 +245,7 @@ struct rxe_gap {
  * @wqes: copies, one place for each place of @ring
  * @stride: bytes of a place in @wqes
  * @segs: where the data is that is being sent; send_task's alone
- * @l3_icrc: what the ICRCs of requests have in common; likewise
+ * @out: requests that are being sent; likewise
  * @tail: oldest work request that has not completed
  * @cur: work request being sent
  * @head: one after the newest that was imported (free-running, like the two
@@ -279,7 +291,7 @@ struct rxe_sq {
 	struct rxe_ring		*ring;
 	void			*wqes;
 	struct rxe_seg		*segs;
-	struct rxe_l3_icrc	l3_icrc;
+	struct rxe_out		out;
 	u32			stride;
 	u32			tail;
 	u32			cur;
@@ -340,7 +352,8 @@ struct rxe_atomic_res {
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
  * @mr: the region that is written to, held for the run of the task only
- * @l3_icrc: what the ICRCs of responses have in common
+ * @out: responses that are being sent
+ * @batch: packets of the train that is being taken in
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @early_psn: the packet that came too early last
@@ -363,7 +376,8 @@ struct rxe_rq {
 	u32			resid;
 	u32			write_len;
 	struct rxe_mr		*mr;
-	struct rxe_l3_icrc	l3_icrc;
+	struct rxe_out		out;
+	u32			batch;
 	bool			ack_due;
 	bool			nak_sent;
 	u32			early_psn;
@@ -504,6 +518,11 @@ void rxe_doorbell(struct rxe_qp *qp);
 bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now);
 void rxe_cork_init(struct rxe_qp *qp);
 void rxe_cork_reset(struct rxe_qp *qp);
+
+/* out.c */
+void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
+void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out, struct rxe_tx *tx,
+		   u32 len, u32 hint);
 
 /* gap.c */
 void rxe_inq_init(struct rxe_inq *in);

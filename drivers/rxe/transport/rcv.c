@@ -84,8 +84,8 @@ static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 }
 
 /*
- * A single packet, amidst a message or one of many messages: what follows mostly
- * comes at once, and is taken in together with it.
+ * A single packet, amidst a message or one of many requests or responses: what
+ * follows mostly comes at once, and is taken in together with it.
  */
 static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 			  struct sk_buff *skb, u32 flags, const u8 *bth)
@@ -97,7 +97,7 @@ static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 		return (flags & RXE_OP_PAYLOAD) && !(bth[8] & BIT(7));
 	if (flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK))
 		return READ_ONCE(qp->sq.rd_atomic) > 1;
-	return (flags & RXE_OP_PAYLOAD) && in_a_row(qp, in);
+	return !(flags & RXE_OP_RESPONSE) && in_a_row(qp, in);
 }
 
 static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
@@ -332,6 +332,7 @@ static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 	p.begin = 0;
 	p.good_len = 0;
 	p.l3_icrc.len = 0;
+	qp->rq.batch = rx->npkts;
 	while (rx->done < skb->len) {
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);
@@ -423,6 +424,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
+	rxe_out_flush(qp, &qp->rq.out);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);

@@ -141,39 +141,30 @@ static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
 	}
 }
 
-/* One train of the response; memory that is short counts as loss */
+/*
+ * Until a train leaves or the response is complete: the one to the next READ may
+ * follow in the same train. Memory that is short counts as loss.
+ */
 static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_train train;
+	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
 	struct rxe_pkt pkt;
 	void *hdr;
 
 	init_pkt(qp, &pkt);
-	next_pkt(qp, &pkt);
-	if (rxe_train_start(qp->rxe, &qp->path, &train,
-			    rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
-			    rxe_num_pkts(rq->read.resid, qp->mtu))) {
-		rq->read.active = false;
-		return;
-	}
-	while (rq->read.active) {
+	rq->out.trains = 0;
+	while (rq->read.active && !rq->out.trains) {
 		next_pkt(qp, &pkt);
-		hdr = rxe_train_push(&train, rxe_pkt_bytes(pkt.opcode,
-							   pkt.payload_len));
-		if (!hdr)
-			break;
+		hdr = rxe_out_push(qp, &rq->out, qp->tx,
+				   rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
+				   hint);
+		if (!hdr) {
+			rq->read.active = false;
+			return;
+		}
 		fill_pkt(qp, &pkt, data, hdr);
 	}
-	if (!train.npkts) {
-		rq->read.active = false;
-		rxe_train_drop(&train);
-		return;
-	}
-	train.tx = qp->tx;
-	train.l3_icrc = &qp->rq.l3_icrc;
-	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
-		rxe_count(qp->rxe, SEND_ERR);
 }
 
 /* The region went away while it was being read */

@@ -21,13 +21,8 @@ struct pick {
 	u32		hint;
 };
 
-/*
- * One run of the send task: the train that is being built and how many have been
- * sent; or the peer, if it is on this device and idle.
- */
+/* One run of the send task. @peer: if it is on this device and idle */
 struct run {
-	struct rxe_train	train;
-	u32			trains;
 	struct rxe_qp		*peer;
 	u32			local_pkts;
 	struct rxe_data		data;	/* what comes next of sq.segs */
@@ -266,35 +261,10 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 	return ok;
 }
 
-static void flush_train(struct rxe_qp *qp, struct run *run)
+static void *push(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 {
-	if (!run->train.npkts)
-		return;
-	run->train.tx = qp->tx;
-	run->train.l3_icrc = &qp->sq.l3_icrc;
-	if (rxe_train_xmit(qp->rxe, &qp->path, &run->train))
-		rxe_count(qp->rxe, SEND_ERR);
-	run->train.npkts = 0;
-	run->trains++;
-}
-
-/* Room for a packet of @len bytes, in this train or the next */
-static void *push(struct rxe_qp *qp, struct run *run, u32 len, u32 hint)
-{
-	void *hdr;
-
-	if (run->train.npkts) {
-		hdr = rxe_train_push(&run->train, len);
-		if (hdr)
-			return hdr;
-		flush_train(qp, run);
-	}
-	if (rxe_train_start(qp->rxe, &qp->path, &run->train, len, hint))
-		return NULL;
-	hdr = rxe_train_push(&run->train, len);
-	if (!hdr)
-		rxe_train_drop(&run->train);
-	return hdr;
+	return rxe_out_push(qp, &qp->sq.out, qp->tx,
+			    rxe_pkt_bytes(pkt->opcode, pkt->payload_len), hint);
 }
 
 /* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike (table 38) */
@@ -356,7 +326,7 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 		rxe_local_request(run->peer, pkt, &run->data);
 		return;
 	}
-	p = push(qp, run, rxe_pkt_bytes(pkt->opcode, len), pick->hint - n);
+	p = push(qp, pkt, pick->hint - n);
 	if (!p) {
 		rxe_data_skip(&run->data, len);
 		return;
@@ -409,7 +379,7 @@ static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 		run->local_pkts++;
 		return rxe_local_request(run->peer, pkt, &run->data);
 	}
-	p = push(qp, run, rxe_pkt_bytes(pkt->opcode, 0), pick->hint);
+	p = push(qp, pkt, pick->hint);
 	if (p)
 		rxe_pkt_build(pkt, p);
 	return true;
@@ -459,9 +429,10 @@ static bool emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 	return true;
 }
 
-static bool budget_left(const struct run *run)
+static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
-	return run->trains + run->local_pkts / LOCAL_TRAIN < RXE_TASK_BUDGET;
+	return qp->sq.out.trains + run->local_pkts / LOCAL_TRAIN <
+	       RXE_TASK_BUDGET;
 }
 
 static bool rc_requester(struct rxe_qp *qp)
@@ -472,16 +443,15 @@ static bool rc_requester(struct rxe_qp *qp)
 
 	if (!pick(qp, &p))
 		return false;
-	run.train.npkts = 0;
-	run.trains = 0;
+	qp->sq.out.trains = 0;
 	run.local_pkts = 0;
 	run.peer = rxe_local_begin(qp, false);
 	do {
-		go_on = emit(qp, &run, &p) && budget_left(&run);
+		go_on = emit(qp, &run, &p) && budget_left(qp, &run);
 	} while (go_on && pick(qp, &p));
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
-	flush_train(qp, &run);
+	rxe_out_flush(qp, &qp->sq.out);
 	return !go_on;
 }
 

@@ -20,9 +20,7 @@ enum verdict {
 static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	struct rxe_qp *peer = rxe_local_begin(qp, true);
-	u32 len = rxe_pkt_bytes(pkt->opcode, 0);
 	struct rxe_data none = {};
-	struct rxe_train train;
 	void *p;
 
 	if (peer) {
@@ -30,17 +28,11 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 		rxe_local_end(peer, false);
 		return;
 	}
-	if (rxe_train_start(qp->rxe, &qp->path, &train, len, 1))
-		return;
-	p = rxe_train_push(&train, len);
-	if (!p) {
-		rxe_train_drop(&train);
-		return;
-	}
-	rxe_pkt_build(pkt, p);
-	train.l3_icrc = &qp->rq.l3_icrc;
-	if (rxe_train_xmit(qp->rxe, &qp->path, &train))
-		rxe_count(qp->rxe, SEND_ERR);
+	p = rxe_out_push(qp, &qp->rq.out, NULL, rxe_pkt_bytes(pkt->opcode, 0),
+			 pkt->opcode == IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE ?
+			 qp->rq.batch : 1);
+	if (p)
+		rxe_pkt_build(pkt, p);
 }
 
 /**

@@ -110,8 +110,8 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		if (qp->path_valid)
 			rxe_path_destroy(&qp->path);
 		qp->path = prep->path;
-		qp->sq.l3_icrc.len = 0;
-		qp->rq.l3_icrc.len = 0;
+		qp->sq.out.l3_icrc.len = 0;
+		qp->rq.out.l3_icrc.len = 0;
 		qp->path_valid = true;
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;	/* the path holds it */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets on their way out, requests or responses of an RC QP: they leave in a
+ * train when it is full, when the next packet doesn't fit behind the others, or
+ * when the run of the task ends.
+ *
+ * Context: the task that owns the struct rxe_out; bottom halves off from the
+ * first packet until the train has left.
+ */
+#include <rxe/transport.h>
+
+/**
+ * rxe_out_flush - what was put in leaves
+ * @qp: the QP
+ * @out: its requests or responses
+ */
+void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
+{
+	if (!out->train.npkts)
+		return;
+	out->train.l3_icrc = &out->l3_icrc;
+	if (rxe_train_xmit(qp->rxe, &qp->path, &out->train))
+		rxe_count(qp->rxe, SEND_ERR);
+	out->train.npkts = 0;
+	out->trains++;
+}
+
+static void *start(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
+{
+	void *hdr;
+
+	if (rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint))
+		return NULL;
+	hdr = rxe_train_push(&out->train, len);
+	if (!hdr)
+		rxe_train_drop(&out->train);
+	return hdr;
+}
+
+/**
+ * rxe_out_push - room for a packet, in this train or the next
+ * @qp: the QP
+ * @out: its requests or responses
+ * @tx: whom the train counts for; NULL: nobody
+ * @len: bytes, BTH to ICRC
+ * @hint: packets that may leave in one train from here, this one included
+ *
+ * Return: as rxe_train_push(); NULL if memory is short.
+ */
+void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out, struct rxe_tx *tx,
+		   u32 len, u32 hint)
+{
+	void *hdr = NULL;
+
+	if (out->train.npkts)
+		hdr = rxe_train_push(&out->train, len);
+	if (!hdr) {
+		rxe_out_flush(qp, out);
+		hdr = start(qp, out, len, hint);
+	}
+	if (hdr && tx)
+		out->train.tx = tx;
+	return hdr;
+}
