@@ -122,8 +122,8 @@ struct rxe_l3_icrc {
  * @npkts: packets so far
  * @bytes: their bytes
  * @max_bytes: what one skb may carry towards this path
- * @max_pkts: how many packets one skb may carry towards this path, 1 where
- *	the path can't take trains
+ * @max_pkts: how many packets it may become
+ * @alone: the path takes no more than one packet a skb
  * @linear: a single packet, so small that it is in the linear part
  */
 struct rxe_train {
@@ -138,6 +138,7 @@ struct rxe_train {
 	u32		bytes;
 	u32		max_bytes;
 	u32		max_pkts;
+	bool		alone;
 	bool		linear;
 };
 

@@ -521,8 +521,24 @@ void rxe_cork_reset(struct rxe_qp *qp);
 
 /* out.c */
 void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
-void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out, struct rxe_tx *tx,
-		   u32 len, u32 hint);
+void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
+
+/**
+ * rxe_out_push - room for a packet, in this train or the next
+ * @qp: the QP
+ * @out: its requests or responses
+ * @len: bytes, BTH to ICRC
+ * @hint: packets that may leave in one train from here, this one included
+ *
+ * Return: as rxe_train_push(); NULL if memory is short.
+ */
+static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
+				 u32 len, u32 hint)
+{
+	void *hdr = out->train.npkts ? rxe_train_push(&out->train, len) : NULL;
+
+	return hdr ?: rxe_out_begin(qp, out, len, hint);
+}
 
 /* gap.c */
 void rxe_inq_init(struct rxe_inq *in);

@@ -217,6 +217,7 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		.max_pkts	= 1,
 	};
 	dst = rxe_train_route(rxe, path, train);
+	train->alone = train->max_pkts == 1;
 	if (npkts == 1)
 		train->max_pkts = 1;
 	train->linear = train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES;

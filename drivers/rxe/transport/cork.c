@@ -10,7 +10,8 @@
  * on a CPU that is idle if there is one, while the poster goes on.
  *
  * Who waits for an answer is never corked: it polls, or the peer's next request
- * has come, before it rings again.
+ * has come, before it rings again. Nor are datagrams, and what goes where trains
+ * don't: waiting would save nothing.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.
@@ -77,15 +78,20 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
 	return false;
 }
 
-/* Does the poster wait for nothing, and is what it posts too small for a train? */
+/*
+ * Does the poster wait for nothing, and would what it posts share trains? What
+ * can't leave now (window, initiator depth) leaves with an answer anyway.
+ */
 static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 mark = rxe_cq_polled(rxe_scq(qp)) + rxe_cq_polled(rxe_rcq(qp)) +
 		   READ_ONCE(qp->rq.epsn);
+	u32 head = READ_ONCE(sq->head);
 
 	return rxe_cork_fits(&qp->cork, mark, ktime_get()) &&
-	       READ_ONCE(rxe_swqe(sq, sq->head - 1)->length) <= RXE_CORK_LEN &&
+	       !READ_ONCE(sq->out.train.alone) && READ_ONCE(sq->cur) == head &&
+	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
 	       pending < RXE_CORK_MOST;
 }
 
@@ -125,7 +131,8 @@ void rxe_doorbell(struct rxe_qp *qp)
 	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
-	if (!READ_ONCE(qp->rxe->tune.cork) || !corked(qp, pending)) {
+	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
+	    !corked(qp, pending)) {
 		rxe_sq_kick(qp);
 		return;
 	}

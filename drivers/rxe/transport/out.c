@@ -25,40 +25,24 @@ void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
 	out->trains++;
 }
 
-static void *start(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
-{
-	void *hdr;
-
-	if (rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint))
-		return NULL;
-	hdr = rxe_train_push(&out->train, len);
-	if (!hdr)
-		rxe_train_drop(&out->train);
-	return hdr;
-}
-
 /**
- * rxe_out_push - room for a packet, in this train or the next
+ * rxe_out_begin - room for the first packet of a train; what is there leaves
  * @qp: the QP
  * @out: its requests or responses
- * @tx: whom the train counts for; NULL: nobody
  * @len: bytes, BTH to ICRC
  * @hint: packets that may leave in one train from here, this one included
  *
  * Return: as rxe_train_push(); NULL if memory is short.
  */
-void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out, struct rxe_tx *tx,
-		   u32 len, u32 hint)
+void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
 {
-	void *hdr = NULL;
+	void *hdr;
 
-	if (out->train.npkts)
-		hdr = rxe_train_push(&out->train, len);
-	if (!hdr) {
-		rxe_out_flush(qp, out);
-		hdr = start(qp, out, len, hint);
-	}
-	if (hdr && tx)
-		out->train.tx = tx;
+	rxe_out_flush(qp, out);
+	if (rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint))
+		return NULL;
+	hdr = rxe_train_push(&out->train, len);
+	if (!hdr)
+		rxe_train_drop(&out->train);
 	return hdr;
 }

@@ -156,13 +156,14 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 	rq->out.trains = 0;
 	while (rq->read.active && !rq->out.trains) {
 		next_pkt(qp, &pkt);
-		hdr = rxe_out_push(qp, &rq->out, qp->tx,
+		hdr = rxe_out_push(qp, &rq->out,
 				   rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
 				   hint);
 		if (!hdr) {
 			rq->read.active = false;
 			return;
 		}
+		rq->out.train.tx = qp->tx;
 		fill_pkt(qp, &pkt, data, hdr);
 	}
 }

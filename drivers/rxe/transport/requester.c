@@ -263,8 +263,12 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 
 static void *push(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 {
-	return rxe_out_push(qp, &qp->sq.out, qp->tx,
-			    rxe_pkt_bytes(pkt->opcode, pkt->payload_len), hint);
+	struct rxe_out *out = &qp->sq.out;
+	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	void *hdr = rxe_out_push(qp, out, len, hint);
+
+	out->train.tx = qp->tx;
+	return hdr;
 }
 
 /* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike (table 38) */

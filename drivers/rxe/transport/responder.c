@@ -28,7 +28,7 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 		rxe_local_end(peer, false);
 		return;
 	}
-	p = rxe_out_push(qp, &qp->rq.out, NULL, rxe_pkt_bytes(pkt->opcode, 0),
+	p = rxe_out_push(qp, &qp->rq.out, rxe_pkt_bytes(pkt->opcode, 0),
 			 pkt->opcode == IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE ?
 			 qp->rq.batch : 1);
 	if (p)
