@@ -72,8 +72,10 @@ static int ctx_init(struct kunit *test)
 	c->mr->iova = IOVA;
 	c->mr->length = LENGTH;
 	c->mr->offset = OFFSET;
-	c->mr->pages = kmemdup(c->pages, sizeof(c->pages), GFP_KERNEL);
+	c->mr->pages = kmalloc_array(PAGES, sizeof(void *), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c->mr->pages);
+	for (i = 0; i < PAGES; i++)
+		c->mr->pages[i] = page_address(c->pages[i]);
 	return 0;
 }
 

@@ -69,11 +69,13 @@ struct rxe_seg;
 #define RXE_RX_QUEUE_MAX	1024
 
 /*
- * Packets that wait for what follows before they are taken in; and messages of
- * one packet that come in a row before the next ones do
+ * Packets that wait for what follows before they are taken in; messages of one
+ * packet that come in a row before the next ones do, and how many more if one
+ * waited in vain
  */
 #define RXE_RX_BATCH		32
 #define RXE_RX_ROW		2
+#define RXE_RX_VAIN		32
 
 /*
  * How long a packet may be late before it counts as lost: at first, and at most.
@@ -182,12 +184,14 @@ struct rxe_rwqe {
  * @held: trains that came too early, by PSN; recv_task's alone
  * @sent: work requests that had been sent when the last one came
  * @row: messages of one packet that came since, up to RXE_RX_ROW
+ * @waits: the last one waits for the next ones
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
 	struct sk_buff_head	held;
 	u32			sent;
-	u32			row;
+	s32			row;
+	bool			waits;
 };
 
 /**
@@ -662,6 +666,7 @@ struct rxe_seg {
  * @at: contiguous bytes at hand
  * @run: how many
  * @off: what is behind those, in the train or the segment
+ * @taken: bytes that it has moved on since somebody set this to 0
  */
 struct rxe_data {
 	const struct sk_buff	*skb;
@@ -669,6 +674,7 @@ struct rxe_data {
 	const void		*at;
 	u32			run;
 	u32			off;
+	u32			taken;
 };
 
 /**

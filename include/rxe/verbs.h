@@ -119,7 +119,7 @@ u32 rxe_cq_polled(struct rxe_cq *cq);
  * @iova: address of the first byte as local and remote peers name it
  * @length: bytes
  * @offset: of the first byte in the first page
- * @pages: the pages
+ * @pages: where each page is
  * @umem: the pinned user memory
  */
 struct rxe_mr {
@@ -132,7 +132,7 @@ struct rxe_mr {
 	u64			iova;
 	u64			length;
 	u32			offset;
-	struct page		**pages;
+	void			**pages;
 	struct ib_umem		*umem;
 };
 

@@ -163,6 +163,7 @@ static const void *next_run(struct rxe_data *data, u32 *len)
 	p = data->at;
 	data->at += *len;
 	data->run -= *len;
+	data->taken += *len;
 	return p;
 }
 

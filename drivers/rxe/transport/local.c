@@ -93,12 +93,12 @@ static bool pass(struct rxe_qp *peer, struct rxe_pkt *pkt)
 bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 		       struct rxe_data *data)
 {
-	struct rxe_data payload = *data;
 	u32 budget = RXE_TASK_BUDGET;
 
+	data->taken = 0;
 	if (pass(peer, pkt))
-		rxe_respond_pkt(peer, pkt, &payload);
-	rxe_data_skip(data, pkt->payload_len);
+		rxe_respond_pkt(peer, pkt, data);
+	rxe_data_skip(data, pkt->payload_len - data->taken);
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }
 
@@ -111,9 +111,8 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
 			struct rxe_data *data)
 {
-	struct rxe_data payload = *data;
-
+	data->taken = 0;
 	if (pass(peer, pkt))
-		rxe_complete_pkt(peer, pkt, &payload);
-	rxe_data_skip(data, pkt->payload_len);
+		rxe_complete_pkt(peer, pkt, data);
+	rxe_data_skip(data, pkt->payload_len - data->taken);
 }

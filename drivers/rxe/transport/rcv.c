@@ -75,12 +75,20 @@ static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 
 	if (in->sent != sent) {
 		in->sent = sent;
-		in->row = 0;
+		in->row = min(in->row, 0);
 	}
-	if (in->row == RXE_RX_ROW)
-		return true;
-	in->row++;
-	return false;
+	in->waits = in->row == RXE_RX_ROW;
+	if (!in->waits)
+		in->row++;
+	return in->waits;
+}
+
+/* Where they are handed up one by one nothing follows: don't wait for a while */
+static void waited(struct rxe_inq *in)
+{
+	if (in->waits && skb_queue_len_lockless(&in->queue) == 1)
+		in->row = -RXE_RX_VAIN;
+	in->waits = false;
 }
 
 /*
@@ -451,6 +459,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 
 	if (READ_ONCE(qp->sq.timer_fired))
 		rxe_timeout(qp);
+	waited(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
 	more |= receive_requests(qp);
 	more |= rxe_receiver_end(qp);

@@ -99,7 +99,7 @@ struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 
 void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len)
 {
-	struct page **page;
+	void **page;
 	u32 off, run;
 	u64 pos;
 
@@ -109,10 +109,10 @@ void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len)
 	page = mr->pages + (pos >> PAGE_SHIFT);
 	off = offset_in_page(pos);
 	for (run = PAGE_SIZE - off; run < *len; run += PAGE_SIZE, page++)
-		if (page_address(page[1]) != page_address(page[0]) + PAGE_SIZE)
+		if (page[1] != page[0] + PAGE_SIZE)
 			break;
 	*len = min(*len, run);
-	return page_address(mr->pages[pos >> PAGE_SHIFT]) + off;
+	return mr->pages[pos >> PAGE_SHIFT] + off;
 }
 
 static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
@@ -211,10 +211,10 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_sg(sgt, sg, i) {
-		unsigned long pfn = page_to_pfn(sg_page(sg));
+		void *p = page_address(sg_page(sg));
 
-		for (k = 0; k < sg->length >> PAGE_SHIFT; k++)
-			mr->pages[n++] = pfn_to_page(pfn + k);
+		for (k = 0; k < sg->length >> PAGE_SHIFT; k++, p += PAGE_SIZE)
+			mr->pages[n++] = p;
 		cond_resched();
 	}
 	return 0;
