@@ -311,10 +311,15 @@ static void silence(struct kunit *test)
 		qp->sq.una = FAKE_SQ_PSN;
 		qp->sq.top = FAKE_SQ_PSN;
 		qp->sq.retries = 0;
-		qp->attr.timeout = SHORT_TIMEOUT;
+		qp->attr.timeout = 0;
 		qp->attr.retry_cnt = retry_cnt;
 		fake_send(test, 1, 0, 1);
 		fake_send(test, 2, 0, 1);
+		/* From here on, however long the machine stood still between them */
+		spin_lock_bh(&qp->sq.lock);
+		qp->attr.timeout = SHORT_TIMEOUT;
+		rxe_wait(qp);
+		spin_unlock_bh(&qp->sq.lock);
 		for (i = 0; i < 2 * (retry_cnt + 1); i++) {
 			KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 			KUNIT_ASSERT_EQ(test, pkt.psn, PSN(i % 2));

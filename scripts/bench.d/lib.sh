@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What the parts of the benchmark share, in the machine.  Sourced, after scripts/tests/lib.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 # The shipped module of 6.12 finds a second device of this machine only within
 # one namespace.  There, both ends of the veth pair are addresses of this
