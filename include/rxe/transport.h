@@ -531,14 +531,15 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
  * rxe_out_push - room for a packet, in this train or the next
  * @qp: the QP
  * @out: its requests or responses
- * @len: bytes, BTH to ICRC
+ * @pkt: the packet
  * @hint: packets that may leave in one train from here, this one included
  *
  * Return: as rxe_train_push(); NULL if memory is short.
  */
 static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
-				 u32 len, u32 hint)
+				 const struct rxe_pkt *pkt, u32 hint)
 {
+	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
 	void *hdr = out->train.npkts ? rxe_train_push(&out->train, len) : NULL;
 
 	return hdr ?: rxe_out_begin(qp, out, len, hint);
@@ -581,6 +582,19 @@ static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 		.qpn	= qp->attr.dest_qp_num,
 		.mig	= true,
 	};
+}
+
+/**
+ * rxe_pkt_response - what all responses of an RC QP have in common
+ * @qp: the QP
+ * @pkt: set, to a positive acknowledgment; all else is 0
+ */
+static inline void rxe_pkt_response(const struct rxe_qp *qp,
+				    struct rxe_pkt *pkt)
+{
+	rxe_pkt_to_peer(qp, pkt);
+	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
+	pkt->msn = qp->rq.msn;
 }
 
 /* requester.c, ud.c */

@@ -48,18 +48,21 @@ same_device_by_stack() {
 # veth counts a train as one packet; these are ten messages of ten packets
 trains_split() {
 	local on off
-	on=$(packets_of_a) && switch_is trains 0 && off=$(packets_of_a) && switch_is trains 1 || return 1
-	say "on the veth: $on packets, $off with trains off"
+	count_on_off trains || return 1
 	[ "$off" -gt $((on + 60)) ]
 }
 
 # A thousand messages that are posted one after the other, in trains or each by itself
 cork_gathers() {
 	local on off
-	on=$(packets_of_a 1000 64) && switch_is cork 0 && off=$(packets_of_a 1000 64) &&
-		switch_is cork 1 || return 1
-	say "on the veth: $on packets, $off with cork off"
+	count_on_off cork 1000 64 || return 1
 	[ "$on" -lt 700 ] && [ "$off" -gt 1000 ]
+}
+
+count_on_off() { # NAME [COUNT SIZE]: sets on and off
+	on=$(packets_of_a "${@:2}") && switch_is "$1" 0 && off=$(packets_of_a "${@:2}") &&
+		switch_is "$1" 1 || return 1
+	say "on the veth: $on packets, $off with $1 off"
 }
 
 packets_of_a() { # [COUNT SIZE]

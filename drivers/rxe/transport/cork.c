@@ -85,12 +85,16 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
 static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 mark = rxe_cq_polled(rxe_scq(qp)) + rxe_cq_polled(rxe_rcq(qp)) +
-		   READ_ONCE(qp->rq.epsn);
 	u32 head = READ_ONCE(sq->head);
+	u32 mark;
 
+	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
+	    READ_ONCE(sq->out.train.alone))
+		return false;
+	mark = rxe_cq_polled(rxe_scq(qp)) + rxe_cq_polled(rxe_rcq(qp)) +
+	       READ_ONCE(qp->rq.epsn);
 	return rxe_cork_fits(&qp->cork, mark, ktime_get()) &&
-	       !READ_ONCE(sq->out.train.alone) && READ_ONCE(sq->cur) == head &&
+	       READ_ONCE(sq->cur) == head &&
 	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
 	       pending < RXE_CORK_MOST;
 }
@@ -131,8 +135,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
-	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
-	    !corked(qp, pending)) {
+	if (!corked(qp, pending)) {
 		rxe_sq_kick(qp);
 		return;
 	}

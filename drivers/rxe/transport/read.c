@@ -83,14 +83,6 @@ static u8 response_opcode(bool first, bool last)
 		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
 }
 
-/* What the packets of a response have in common */
-static void init_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
-{
-	rxe_pkt_to_peer(qp, pkt);
-	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
-	pkt->msn = qp->rq.msn;
-}
-
 static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	const struct rxe_rq *rq = &qp->rq;
@@ -132,7 +124,7 @@ static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
 	struct rxe_pkt pkt;
 	u32 bytes = 0;
 
-	init_pkt(qp, &pkt);
+	rxe_pkt_response(qp, &pkt);
 	while (rq->read.active && bytes < SZ_64K) {
 		next_pkt(qp, &pkt);
 		advance(rq, &pkt);
@@ -152,13 +144,11 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 	struct rxe_pkt pkt;
 	void *hdr;
 
-	init_pkt(qp, &pkt);
+	rxe_pkt_response(qp, &pkt);
 	rq->out.trains = 0;
 	while (rq->read.active && !rq->out.trains) {
 		next_pkt(qp, &pkt);
-		hdr = rxe_out_push(qp, &rq->out,
-				   rxe_pkt_bytes(pkt.opcode, pkt.payload_len),
-				   hint);
+		hdr = rxe_out_push(qp, &rq->out, &pkt, hint);
 		if (!hdr) {
 			rq->read.active = false;
 			return;

@@ -263,11 +263,9 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 
 static void *push(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 {
-	struct rxe_out *out = &qp->sq.out;
-	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
-	void *hdr = rxe_out_push(qp, out, len, hint);
+	void *hdr = rxe_out_push(qp, &qp->sq.out, pkt, hint);
 
-	out->train.tx = qp->tx;
+	qp->sq.out.train.tx = qp->tx;
 	return hdr;
 }
 

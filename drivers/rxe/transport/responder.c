@@ -28,7 +28,7 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 		rxe_local_end(peer, false);
 		return;
 	}
-	p = rxe_out_push(qp, &qp->rq.out, rxe_pkt_bytes(pkt->opcode, 0),
+	p = rxe_out_push(qp, &qp->rq.out, pkt,
 			 pkt->opcode == IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE ?
 			 qp->rq.batch : 1);
 	if (p)
@@ -43,16 +43,12 @@ static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
  */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
-		.pkey = RXE_PKEY,
-		.qpn = qp->attr.dest_qp_num,
-		.psn = psn,
-		.mig = true,
-		.syndrome = syndrome,
-		.msn = qp->rq.msn,
-	};
+	struct rxe_pkt pkt;
 
+	rxe_pkt_response(qp, &pkt);
+	pkt.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
+	pkt.psn = psn;
+	pkt.syndrome = syndrome;
 	qp->rq.ack_due = false;
 	reply(qp, &pkt);
 }
@@ -75,17 +71,12 @@ void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
  */
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 {
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
-		.pkey = RXE_PKEY,
-		.qpn = qp->attr.dest_qp_num,
-		.psn = psn,
-		.mig = true,
-		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
-		.msn = qp->rq.msn,
-		.atomic_orig = orig,
-	};
+	struct rxe_pkt pkt;
 
+	rxe_pkt_response(qp, &pkt);
+	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
+	pkt.psn = psn;
+	pkt.atomic_orig = orig;
 	qp->rq.ack_due = false;
 	reply(qp, &pkt);
 }
