@@ -356,6 +356,8 @@ struct rxe_atomic_res {
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
  * @mr: the region that is written to, held for the run of the task only
+ * @back: the peer on this device, in whose receive task we are for the rest of
+ *	the run; NULL if responses go out as packets
  * @out: responses that are being sent
  * @batch: packets of the train that is being taken in
  * @ack_due: an ACK is owed; one for what a run took in
@@ -363,7 +365,8 @@ struct rxe_atomic_res {
  * @early_psn: the packet that came too early last
  * @gap: what is missing among the requests
  * @read: the READ response in progress; others wait until it is done, and it
- *	waits (blocked) while the queues of the stack are full
+ *	waits (blocked) while the queues of the stack are full. Its region (mr)
+ *	is held for the run of the task only
  * @atomics: replies to the latest atomics
  * @num_atomics: places in @atomics
  * @next_atomic: the place to use next
@@ -380,6 +383,7 @@ struct rxe_rq {
 	u32			resid;
 	u32			write_len;
 	struct rxe_mr		*mr;
+	struct rxe_qp		*back;
 	struct rxe_out		out;
 	u32			batch;
 	bool			ack_due;
@@ -394,6 +398,7 @@ struct rxe_rq {
 		u32		rkey;
 		u32		resid;
 		u32		psn;
+		struct rxe_mr	*mr;
 	} read;
 	struct rxe_atomic_res	*atomics;
 	u32			num_atomics;
@@ -623,7 +628,6 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
-void rxe_mr_drop(struct rxe_mr **mr);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
@@ -654,6 +658,8 @@ u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now);
 /* local.c: the peer is on this device */
 struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);
 void rxe_local_end(struct rxe_qp *peer, bool more);
+struct rxe_qp *rxe_local_back(struct rxe_qp *qp);
+void rxe_local_back_end(struct rxe_qp *qp);
 bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 		       struct rxe_data *data);
 void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
@@ -714,6 +720,9 @@ void rxe_data_read(struct rxe_data *data, void *dst, u32 len);
 void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 		    u64 va);
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
+bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,
+		 u64 va, u64 len);
+void rxe_mr_drop(struct rxe_mr **mr);
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len);
 

@@ -246,21 +246,36 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
-/* Like seg_get(), but the region is kept in @mr for the next packet */
-static bool seg_keep(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
-		     u32 len, struct rxe_mr **mr)
+/**
+ * rxe_mr_keep - rxe_mr_get() for a run of packets that mostly use one region
+ * @qp: the QP, for its PD
+ * @mr: where the region is kept, until rxe_mr_drop(); NULL if there is none
+ * @key: L_Key or R_Key
+ * @access: enum ib_access_flags that are needed
+ * @va: first byte
+ * @len: bytes, at least 1
+ *
+ * Return: false if any check fails.
+ */
+bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,
+		 u64 va, u64 len)
 {
-	u64 va = sge->addr + off;
-
-	if (*mr) {
-		if (rxe_mr_check(*mr, qp->ibqp.pd, sge->lkey,
-				 IB_ACCESS_LOCAL_WRITE, va, len))
-			return true;
-		rxe_mr_put(*mr);
-	}
-	*mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey,
-			 IB_ACCESS_LOCAL_WRITE, va, len);
+	if (*mr && rxe_mr_check(*mr, qp->ibqp.pd, key, access, va, len))
+		return true;
+	rxe_mr_drop(mr);
+	*mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, key, access, va, len);
 	return *mr;
+}
+
+/**
+ * rxe_mr_drop - give back the region that was kept
+ * @mr: where; NULL if there is none
+ */
+void rxe_mr_drop(struct rxe_mr **mr)
+{
+	if (*mr)
+		rxe_mr_put(*mr);
+	*mr = NULL;
 }
 
 /**
@@ -291,7 +306,9 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		if (!sge->lkey && !qp->is_user)
 			rxe_data_read(data, (void *)(uintptr_t)
 				      (sge->addr + dst_off), n);
-		else if (seg_keep(qp, sge, dst_off, n, list->mr))
+		else if (rxe_mr_keep(qp, list->mr, sge->lkey,
+				     IB_ACCESS_LOCAL_WRITE,
+				     sge->addr + dst_off, n))
 			rxe_data_to_mr(data, n, *list->mr, sge->addr + dst_off);
 		else
 			return -EFAULT;

@@ -66,6 +66,37 @@ void rxe_local_end(struct rxe_qp *peer, bool more)
 	rxe_qp_put(peer);
 }
 
+/**
+ * rxe_local_back - be the peer's receive task until a run of ours ends
+ * @qp: the sender, of responses
+ *
+ * Context: recv_task of @qp, which ends by rxe_local_back_end().
+ *
+ * Return: the peer; NULL if packets must be queued.
+ */
+struct rxe_qp *rxe_local_back(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (!rq->back)
+		rq->back = rxe_local_begin(qp, true);
+	return rq->back;
+}
+
+/**
+ * rxe_local_back_end - the run is over, and all responses are given
+ * @qp: the sender
+ */
+void rxe_local_back_end(struct rxe_qp *qp)
+{
+	struct rxe_qp *peer = qp->rq.back;
+
+	if (!peer)
+		return;
+	qp->rq.back = NULL;
+	rxe_local_end(peer, false);
+}
+
 /* As if it had been sent, received and parsed; false: nobody takes it in */
 static bool pass(struct rxe_qp *peer, struct rxe_pkt *pkt)
 {

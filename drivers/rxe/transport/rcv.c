@@ -432,6 +432,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
+	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.out);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);

@@ -10,19 +10,18 @@
  */
 #include <rxe/transport.h>
 
+static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
+{
+	if (!len)
+		return true;	/* zero bytes need no key: C9-88 */
+	return rxe_mr_keep(qp, &qp->rq.read.mr, rkey, IB_ACCESS_REMOTE_READ, va,
+			   len);
+}
+
 static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct rxe_mr *mr;
-
-	if (!pkt->dma_len)
-		return true;	/* zero bytes need no key: C9-88 */
-	if (pkt->dma_len > RXE_MAX_MSG)
-		return false;
-	mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, pkt->rkey,
-			IB_ACCESS_REMOTE_READ, pkt->va, pkt->dma_len);
-	if (mr)
-		rxe_mr_put(mr);
-	return mr;
+	return pkt->dma_len <= RXE_MAX_MSG &&
+	       read_region(qp, pkt->rkey, pkt->va, pkt->dma_len);
 }
 
 static void serve(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -187,15 +186,12 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_data data = { .seg = &seg };
 	struct rxe_qp *peer;
 
-	if (seg.len) {
-		seg.mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->read.rkey,
-				    IB_ACCESS_REMOTE_READ, seg.va, seg.len);
-		if (!seg.mr) {
-			read_lost(qp);
-			return false;
-		}
+	if (!read_region(qp, rq->read.rkey, seg.va, seg.len)) {
+		read_lost(qp);
+		return false;
 	}
-	peer = rxe_local_begin(qp, true);
+	seg.mr = rq->read.mr;
+	peer = rxe_local_back(qp);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
 		if (peer)
 			send_local(qp, peer, &data);
@@ -203,9 +199,5 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 			send_train(qp, &data);
 		(*budget)--;
 	}
-	if (peer)
-		rxe_local_end(peer, false);
-	if (seg.mr)
-		rxe_mr_put(seg.mr);
 	return rq->read.active;
 }

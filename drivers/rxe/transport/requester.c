@@ -378,7 +378,7 @@ static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 
 	rd_atomic_pkt(qp, pick, pkt);
 	if (run->peer) {
-		run->local_pkts++;
+		run->local_pkts += pick->npkts;
 		return rxe_local_request(run->peer, pkt, &run->data);
 	}
 	p = push(qp, pkt, pick->hint);

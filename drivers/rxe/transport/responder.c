@@ -19,13 +19,12 @@ enum verdict {
 
 static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
-	struct rxe_qp *peer = rxe_local_begin(qp, true);
+	struct rxe_qp *peer = rxe_local_back(qp);
 	struct rxe_data none = {};
 	void *p;
 
 	if (peer) {
 		rxe_local_response(peer, pkt, &none);
-		rxe_local_end(peer, false);
 		return;
 	}
 	p = rxe_out_push(qp, &qp->rq.out, pkt,
@@ -79,17 +78,6 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 	pkt.atomic_orig = orig;
 	qp->rq.ack_due = false;
 	reply(qp, &pkt);
-}
-
-/**
- * rxe_mr_drop - give back the region that this run wrote to
- * @mr: where it was kept; NULL if there was none
- */
-void rxe_mr_drop(struct rxe_mr **mr)
-{
-	if (*mr)
-		rxe_mr_put(*mr);
-	*mr = NULL;
 }
 
 /**
@@ -256,16 +244,15 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return DONE;
 }
 
-/* The region for the rest of this message, looked up once a run */
-static bool write_region(struct rxe_qp *qp)
+/* The region for the rest of this message, checked once a run */
+static bool write_region(struct rxe_qp *qp, bool start)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->resid || rq->mr)
+	if (!rq->resid || (rq->mr && !start))
 		return true;	/* zero bytes need no key: C9-88 */
-	rq->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, rq->rkey,
-			    IB_ACCESS_REMOTE_WRITE, rq->va, rq->resid);
-	return rq->mr;
+	return rxe_mr_keep(qp, &rq->mr, rq->rkey, IB_ACCESS_REMOTE_WRITE,
+			   rq->va, rq->resid);
 }
 
 /* The caller has a receive work request at hand */
@@ -286,7 +273,6 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_count(qp->rxe, RX_WRITE_REQ);
-	rxe_mr_drop(&rq->mr);
 	rq->va = pkt->va;
 	rq->rkey = pkt->rkey;
 	rq->resid = pkt->dma_len;
@@ -297,17 +283,18 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			     struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
+	bool start = pkt->flags & RXE_OP_START;
 	bool end = pkt->flags & RXE_OP_END;
 
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
 		return not_ready(qp);
-	if (pkt->flags & RXE_OP_START)
+	if (start)
 		write_start(qp, pkt);
 	if (rq->write_len > RXE_MAX_MSG)
 		return refuse_op(qp);
 	if (end ? pkt->payload_len != rq->resid : pkt->payload_len >= rq->resid)
 		return refuse_op(qp);
-	if (!write_region(qp))
+	if (!write_region(qp, start))
 		return refuse_access(qp);
 	if (pkt->payload_len)
 		rxe_data_to_mr(data, pkt->payload_len, rq->mr, rq->va);
@@ -488,6 +475,7 @@ void rxe_respond_end(struct rxe_qp *qp)
 	bool early = rxe_inq_missing(&qp->requests, rq->epsn);
 
 	rxe_mr_drop(&rq->mr);
+	rxe_mr_drop(&rq->read.mr);
 	if (rq->read.active)
 		return;
 	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {
