@@ -10,9 +10,6 @@
 #include <rdma/ib_cache.h>
 #include <rxe/transport.h>
 
-#define ACCESS_FLAGS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
-
 static int check_limits(const struct ib_qp_attr *attr, int mask)
 {
 	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
@@ -39,6 +36,10 @@ static bool mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
 	return bytes > 0 && bytes <= (int)READ_ONCE(qp->rxe->active_mtu);
 }
 
+/*
+ * Access flags may be any: programs allow their peers operations that there are
+ * none of here, such as FLUSH, on all adapters.
+ */
 static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
@@ -47,9 +48,6 @@ static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_PKEY_TBL_LEN)
-		return -EINVAL;
-	if ((mask & IB_QP_ACCESS_FLAGS) &&
-	    (attr->qp_access_flags & ~ACCESS_FLAGS))
 		return -EINVAL;
 	if ((mask & IB_QP_PATH_MTU) && !mtu_ok(qp, attr->path_mtu))
 		return -EINVAL;
