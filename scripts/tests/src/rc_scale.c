@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "verbs_util.h"
@@ -354,18 +355,24 @@ static void *streams(void *arg)
 	return NULL;
 }
 
-/* One small WRITE, polled for, with a CQ of its own. There may be one processor only: it yields. */
+/*
+ * One small WRITE, polled for, with a CQ of its own, from the time when it was due: others may keep
+ * us from posting it. There may be one processor only: it yields.
+ */
 static uint64_t timed_write(struct pair *p, struct ibv_cq *cq)
 {
-	uint64_t t = now_ns();
+	uint64_t due = now_ns() + opt.pause * 1000ull;
+	struct timespec ts = { due / 1000000000, due % 1000000000 };
 	struct ibv_wc wc;
 
+	if (opt.pause)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 	post_write(p, 0, 0, 64);
 	while (!ibv_poll_cq(cq, 1, &wc))
 		sched_yield();
 	if (wc.status)
 		die("a WRITE failed: %s", ibv_wc_status_str(wc.status));
-	return now_ns() - t;
+	return now_ns() - due;
 }
 
 static void latency(void)
@@ -385,16 +392,15 @@ static void latency(void)
 	start = now_ms();
 	mrs = make_mrs(opt.mrs);
 	start = now_ms() - start;
+	prctl(PR_SET_TIMERSLACK, 1);
 	for (i = 0; i < 100; i++)
 		timed_write(&one, cq);
 	if (opt.streams && pthread_create(&thread, NULL, streams, many))
 		die("cannot start a thread");
 	while (__atomic_load_n(&streamed, __ATOMIC_RELAXED) < 2 * opt.streams)
 		usleep(1000);
-	for (i = 0; i < opt.count; i++) {
+	for (i = 0; i < opt.count; i++)
 		ns[i] = timed_write(&one, cq);
-		usleep(opt.pause);
-	}
 	stop = true;
 	if (opt.streams)
 		pthread_join(thread, NULL);
@@ -418,7 +424,7 @@ static const char usage[] =
 "  -c, --count N       latency: WRITEs of 64 bytes (1000)\n"
 "  -m, --mrs N         latency: memory regions beside (0)\n"
 "  -S, --streams N     latency: queue pairs with large WRITEs beside (0)\n"
-"  -p, --pause US      latency: after each WRITE (0)\n"
+"  -p, --pause US      latency: before each WRITE, which is due then (0)\n"
 "  -t, --timeout N     of the queue pairs: 4.096 us * 2^N (14)\n"
 "  -h, --help          this text\n";
 

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Runs rdma-core's own tests (pyverbs) and prints a line a case: "ok|fail|skip CASE [WHY]".
+
+usage: rdma_core_suite.py TESTS_DIR DEV GID_INDEX [MODULE]...
+
+TESTS_DIR is a folder called "tests" with rdma-core's tests in it. MODULEs are names such as
+test_qp; without any, all that aren't for a certain adapter run. What a test leaves out is all
+right if it's a feature that the device doesn't claim to have; any other reason is a failure.
+"""
+import collections
+import gc
+import os
+import re
+import sys
+import unittest
+
+# Features that README.md names under "Limits", in the words of the tests
+ABSENT = re.compile(r"""
+    XRC | UC\ QP | Raw\ Packet | QP\ type\ 8 | SRQ | multicast
+    | create\ MW | memory\ window | rereg\ MR | ODP | huge\ pages | access\ flags\ 258
+    | device\ memory | renderD128 | DMABUF | parent\ domain | import
+""", re.X | re.I)
+# Another of them, and a test that doesn't ask whether the device has it
+ATOMIC_WRITE = "tests.test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write"
+# Modules for certain adapters
+VENDORS = re.compile("mlx|efa|cuda|irdma|tag_matching")
+
+
+class Cases(unittest.TestResult):
+    """Prints results; cases that are left out for one reason are one line."""
+
+    def __init__(self):
+        super().__init__()
+        self.left_out = collections.Counter()
+        self.failed = False
+
+    @staticmethod
+    def name(test):
+        return test.id().removeprefix("tests.test_")
+
+    def startTest(self, test):
+        super().startTest(test)
+        print("---", test.id(), file=sys.stderr, flush=True)
+
+    def say(self, *words):
+        print(*words, flush=True)
+
+    def addSuccess(self, test):
+        self.say("ok", self.name(test))
+
+    def fail(self, test, why):
+        self.failed = True
+        self.say("fail", self.name(test), why)
+
+    def addFailure(self, test, err):
+        print(self._exc_info_to_string(err, test), file=sys.stderr)
+        self.fail(test, f"{err[0].__name__}: {err[1]}".replace("\n", " "))
+
+    addError = addFailure
+
+    def addSubTest(self, test, subtest, err):
+        if err:
+            self.addFailure(test, err)
+
+    def addSkip(self, test, reason):
+        if ABSENT.search(reason):
+            self.left_out[self.name(test).split(".")[0], reason] += 1
+        else:
+            self.fail(test, f"left out: {reason}")
+
+    def end(self):
+        for (module, reason), count in self.left_out.items():
+            self.say("skip", f"{module}-{count}", reason.replace("\n", " "))
+
+
+def flat(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flat(test)
+        elif test.id() != ATOMIC_WRITE:
+            yield test
+
+
+def load(folder, device, gid, modules):
+    """The suite; the tests find their arguments in a parser of their own"""
+    sys.path[:0] = [os.path.dirname(folder), folder]
+    sys.argv[1:] = ["--dev", device, "--gid", gid]
+    from args_parser import parser
+    parser.parse_args()
+    if not modules:
+        modules = [file[:-3] for file in sorted(os.listdir(folder)) if re.match(r"test_.*\.py$", file)
+                   and not VENDORS.search(file)]
+    return unittest.TestSuite(flat(
+        unittest.defaultTestLoader.loadTestsFromNames(f"tests.{module}" for module in modules)))
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    folder, device, gid, *modules = sys.argv[1:]
+    # What a test leaves when it's cut short, pyverbs destroys in any order, and crashes
+    gc.disable()
+    cases = Cases()
+    load(os.path.abspath(folder), device, gid, modules).run(cases)
+    cases.end()
+    sys.stdout.flush()
+    os._exit(cases.failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: rdma-core's own tests, by way of pyverbs, over RoCE v2 and v1
+# nodes: 1
+# level: full
+# timeout: 900
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+suite=/tmp/rdma-core/tests
+mkdir -p /tmp/rdma-core
+cp -r /usr/share/doc/rdma-core/tests /tmp/rdma-core/
+gunzip -f $suite/*.gz
+export PYTHONDONTWRITEBYTECODE=1
+
+load_ours
+rxe_add
+cases v2- python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 v2 $A4)"
+cases v1- python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 v1 $A4)" \
+	test_atomic test_cq test_cq_events test_cqex test_mr test_qpex
+try resources-gone wait_for 5 resources_gone
