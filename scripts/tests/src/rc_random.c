@@ -981,6 +981,7 @@ static void setup(struct side *s)
 {
 	uint64_t cfg;
 	uint32_t q;
+	char ready;
 
 	s->ctx = open_device(s->dev);
 	if (!s->gids) {
@@ -1010,6 +1011,9 @@ static void setup(struct side *s)
 		connect_conn(s, c);
 		post_recvs(c, c->in.recvs);
 	}
+	/* What is sent before the peer's last queue pair is ready would be lost */
+	write_all(s->ctl, "", 1);
+	read_all(s->ctl, &ready, 1);
 }
 
 static void teardown(struct side *s)
