@@ -206,15 +206,14 @@ void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 	struct fake *f = test->priv;
 	u32 bytes = rxe_pkt_bytes(pkt->opcode, len);
 	struct rxe_train train;
-	u8 *p = NULL;
+	u8 *p;
 
 	pkt->qpn = rxe_qp_num(f->qp);
 	pkt->pkey = RXE_PKEY;
 	pkt->pad = rxe_pad(len);
 	pkt->payload_len = len;
 	local_bh_disable();
-	if (!rxe_train_start(f->rxe, &f->peer, &train, bytes, 1))
-		p = rxe_train_push(&train, bytes);
+	p = rxe_train_start(f->rxe, &f->peer, &train, bytes, 1);
 	if (p) {
 		p = rxe_pkt_build(pkt, p);
 		if (len)

@@ -143,15 +143,16 @@ struct rxe_train {
 };
 
 /*
- * Build and send. Bottom halves off from rxe_train_start() to
- * rxe_train_xmit() or rxe_train_drop(); one builder of a train.
- * rxe_train_push() returns contiguous memory for the next packet of @len bytes,
- * BTH to ICRC inclusive, or NULL when the train is full (or memory is short):
+ * Build and send: rxe_train_start() for the first packet, rxe_train_push() for
+ * others, rxe_train_xmit() or rxe_train_drop(). Bottom halves off all the time;
+ * one builder of a train.
+ * These two return contiguous memory for a packet of @len bytes, BTH to ICRC
+ * inclusive; rxe_train_push() NULL when the train is full (or memory is short):
  * send it and start another. A packet must be as long as the first, or be the
  * last.
  */
-int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
-		    struct rxe_train *train, u32 pkt_len, u32 npkts);
+void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
+		      struct rxe_train *train, u32 len, u32 npkts);
 void *rxe_train_push(struct rxe_train *train, u32 len);
 int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		   struct rxe_train *train);

@@ -195,19 +195,8 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 	return dst;
 }
 
-/**
- * rxe_train_start - begin a train
- * @rxe: device
- * @path: where it will go
- * @train: filled in
- * @pkt_len: bytes of the first packet, BTH to ICRC
- * @npkts: how many packets are to follow, the first included; a hint
- *
- * Context: bottom halves off, until the train is sent or dropped.
- * Return: 0 or -ENOMEM.
- */
-int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
-		    struct rxe_train *train, u32 pkt_len, u32 npkts)
+static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
+			    struct rxe_train *train, u32 len, u32 npkts)
 {
 	struct dst_entry *dst;
 
@@ -220,16 +209,16 @@ int rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 	train->alone = train->max_pkts == 1;
 	if (npkts == 1)
 		train->max_pkts = 1;
-	train->linear = train->max_pkts == 1 && pkt_len <= RXE_LINEAR_BYTES;
+	train->linear = train->max_pkts == 1 && len <= RXE_LINEAR_BYTES;
 
 	train->skb = rxe_head_alloc(RXE_HEADROOM +
-				    (train->linear ? pkt_len : 0));
+				    (train->linear ? len : 0));
 	if (!train->skb)
-		return -ENOMEM;
+		return false;
 	skb_reserve(train->skb, RXE_HEADROOM);
 	if (dst)
 		skb_dst_set_noref(train->skb, dst);
-	return 0;
+	return true;
 }
 
 /*
@@ -323,4 +312,29 @@ void rxe_train_drop(struct rxe_train *train)
 {
 	kfree_skb(train->skb);
 	train->skb = NULL;
+}
+
+/**
+ * rxe_train_start - begin a train
+ * @rxe: device
+ * @path: where it will go
+ * @train: filled in
+ * @len: bytes of the first packet, BTH to ICRC, a multiple of 4
+ * @npkts: how many packets are to follow, the first included; a hint
+ *
+ * Context: bottom halves off, until the train is sent or dropped.
+ * Return: memory for the first packet, as rxe_train_push(); NULL if memory is
+ * short, and there is no train.
+ */
+void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
+		      struct rxe_train *train, u32 len, u32 npkts)
+{
+	void *data;
+
+	if (!rxe_train_begin(rxe, path, train, len, npkts))
+		return NULL;
+	data = rxe_train_push(train, len);
+	if (!data)
+		rxe_train_drop(train);
+	return data;
 }

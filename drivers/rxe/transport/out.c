@@ -36,13 +36,6 @@ void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
  */
 void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
 {
-	void *hdr;
-
 	rxe_out_flush(qp, out);
-	if (rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint))
-		return NULL;
-	hdr = rxe_train_push(&out->train, len);
-	if (!hdr)
-		rxe_train_drop(&out->train);
-	return hdr;
+	return rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint);
 }

@@ -48,13 +48,9 @@ static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
 	qp->sq.psn = rxe_psn_add(qp->sq.psn, 1);
-	if (rxe_train_start(qp->rxe, path, &train, len, 1))
+	p = rxe_train_start(qp->rxe, path, &train, len, 1);
+	if (!p)
 		return IB_WC_SUCCESS;
-	p = rxe_train_push(&train, len);
-	if (!p) {
-		rxe_train_drop(&train);
-		return IB_WC_SUCCESS;
-	}
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
 	if (rxe_gather(qp, wqe, p)) {
