@@ -12,9 +12,12 @@ cp -r /usr/share/doc/rdma-core/tests /tmp/rdma-core/
 gunzip -f $suite/*.gz
 export PYTHONDONTWRITEBYTECODE=1
 
+over() { # v1|v2 [MODULE]...
+	cases "$1-" python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 "$1" $A4)" "${@:2}"
+}
+
 load_ours
 rxe_add
-cases v2- python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 v2 $A4)"
-cases v1- python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 v1 $A4)" \
-	test_atomic test_cq test_cq_events test_cqex test_mr test_qpex
+over v2
+over v1 test_atomic test_cq test_cq_events test_cqex test_mr test_qpex
 try resources-gone wait_for 5 resources_gone

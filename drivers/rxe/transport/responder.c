@@ -338,22 +338,19 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 len = sizeof(u64);
-	struct rxe_mr *mr;
 	u64 orig;
+	void *p;
 
 	rxe_count(qp->rxe, RX_ATOMIC_REQ);
 	if (pkt->va & 7)
 		return refuse_op(qp);
-	mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, pkt->rkey,
-			IB_ACCESS_REMOTE_ATOMIC, pkt->va, sizeof(u64));
-	if (!mr)
+	if (!rxe_mr_keep(qp, &rq->mr, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
+			 pkt->va, sizeof(u64)))
 		return refuse_access(qp);
-	if ((uintptr_t)rxe_mr_run(mr, pkt->va, &len) & 7) {
-		rxe_mr_put(mr);
+	p = rxe_mr_run(rq->mr, pkt->va, &len);
+	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
-	}
-	orig = atomic_execute(rxe_mr_run(mr, pkt->va, &len), pkt);
-	rxe_mr_put(mr);
+	orig = atomic_execute(p, pkt);
 	atomic_keep(rq, pkt->psn, orig);
 	rq->epsn = rxe_psn_add(rq->epsn, 1);
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;

@@ -21,9 +21,8 @@ ABSENT = re.compile(r"""
     XRC | UC\ QP | Raw\ Packet | QP\ type\ 8 | SRQ | multicast
     | create\ MW | memory\ window | rereg\ MR | ODP | huge\ pages | access\ flags\ 258
     | device\ memory | renderD128 | DMABUF | parent\ domain | import | net\ interface
+    | atomic\ write
 """, re.X | re.I)
-# Another of them, and a test that doesn't ask whether the device has it
-ATOMIC_WRITE = "tests.test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write"
 # Modules for certain adapters
 VENDORS = re.compile("mlx|efa|cuda|irdma|tag_matching")
 
@@ -75,12 +74,12 @@ class Cases(unittest.TestResult):
             self.say("skip", f"{module}-{count}", reason.replace("\n", " "))
 
 
-def flat(suite):
-    for test in suite:
-        if isinstance(test, unittest.TestSuite):
-            yield from flat(test)
-        elif test.id() != ATOMIC_WRITE:
-            yield test
+def leave_out_atomic_write():
+    """This test, where there is one, doesn't ask whether the device has it"""
+    from tests.test_qpex import QpExTestCase as case
+    name = "test_qp_ex_rc_atomic_write"
+    if hasattr(case, name):
+        setattr(case, name, unittest.skip("Atomic write is not supported")(getattr(case, name)))
 
 
 def load(folder, device, gid, modules):
@@ -92,8 +91,8 @@ def load(folder, device, gid, modules):
     if not modules:
         modules = [file[:-3] for file in sorted(os.listdir(folder)) if re.match(r"test_.*\.py$", file)
                    and not VENDORS.search(file)]
-    return unittest.TestSuite(flat(
-        unittest.defaultTestLoader.loadTestsFromNames(f"tests.{module}" for module in modules)))
+    leave_out_atomic_write()
+    return unittest.defaultTestLoader.loadTestsFromNames(f"tests.{module}" for module in modules)
 
 
 def main():
