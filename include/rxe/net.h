@@ -154,6 +154,23 @@ struct rxe_train {
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);
 void *rxe_train_push(struct rxe_train *train, u32 len);
+
+/* It was begun, and takes no more */
+static inline bool rxe_train_full(const struct rxe_train *train)
+{
+	return train->npkts && (train->npkts == train->max_pkts ||
+				train->bytes + train->pkt > train->max_bytes);
+}
+
+/* Packets of @len bytes that still fit, or that fit into one like the last */
+static inline u32 rxe_train_room(const struct rxe_train *train, u32 len)
+{
+	if (!train->npkts || len > train->pkt || rxe_train_full(train))
+		return train->max_bytes / len;
+	return min(train->max_pkts - train->npkts,
+		   (train->max_bytes - train->bytes) / train->pkt);
+}
+
 int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		   struct rxe_train *train);
 void rxe_train_drop(struct rxe_train *train);

@@ -43,8 +43,15 @@ struct rxe_seg;
 #define RXE_WINDOW_MAX		16384
 #define RXE_MAX_PSN_SPAN	BIT(23)
 
-/* Trains that one run of a task sends or takes in before others get a turn */
-#define RXE_TASK_BUDGET		16
+/*
+ * Bytes that one run of a task sends or takes in before others get a turn, where
+ * a train counts for RXE_TRAIN_COST more than it has: small packets that leave one
+ * by one take time, too. A process posts on after RXE_TASK_TURNS runs, at the
+ * latest.
+ */
+#define RXE_TASK_BUDGET		SZ_64K
+#define RXE_TRAIN_COST		SZ_4K
+#define RXE_TASK_TURNS		16
 
 /*
  * Bytes of payload in a packet that doesn't leave the device, whatever the path
@@ -110,11 +117,18 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 bool rxe_task_enter(struct rxe_task *task);
 void rxe_task_leave(struct rxe_task *task, bool more);
 void rxe_task_run(struct rxe_task *task);
+void rxe_task_work(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 void rxe_task_schedule(struct rxe_task *task);
 void rxe_task_pause(struct rxe_task *task);
 void rxe_task_resume(struct rxe_task *task);
 void rxe_task_kill(struct rxe_task *task);
+
+/* A train or datagram of @bytes was sent or taken in */
+static inline void rxe_task_spend(u32 *budget, u32 bytes)
+{
+	*budget -= min(*budget, bytes + RXE_TRAIN_COST);
+}
 
 /**
  * struct rxe_swqe - a send work request, as the kernel copied it

@@ -41,18 +41,24 @@ void rxe_cork_stop(void)
 	destroy_workqueue(rxe_cork_wq);
 }
 
+/* In ERR and SQE what is posted is flushed, for RC by the receive task */
+static struct rxe_task *sq_task(struct rxe_qp *qp)
+{
+	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
+
+	return flush ? &qp->recv_task : &qp->send_task;
+}
+
 /**
  * rxe_sq_kick - send what was posted, or flush it
  * @qp: the QP
  *
- * In ERR and SQE what is posted is flushed, for RC by the receive task. Context:
- * any. The work is done here if bottom halves may run here, else in the tasklet.
+ * Context: any. The work is done here if bottom halves may run here, else in the
+ * tasklet.
  */
 void rxe_sq_kick(struct rxe_qp *qp)
 {
-	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
-
-	rxe_task_kick(flush ? &qp->recv_task : &qp->send_task);
+	rxe_task_kick(sq_task(qp));
 }
 
 /**
@@ -129,6 +135,8 @@ static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 /**
  * rxe_doorbell - a process has posted sends
  * @qp: the QP
+ *
+ * Context: process, may sleep.
  */
 void rxe_doorbell(struct rxe_qp *qp)
 {
@@ -136,7 +144,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
 	if (!corked(qp, pending)) {
-		rxe_sq_kick(qp);
+		rxe_task_work(sq_task(qp));
 		return;
 	}
 	if (pending >= RXE_CORK_MSGS) {

@@ -389,7 +389,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		skb = skb_peek(list);
 		if (!skb)
 			return false;
-		(*budget)--;
+		rxe_task_spend(budget, skb->len - rxe_rx(skb)->done);
 		/* what was held is acknowledged though it may not ask for it */
 		qp->rq.ack_due |= list == &qp->requests.held;
 		fate = receive_train(qp, skb);

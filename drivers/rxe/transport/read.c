@@ -133,7 +133,7 @@ static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
 }
 
 /*
- * Until a train leaves or the response is complete: the one to the next READ may
+ * Until a train is full or the response is complete: the one to the next READ may
  * follow in the same train. Memory that is short counts as loss.
  */
 static void send_train(struct rxe_qp *qp, struct rxe_data *data)
@@ -144,8 +144,7 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 	void *hdr;
 
 	rxe_pkt_response(qp, &pkt);
-	rq->out.trains = 0;
-	while (rq->read.active && !rq->out.trains) {
+	do {
 		next_pkt(qp, &pkt);
 		hdr = rxe_out_push(qp, &rq->out, &pkt, hint);
 		if (!hdr) {
@@ -154,7 +153,7 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 		}
 		rq->out.train.tx = qp->tx;
 		fill_pkt(qp, &pkt, data, hdr);
-	}
+	} while (rq->read.active && !rxe_train_full(&rq->out.train));
 }
 
 /* The region went away while it was being read */
@@ -175,7 +174,7 @@ static bool read_blocked(struct rxe_qp *qp)
 /**
  * rxe_read_continue - go on with the READ response
  * @qp: the QP; a response is in progress
- * @budget: trains that may be sent
+ * @budget: of the run
  *
  * Return: true if it isn't finished.
  */
@@ -193,11 +192,14 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	seg.mr = rq->read.mr;
 	peer = rxe_local_back(qp);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
+		u32 resid = rq->read.resid;
+
 		if (peer)
 			send_local(qp, peer, &data);
 		else
 			send_train(qp, &data);
-		(*budget)--;
+		resid -= rq->read.resid;
+		rxe_task_spend(budget, peer ? resid / 2 : resid);
 	}
 	return rq->read.active;
 }

@@ -11,7 +11,8 @@
 
 /*
  * A run of packets of one work request: @npkts from @psn on (READ: responses
- * asked for). @hint: packets that could leave in one train from here.
+ * asked for). @hint: packets that could leave in one train from here. @ack_req:
+ * nothing can follow before an ACK comes.
  */
 struct pick {
 	struct rxe_swqe	*wqe;
@@ -19,18 +20,29 @@ struct pick {
 	u32		psn;
 	u32		npkts;
 	u32		hint;
+	bool		ack_req;
 };
 
 /* One run of the send task. @peer: if it is on this device and idle */
 struct run {
 	struct rxe_qp		*peer;
-	u32			local_pkts;
+	u32			bytes;
 	struct rxe_data		data;	/* what comes next of sq.segs */
 	struct rxe_pkt		pkt;
 };
 
-/* Packets to a peer on this device are of different sizes; so many make a train */
-#define LOCAL_TRAIN	8
+/*
+ * Of a packet to a peer on this device, which is copied once and not sealed, half
+ * of the bytes count against the budget, and so many more.
+ */
+#define LOCAL_COST	SZ_512
+
+/* At most so much is picked at a time, but for READs: who wants this CPU waits */
+#define PICK_PKTS	8
+#define PICK_BYTES	SZ_32K
+
+/* So few packets more than fit into a train aren't worth a run of their own */
+#define TAIL		4
 
 static u32 wqe_size(const struct rxe_swqe *wqe)
 {
@@ -171,17 +183,44 @@ static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 	return sq->psn == wqe->first_psn && left <= room ? left : 0;
 }
 
-/* Packets of @wqe that the window lets go now */
-static u32 pick_pkts(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+/* Packets that fill a train: a run should end behind one */
+static s32 train_room(const struct rxe_qp *qp)
+{
+	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
+
+	return rxe_train_room(&qp->sq.out.train, pkt) ?:
+	       RXE_TASK_BUDGET / qp->mtu;
+}
+
+/* Packets of a SEND or WRITE that the window lets go now */
+static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
+{
+	s32 most = max_t(s32, PICK_BYTES / qp->mtu, PICK_PKTS);
+	s32 npkts = min(room, left), fits = train_room(qp);
+
+	pick->hint = npkts;
+	if (npkts > fits + TAIL)
+		npkts = fits;
+	npkts = clamp(npkts, 0, most);
+	pick->npkts = npkts;
+	pick->ack_req = npkts == room;
+}
+
+static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe = pick->wqe;
 	s32 room = sq->window - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
 	sq->limited |= room < left;
-	if (rxe_is_rd_atomic(wqe))
-		return pick_read(sq, wqe, room, left);
-	return max(min(room, left), 0);
+	if (rxe_is_rd_atomic(wqe)) {
+		pick->npkts = pick_read(sq, wqe, room, left);
+		pick->hint = 1;
+	} else {
+		pick_data(qp, pick, room, left);
+	}
+	pick->hint += sq->head - sq->cur - 1 + rxe_ring_pending(sq->ring);
 }
 
 /* Take the picked packets' PSNs */
@@ -229,11 +268,9 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	pick->wqe = wqe;
 	pick->index = sq->cur;
 	pick->psn = sq->psn;
-	pick->npkts = pick_pkts(qp, wqe);
+	pick_pkts(qp, pick);
 	if (!pick->npkts)
 		return false;
-	pick->hint = (rxe_is_rd_atomic(wqe) ? 1 : pick->npkts) +
-		     (sq->head - sq->cur - 1) + rxe_ring_pending(sq->ring);
 	advance(qp, pick);
 	return true;
 }
@@ -309,7 +346,7 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	pkt->opcode = data_opcode(wqe, psn == wqe->first_psn, last);
 	pkt->payload_len = min(qp->mtu, wqe->length - off);
 	pkt->solicited = last && (wqe->flags & IB_SEND_SOLICITED);
-	pkt->ack_req = last || n == pick->npkts - 1;
+	pkt->ack_req = last || (pick->ack_req && n == pick->npkts - 1);
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
@@ -324,10 +361,11 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 	data_pkt(qp, pick, n, pkt);
 	len = pkt->payload_len;
 	if (run->peer) {
-		run->local_pkts++;
+		run->bytes += len / 2 + LOCAL_COST;
 		rxe_local_request(run->peer, pkt, &run->data);
 		return;
 	}
+	run->bytes += len;
 	p = push(qp, pkt, pick->hint - n);
 	if (!p) {
 		rxe_data_skip(&run->data, len);
@@ -378,7 +416,7 @@ static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 
 	rd_atomic_pkt(qp, pick, pkt);
 	if (run->peer) {
-		run->local_pkts += pick->npkts;
+		run->bytes += LOCAL_COST;
 		return rxe_local_request(run->peer, pkt, &run->data);
 	}
 	p = push(qp, pkt, pick->hint);
@@ -433,10 +471,14 @@ static bool emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 
 static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
-	return qp->sq.out.trains + run->local_pkts / LOCAL_TRAIN <
-	       RXE_TASK_BUDGET;
+	const struct rxe_out *out = &qp->sq.out;
+	u32 trains = out->trains + !!out->train.npkts;
+
+	return run->bytes + trains * RXE_TRAIN_COST < RXE_TASK_BUDGET &&
+	       !need_resched();
 }
 
+/* Return: true if the budget was spent, and there may be more to send */
 static bool rc_requester(struct rxe_qp *qp)
 {
 	struct pick p;
@@ -446,7 +488,7 @@ static bool rc_requester(struct rxe_qp *qp)
 	if (!pick(qp, &p))
 		return false;
 	qp->sq.out.trains = 0;
-	run.local_pkts = 0;
+	run.bytes = 0;
 	run.peer = rxe_local_begin(qp, false);
 	do {
 		go_on = emit(qp, &run, &p) && budget_left(qp, &run);
@@ -454,7 +496,8 @@ static bool rc_requester(struct rxe_qp *qp)
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
 	rxe_out_flush(qp, &qp->sq.out);
-	return !go_on;
+	return !go_on && (qp->sq.cur != qp->sq.head ||
+			  rxe_ring_pending(qp->sq.ring));
 }
 
 /**

@@ -3,9 +3,9 @@
  * Tasks: a QP's send and receive work, one CPU at a time each.
  *
  * Whoever has work for a task runs it where it stands, with bottom halves off.
- * If another CPU is in it, that one does the work. When a budget is spent the
- * tasklet takes over, so that others get their turn. This file alone
- * knows that it is a tasklet.
+ * If another CPU is in it, that one does the work. When a budget is spent, others
+ * get their turn: a process goes on after that, from anywhere else the tasklet
+ * takes over. This file alone knows that it is a tasklet.
  */
 #include <rxe/transport.h>
 
@@ -97,27 +97,56 @@ void rxe_task_leave(struct rxe_task *task, bool more)
 		tasklet_schedule(&task->tasklet);
 }
 
+/*
+ * What it is asked for while it runs is done here, too, but only once: then
+ * others get their turn. Return: true if there is more to do.
+ */
+static bool task_turn(struct rxe_task *task)
+{
+	bool more;
+
+	if (!task_start(task, true))
+		return false;
+	more = task->fn(task->qp);
+	if (!more && xchg(&task->again, false))
+		more = task->fn(task->qp);
+	__this_cpu_dec(task_depth);
+	return task_stop(task, more);
+}
+
 /**
  * rxe_task_run - do the task's work, here if possible
  * @task: the task
  *
- * What it is asked for while it runs is done here, too, but only once: then
- * others get their turn. Context: bottom halves off, no locks of the QP held.
+ * Context: bottom halves off, no locks of the QP held.
  */
 void rxe_task_run(struct rxe_task *task)
 {
+	if (__this_cpu_read(task_depth) >= TASK_DEPTH || task_turn(task))
+		rxe_task_schedule(task);
+}
+
+/**
+ * rxe_task_work - do the task's work, and let others have their turn meanwhile
+ * @task: the task
+ *
+ * What is received and who else wants this CPU wait for one budget, not for a
+ * long message. Context: process, may sleep.
+ */
+void rxe_task_work(struct rxe_task *task)
+{
+	u32 turns = RXE_TASK_TURNS;
 	bool more;
 
-	if (__this_cpu_read(task_depth) >= TASK_DEPTH) {
-		rxe_task_schedule(task);
-		return;
-	}
-	if (!task_start(task, true))
-		return;
-	more = task->fn(task->qp);
-	if (!more && xchg(&task->again, false))
-		more = task->fn(task->qp);
-	rxe_task_leave(task, more);
+	do {
+		local_bh_disable();
+		more = task_turn(task);
+		local_bh_enable();
+		if (!more)
+			return;
+		cond_resched();
+	} while (--turns);
+	rxe_task_schedule(task);
 }
 
 /**

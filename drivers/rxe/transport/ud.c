@@ -102,10 +102,10 @@ static void to_sqe(struct rxe_qp *qp)
  */
 bool rxe_ud_requester(struct rxe_qp *qp)
 {
+	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_swqe *wqe;
-	u32 n;
 
-	for (n = 0; n < RXE_TASK_BUDGET; n++) {
+	while (budget) {
 		u8 state = READ_ONCE(qp->state), status;
 
 		if (state == IB_QPS_ERR || state == IB_QPS_SQE)
@@ -116,6 +116,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 		if (!wqe)
 			return false;
 		status = wqe->status ? wqe->status : send(qp, wqe);
+		rxe_task_spend(&budget, wqe->length);
 		finish(qp, wqe, status);
 		if (status)
 			to_sqe(qp);

@@ -361,7 +361,7 @@ static void *streams(void *arg)
  */
 static uint64_t timed_write(struct pair *p, struct ibv_cq *cq)
 {
-	uint64_t due = now_ns() + opt.pause * 1000ull;
+	uint64_t due = now_ns() + opt.pause * (500 + random() % 1000);
 	struct timespec ts = { due / 1000000000, due % 1000000000 };
 	struct ibv_wc wc;
 
