@@ -200,30 +200,59 @@ void fake_settle(struct kunit *test)
 	}
 }
 
+static void fill_in(struct fake *f, struct rxe_pkt *pkt)
+{
+	pkt->qpn = rxe_qp_num(f->qp);
+	pkt->pkey = RXE_PKEY;
+	pkt->pad = rxe_pad(pkt->payload_len);
+}
+
+/* Return: false if it doesn't go into the train */
+static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
+		const void *payload, u32 left)
+{
+	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	u8 *p;
+
+	if (train->npkts)
+		p = rxe_train_push(train, bytes);
+	else
+		p = rxe_train_start(f->rxe, &f->peer, train, bytes, left);
+	if (!p)
+		return false;
+	p = rxe_pkt_build(pkt, p);
+	if (pkt->payload_len)
+		memcpy(p, payload, pkt->payload_len);
+	memset(p + pkt->payload_len, 0, pkt->pad);
+	return true;
+}
+
+void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
+		       const void *payload)
+{
+	struct fake *f = test->priv;
+	struct rxe_train train = {};
+	u32 i;
+
+	local_bh_disable();
+	for (i = 0; i < num; i++) {
+		fill_in(f, &pkts[i]);
+		if (!add(f, &train, &pkts[i], payload, num - i))
+			break;
+		payload += pkts[i].payload_len;
+	}
+	if (i)
+		rxe_train_xmit(f->rxe, &f->peer, &train);
+	local_bh_enable();
+	KUNIT_ASSERT_EQ(test, i, num);
+	fake_settle(test);
+}
+
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len)
 {
-	struct fake *f = test->priv;
-	u32 bytes = rxe_pkt_bytes(pkt->opcode, len);
-	struct rxe_train train;
-	u8 *p;
-
-	pkt->qpn = rxe_qp_num(f->qp);
-	pkt->pkey = RXE_PKEY;
-	pkt->pad = rxe_pad(len);
 	pkt->payload_len = len;
-	local_bh_disable();
-	p = rxe_train_start(f->rxe, &f->peer, &train, bytes, 1);
-	if (p) {
-		p = rxe_pkt_build(pkt, p);
-		if (len)
-			memcpy(p, payload, len);
-		memset(p + len, 0, pkt->pad);
-		rxe_train_xmit(f->rxe, &f->peer, &train);
-	}
-	local_bh_enable();
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	fake_settle(test);
+	fake_inject_train(test, pkt, 1, payload);
 }
 
 static bool take(struct kunit *test, struct rxe_pkt *pkt, void *payload)

@@ -60,6 +60,10 @@ void fake_settle(struct kunit *test);
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 
+/* Several in a train, payload_len set, all of one size but the last */
+void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
+		       const void *payload);
+
 /*
  * The next packet that the QP sent; @payload (room for FAKE_MTU bytes) may be
  * NULL. False if there is none, after fake_settle().

@@ -44,13 +44,12 @@ struct rxe_seg;
 #define RXE_MAX_PSN_SPAN	BIT(23)
 
 /*
- * Bytes that one run of a task sends or takes in before others get a turn, where
- * a train counts for RXE_TRAIN_COST more than it has: small packets that leave one
- * by one take time, too. A process posts on after RXE_TASK_TURNS runs, at the
- * latest.
+ * Bytes that one run of a task sends or takes in before others get a turn: a
+ * train, or many packets one by one, of which none counts for less than
+ * RXE_TRAIN_COST. A process sends RXE_TASK_TURNS such runs at most.
  */
-#define RXE_TASK_BUDGET		SZ_64K
-#define RXE_TRAIN_COST		SZ_4K
+#define RXE_TASK_BUDGET		(60 * SZ_1K)
+#define RXE_TRAIN_COST		SZ_1K
 #define RXE_TASK_TURNS		16
 
 /*
@@ -127,7 +126,7 @@ void rxe_task_kill(struct rxe_task *task);
 /* A train or datagram of @bytes was sent or taken in */
 static inline void rxe_task_spend(u32 *budget, u32 bytes)
 {
-	*budget -= min(*budget, bytes + RXE_TRAIN_COST);
+	*budget -= min(*budget, max_t(u32, bytes, RXE_TRAIN_COST));
 }
 
 /**
@@ -575,6 +574,16 @@ void rxe_gap_late(struct rxe_gap *gap, u32 psn);
 void rxe_gap_reset(struct rxe_gap *gap);
 void rxe_gap_timer_init(struct rxe_qp *qp);
 
+/* What becomes of a train */
+enum rxe_fate {
+	RXE_USED_UP,
+	RXE_GOES_ON,		/* behind a READ that must be served first */
+	RXE_TOO_EARLY,		/* something is missing before it */
+};
+
+/* packet.c */
+enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb);
+
 /* qp table and receive task: rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
 bool rxe_receiver_end(struct rxe_qp *qp);
@@ -616,6 +625,22 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
 	pkt->msn = qp->rq.msn;
 }
 
+/* Neither the first nor the last of a message, and as long as it should be */
+static inline bool rxe_is_middle(const struct rxe_qp *qp,
+				 const struct rxe_pkt *pkt)
+{
+	const u32 flags = RXE_OP_PAYLOAD | RXE_OP_START | RXE_OP_END;
+
+	return (pkt->flags & flags) == RXE_OP_PAYLOAD &&
+	       pkt->payload_len == qp->mtu;
+}
+
+/* Bytes of payload of a packet and those that are taken in with it */
+static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
+{
+	return pkt->payload_len * (pkt->more + 1);
+}
+
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
@@ -628,6 +653,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		      struct rxe_data *data);
+u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
@@ -635,6 +661,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 /* responder.c, read.c */
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
+u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
@@ -700,6 +727,8 @@ struct rxe_seg {
  * @at: contiguous bytes at hand
  * @run: how many
  * @off: what is behind those, in the train or the segment
+ * @chunk: if not 0, the payload of several MIDDLE packets, so many bytes each
+ * @gap: bytes between two of them; 0 if each has an skb, which are linear
  * @taken: bytes that it has moved on since somebody set this to 0
  */
 struct rxe_data {
@@ -708,6 +737,8 @@ struct rxe_data {
 	const void		*at;
 	u32			run;
 	u32			off;
+	u32			chunk;
+	u32			gap;
 	u32			taken;
 };
 

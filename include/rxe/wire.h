@@ -14,6 +14,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 #include <rdma/ib_pack.h>
+#include <compat/unaligned.h>
 
 #define RXE_PSN_MASK		0xffffffu
 #define RXE_QPN_MASK		0xffffffu
@@ -112,6 +113,8 @@ extern const struct rxe_opcode rxe_opcode[256];
  * @becn: BECN bit
  * @mig: MigReq bit
  * @payload_len: bytes of payload without pad and ICRC
+ * @more: MIDDLE packets that follow and are taken in with this one, which is like
+ *	them
  */
 struct rxe_pkt {
 	u32	flags;
@@ -140,6 +143,7 @@ struct rxe_pkt {
 	bool	becn;
 	bool	mig;
 	u32	payload_len;
+	u32	more;
 };
 
 /* AETH syndromes, section 9.7.5.1.1 */
@@ -226,8 +230,21 @@ static inline u8 rxe_opcode_type(u8 opcode)
 	return opcode & 0xe0;
 }
 
+/**
+ * rxe_pkt_parse_psn - parse a packet that is like the one before
+ * @pkt: the headers of that; PSN and AckReq are updated
+ * @hdr: BTH, of which the first eight bytes are the same
+ */
+static inline void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr)
+{
+	u32 word = get_unaligned_be32(hdr + 8);
+
+	pkt->more = 0;
+	pkt->ack_req = word >> 31;
+	pkt->psn = word & RXE_PSN_MASK;
+}
+
 bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
-void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*

@@ -208,8 +208,8 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (!wqe || wqe->opcode != IB_WR_RDMA_READ)
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
-	want = min(qp->mtu, wqe->length - done);
-	if (pkt->payload_len != want) {
+	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
+	if (rxe_pkt_data_len(pkt) != want) {
 		fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
@@ -218,7 +218,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		fail(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
-	response_done(qp, wqe, pkt->psn);
+	response_done(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
 }
 
 static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -298,6 +298,31 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		rnr_nak(qp, pkt);
 	else if (type == RXE_AETH_NAK)
 		nak(qp, pkt);
+}
+
+/**
+ * rxe_complete_most - how many MIDDLE packets of a READ response can be taken in
+ *	with one
+ * @qp: the QP
+ * @pkt: the first
+ *
+ * Context: recv_task.
+ *
+ * Return: so many, itself included, that were asked for and aren't the last.
+ */
+u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe;
+	s32 most = 1;
+
+	spin_lock(&sq->lock);
+	wqe = oldest(sq);
+	if (wqe && wqe->opcode == IB_WR_RDMA_READ && sq->una == pkt->psn)
+		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
+			   rxe_psn_diff(sq->top, pkt->psn));
+	spin_unlock(&sq->lock);
+	return max(most, 1);
 }
 
 /* Return: true if the response came too early: one before it is missing */

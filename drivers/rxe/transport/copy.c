@@ -147,18 +147,37 @@ static void seg_run(struct rxe_data *data)
 		data->at = (void *)(uintptr_t)(seg->va + data->off);
 }
 
+/* MIDDLE packets: nothing but a BTH before the payload */
+static void chunk_run(struct rxe_data *data)
+{
+	if (data->gap) {
+		data->at += data->gap;
+	} else {
+		data->skb = data->skb->next;
+		data->at = data->skb->data + RXE_BTH_BYTES;
+	}
+	data->run = data->chunk;
+}
+
+/* What is contiguous behind the bytes at hand */
+static noinline void more_run(struct rxe_data *data)
+{
+	if (data->chunk)
+		chunk_run(data);
+	else if (data->skb)
+		data->at = rxe_skb_run(data->skb, data->off, &data->run);
+	else
+		seg_run(data);
+	data->off += data->run;
+}
+
 /* The next contiguous bytes, *@len at most; moves on behind them */
 static const void *next_run(struct rxe_data *data, u32 *len)
 {
 	const void *p;
 
-	if (!data->run) {
-		if (data->skb)
-			data->at = rxe_skb_run(data->skb, data->off, &data->run);
-		else
-			seg_run(data);
-		data->off += data->run;
-	}
+	if (!data->run)
+		more_run(data);
 	*len = min(*len, data->run);
 	p = data->at;
 	data->at += *len;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes in: from net/ to the QP's receive task, packet by packet.
+ * What comes in: from net/ to the QP's receive task, train by train.
  *
- * rxe_rcv() finds the QP and queues the train; the task verifies each packet
- * and hands it to the completer or the responder. Nothing of a packet is
- * believed before its ICRC was checked, except by which queue it goes through.
+ * rxe_rcv() finds the QP and queues the train; the task takes it in.
  *
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
@@ -172,191 +170,6 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 	rxe_qp_put(qp);
 }
 
-/*
- * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
- * @off, which is in @frame, from @begin of the train on; @run bytes from there on
- * are contiguous, at @at.
- *
- * The first eight bytes of a BTH say all of a packet without further headers but
- * its PSN, so what was checked of the one before holds for the next that has the
- * same.
- */
-struct packet {
-	struct sk_buff		*skb;
-	struct sk_buff		*frame;
-	u32			begin;
-	u32			off;
-	u32			len;
-	u32			run;
-	const void		*at;
-	u8			bth[8];	/* the first bytes of the last one's */
-	u32			good_len; /* the last one's, 0: compare to none */
-	struct rxe_l3_icrc	l3_icrc;
-	struct rxe_pkt		pkt;
-};
-
-static bool icrc_ok(struct packet *p)
-{
-	u32 state;
-
-	if (rxe_rx(p->skb)->trusted)
-		return true;
-	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
-				  p->off / rxe_rx(p->skb)->pkt, p->len);
-	state = rxe_icrc_bth(state, p->bth[4]);
-	if (p->run >= p->len)
-		state = rxe_icrc_update(state, p->at, p->len);
-	else
-		state = rxe_skb_icrc(p->frame, p->off - p->begin, p->len,
-				     state);
-	return rxe_icrc_good(state);
-}
-
-/* Section 10.9.1.1: the same partition, and not both limited members */
-static bool pkey_ok(u16 pkey)
-{
-	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
-}
-
-/* Is it like the last good one but for its PSN? */
-static bool parse_again(struct packet *p)
-{
-	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
-	    memcmp(p->bth, p->at, sizeof(p->bth)))
-		return false;
-	rxe_pkt_parse_psn(&p->pkt, p->at);
-	return true;
-}
-
-/* What an skb has in pages may change, so headers are copied before they count */
-static bool parse_new(struct rxe_qp *qp, struct packet *p)
-{
-	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
-	struct rxe_pkt *pkt = &p->pkt;
-	u8 hdr[RXE_MAX_HDR_BYTES];
-	u32 avail = min_t(u32, p->len, sizeof(hdr));
-
-	p->good_len = 0;
-	if (p->run >= sizeof(hdr))
-		memcpy(hdr, p->at, sizeof(hdr));
-	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
-		return false;
-	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type)
-		return false;
-	memcpy(p->bth, hdr, sizeof(p->bth));
-	if (pkt->hdr_len == RXE_BTH_BYTES)
-		p->good_len = p->len;
-	return true;
-}
-
-/* A train that GRO made has each packet in an skb, the first in the train's own */
-static void find_frame(struct packet *p)
-{
-	u32 pkt = rxe_rx(p->skb)->pkt;
-
-	if (!skb_has_frag_list(p->skb))
-		return;
-	for (; p->off - p->begin >= pkt; p->begin += pkt)
-		p->frame = p->frame == p->skb ?
-			   skb_shinfo(p->skb)->frag_list : p->frame->next;
-}
-
-static bool packet_ok(struct rxe_qp *qp, struct packet *p)
-{
-	find_frame(p);
-	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
-	if (!parse_again(p) && !parse_new(qp, p)) {
-		rxe_count(qp->rxe, DROP_MALFORMED);
-		return false;
-	}
-	if (!icrc_ok(p)) {
-		rxe_count(qp->rxe, ICRC_ERR);
-		return false;
-	}
-	if (!pkey_ok(p->pkt.pkey)) {
-		rxe_count(qp->rxe, DROP_PKEY);
-		return false;
-	}
-	return true;
-}
-
-/* Return: true if the packet came too early */
-static bool receive_pkt(struct rxe_qp *qp, const struct packet *p)
-{
-	const struct rxe_pkt *pkt = &p->pkt;
-	struct rxe_data data = {
-		.skb = p->frame,
-		.off = p->off - p->begin + pkt->hdr_len,
-	};
-
-	if (!rxe_is_rc(qp)) {
-		rxe_ud_rcv(qp, p->skb, pkt, p->off);
-		return false;
-	}
-	if (p->run > pkt->hdr_len) {
-		data.at = p->at + pkt->hdr_len;
-		data.run = p->run - pkt->hdr_len;
-		data.off += data.run;
-	}
-	if (pkt->flags & RXE_OP_RESPONSE)
-		return rxe_complete_pkt(qp, pkt, &data);
-	return rxe_respond_pkt(qp, pkt, &data);
-}
-
-/* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
-static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
-{
-	const struct rxe_path *path = &qp->path;
-	union ib_gid sgid, dgid;
-
-	if (!rxe_is_rc(qp))
-		return true;
-	rxe_rx_gids(skb, &sgid, &dgid);
-	return rxe_rx(skb)->proto == path->proto &&
-	       !memcmp(&sgid, &path->dgid, sizeof(sgid)) &&
-	       !memcmp(&dgid, &path->sgid, sizeof(dgid));
-}
-
-/* What becomes of a train */
-enum fate {
-	USED_UP,
-	GOES_ON,		/* behind a READ that must be served first */
-	TOO_EARLY,		/* something is missing before it */
-};
-
-static enum fate receive_train(struct rxe_qp *qp, struct sk_buff *skb)
-{
-	struct rxe_rx *rx = rxe_rx(skb);
-	bool serving = qp->rq.read.active;
-	struct packet p;
-
-	if (!rx->done && !from_peer(qp, skb)) {
-		rxe_count(qp->rxe, DROP_ADDR);
-		return USED_UP;
-	}
-	p.skb = skb;
-	p.frame = skb;
-	p.begin = 0;
-	p.good_len = 0;
-	p.l3_icrc.len = 0;
-	qp->rq.batch = rx->npkts;
-	while (rx->done < skb->len) {
-		p.off = rx->done;
-		p.len = min(rx->pkt, skb->len - p.off);
-		if (!rxe_receives(qp))
-			return USED_UP;
-		if (packet_ok(qp, &p) && receive_pkt(qp, &p)) {
-			rx->psn = p.pkt.psn;
-			return TOO_EARLY;
-		}
-		rx->done += p.len;
-		if (qp->rq.read.active && !serving)
-			return rx->done == skb->len ? USED_UP : GOES_ON;
-	}
-	return USED_UP;
-}
-
 /* The packet that goes on where the last one in order ended */
 static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 {
@@ -380,7 +193,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 {
 	struct sk_buff_head *list;
 	struct sk_buff *skb;
-	enum fate fate;
+	enum rxe_fate fate;
 
 	while (*budget) {
 		if (in == &qp->requests && qp->rq.read.active)
@@ -392,11 +205,11 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		rxe_task_spend(budget, skb->len - rxe_rx(skb)->done);
 		/* what was held is acknowledged though it may not ask for it */
 		qp->rq.ack_due |= list == &qp->requests.held;
-		fate = receive_train(qp, skb);
-		if (fate == GOES_ON)
+		fate = rxe_receive_train(qp, skb);
+		if (fate == RXE_GOES_ON)
 			return true;
 		skb_unlink(skb, list);
-		if (fate == TOO_EARLY)
+		if (fate == RXE_TOO_EARLY)
 			rxe_inq_hold(in, skb);
 		else
 			consume_skb(skb);

@@ -189,7 +189,7 @@ static s32 train_room(const struct rxe_qp *qp)
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
 	return rxe_train_room(&qp->sq.out.train, pkt) ?:
-	       RXE_TASK_BUDGET / qp->mtu;
+	       SZ_64K / qp->mtu;
 }
 
 /* Packets of a SEND or WRITE that the window lets go now */
@@ -287,7 +287,7 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	bool ok, stalled;
 
-	if (!may_send(qp) || rxe_tx_full(qp->tx))
+	if (!may_send(qp))
 		return false;
 	spin_lock(&sq->lock);
 	ok = pick_locked(qp, pick);
@@ -469,13 +469,14 @@ static bool emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 	return true;
 }
 
+/* A process gives way at once; for a softirq, that would be dear (ksoftirqd) */
 static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
 	const struct rxe_out *out = &qp->sq.out;
 	u32 trains = out->trains + !!out->train.npkts;
 
-	return run->bytes + trains * RXE_TRAIN_COST < RXE_TASK_BUDGET &&
-	       !need_resched();
+	return max_t(u32, run->bytes, trains * RXE_TRAIN_COST) <
+	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
 /* Return: true if the budget was spent, and there may be more to send */
@@ -485,7 +486,7 @@ static bool rc_requester(struct rxe_qp *qp)
 	struct run run;
 	bool go_on;
 
-	if (!pick(qp, &p))
+	if (rxe_tx_full(qp->tx) || !pick(qp, &p))
 		return false;
 	qp->sq.out.trains = 0;
 	run.bytes = 0;

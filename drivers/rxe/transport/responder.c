@@ -218,27 +218,35 @@ static void send_done(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 
+/* Bytes that the receive work request in use still takes */
+static u32 send_room(const struct rxe_rq *rq)
+{
+	u64 most = min_t(u64, rq->wqe.length, RXE_MAX_MSG);
+
+	return most > rq->off ? most - rq->off : 0;
+}
+
 static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_list list = { rq->wqe.sge, 0, &rq->mr };
+	u32 len = rxe_pkt_data_len(pkt);
 
 	if (!rxe_rq_next(qp))
 		return not_ready(qp);
 	list.num_sge = rq->wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
-	if ((u64)rq->off + pkt->payload_len >
-	    min_t(u64, rq->wqe.length, RXE_MAX_MSG)) {
+	if (len > send_room(rq)) {
 		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	if (rxe_scatter(qp, &list, rq->off, data, pkt->payload_len)) {
+	if (rxe_scatter(qp, &list, rq->off, data, len)) {
 		rxe_responder_fail(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}
-	rq->off += pkt->payload_len;
+	rq->off += len;
 	if (pkt->flags & RXE_OP_END)
 		send_done(qp, pkt);
 	return DONE;
@@ -285,6 +293,7 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_rq *rq = &qp->rq;
 	bool start = pkt->flags & RXE_OP_START;
 	bool end = pkt->flags & RXE_OP_END;
+	u32 len = rxe_pkt_data_len(pkt);
 
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
 		return not_ready(qp);
@@ -292,14 +301,14 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		write_start(qp, pkt);
 	if (rq->write_len > RXE_MAX_MSG)
 		return refuse_op(qp);
-	if (end ? pkt->payload_len != rq->resid : pkt->payload_len >= rq->resid)
+	if (end ? len != rq->resid : len >= rq->resid)
 		return refuse_op(qp);
 	if (!write_region(qp, start))
 		return refuse_access(qp);
-	if (pkt->payload_len)
-		rxe_data_to_mr(data, pkt->payload_len, rq->mr, rq->va);
-	rq->va += pkt->payload_len;
-	rq->resid -= pkt->payload_len;
+	if (len)
+		rxe_data_to_mr(data, len, rq->mr, rq->va);
+	rq->va += len;
+	rq->resid -= len;
 	if (pkt->flags & RXE_OP_IMMDT)
 		write_imm(qp, pkt);
 	return DONE;
@@ -413,7 +422,7 @@ static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rq->epsn = rxe_psn_add(rq->epsn, 1);
+	rq->epsn = rxe_psn_add(rq->epsn, pkt->more + 1);
 	if (pkt->flags & RXE_OP_END) {
 		rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 		rq->op_flags = 0;
@@ -430,6 +439,28 @@ static void established(struct rxe_qp *qp)
 		return;
 	qp->comm_est = true;
 	rxe_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
+/**
+ * rxe_respond_most - how many MIDDLE packets can be taken in with one
+ * @qp: the QP
+ * @pkt: the first
+ *
+ * Return: so many, itself included, that none of the others can be refused if it
+ * isn't.
+ */
+u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	const struct rxe_rq *rq = &qp->rq;
+	u32 room;
+
+	if (pkt->psn != rq->epsn)
+		return 1;
+	if (pkt->flags & RXE_OP_WRITE)
+		room = rq->resid ? rq->resid - 1 : 0;	/* LAST isn't empty */
+	else
+		room = rq->wqe.valid ? send_room(rq) : 0;
+	return max(room / qp->mtu, 1u);
 }
 
 /**

@@ -7,19 +7,6 @@
 #include <compat/unaligned.h>
 #include <rxe/wire.h>
 
-/**
- * rxe_pkt_parse_psn - parse a packet that is like the one before
- * @pkt: the headers of that; PSN and AckReq are updated
- * @hdr: BTH, of which the first eight bytes are the same
- */
-void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr)
-{
-	const u8 *h = hdr;
-
-	pkt->ack_req = h[8] & BIT(7);
-	pkt->psn = get_unaligned_be24(h + 9);
-}
-
 /* BTH, section 9.2 */
 static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 {

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The packets of a received train: each is verified, then handed to the completer
+ * or the responder, and with it those that only go on where it ends.
+ *
+ * Nothing of a packet is believed before its ICRC was checked, except by which
+ * queue it goes through.
+ *
+ * Context: recv_task; bottom halves off.
+ */
+#include <rxe/transport.h>
+
+/*
+ * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
+ * @off, which is in @frame, from @begin of the train on; @run bytes from there on
+ * are contiguous, at @at. With it @num packets are taken in, itself included.
+ *
+ * The first eight bytes of a BTH say all of a packet without further headers but
+ * its PSN, so what was checked of the one before holds for the next that has the
+ * same.
+ */
+struct packet {
+	struct sk_buff		*skb;
+	struct sk_buff		*frame;
+	u32			begin;
+	u32			off;
+	u32			len;
+	u32			num;
+	u32			run;
+	const void		*at;
+	u8			bth[8];	/* the first bytes of the last one's */
+	u32			good_len; /* the last one's, 0: compare to none */
+	struct rxe_l3_icrc	l3_icrc;
+	struct rxe_pkt		pkt;
+};
+
+/* Of the packet, or of the @n-th behind it, which is contiguous at @at */
+static bool icrc_ok(struct packet *p, u32 n, const void *at)
+{
+	u32 state;
+
+	if (rxe_rx(p->skb)->trusted)
+		return true;
+	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
+				  p->off / rxe_rx(p->skb)->pkt + n, p->len);
+	state = rxe_icrc_bth(state, p->bth[4]);
+	if (n || p->run >= p->len)
+		state = rxe_icrc_update(state, at, p->len);
+	else
+		state = rxe_skb_icrc(p->frame, p->off - p->begin, p->len,
+				     state);
+	return rxe_icrc_good(state);
+}
+
+/* Section 10.9.1.1: the same partition, and not both limited members */
+static bool pkey_ok(u16 pkey)
+{
+	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
+}
+
+/* Is it like the last good one but for its PSN? */
+static bool parse_again(struct packet *p)
+{
+	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
+	    memcmp(p->bth, p->at, sizeof(p->bth)))
+		return false;
+	rxe_pkt_parse_psn(&p->pkt, p->at);
+	return true;
+}
+
+/* What an skb has in pages may change, so headers are copied before they count */
+static bool parse_new(struct rxe_qp *qp, struct packet *p)
+{
+	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
+	struct rxe_pkt *pkt = &p->pkt;
+	u8 hdr[RXE_MAX_HDR_BYTES];
+	u32 avail = min_t(u32, p->len, sizeof(hdr));
+
+	p->good_len = 0;
+	if (p->run >= sizeof(hdr))
+		memcpy(hdr, p->at, sizeof(hdr));
+	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
+		return false;
+	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
+	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type)
+		return false;
+	memcpy(p->bth, hdr, sizeof(p->bth));
+	if (pkt->hdr_len == RXE_BTH_BYTES)
+		p->good_len = p->len;
+	return true;
+}
+
+/* A train that GRO made has each packet in an skb, the first in the train's own */
+static void find_frame(struct packet *p)
+{
+	u32 pkt = rxe_rx(p->skb)->pkt;
+
+	if (!skb_has_frag_list(p->skb))
+		return;
+	for (; p->off - p->begin >= pkt; p->begin += pkt)
+		p->frame = p->frame == p->skb ?
+			   skb_shinfo(p->skb)->frag_list : p->frame->next;
+}
+
+static bool packet_ok(struct rxe_qp *qp, struct packet *p)
+{
+	find_frame(p);
+	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
+	if (!parse_again(p) && !parse_new(qp, p)) {
+		rxe_count(qp->rxe, DROP_MALFORMED);
+		return false;
+	}
+	if (!icrc_ok(p, 0, p->at)) {
+		rxe_count(qp->rxe, ICRC_ERR);
+		return false;
+	}
+	if (!pkey_ok(p->pkt.pkey)) {
+		rxe_count(qp->rxe, DROP_PKEY);
+		return false;
+	}
+	return true;
+}
+
+/* Does the next packet behind it, at @bth, say no more than that data goes on? */
+static bool goes_on(struct packet *p, const void *bth)
+{
+	struct rxe_pkt next;
+
+	if (memcmp(p->bth, bth, sizeof(p->bth)))
+		return false;
+	rxe_pkt_parse_psn(&next, bth);
+	if (next.psn != rxe_psn_add(p->pkt.psn, p->num) ||
+	    !icrc_ok(p, p->num, bth))
+		return false;
+	p->pkt.ack_req |= next.ack_req;
+	return true;
+}
+
+/* In the same memory */
+static void take_behind(struct packet *p, u32 most)
+{
+	const void *bth = p->at + p->len;
+
+	for (most = min(most, p->run / p->len); p->num < most; p->num++) {
+		if (!goes_on(p, bth))
+			break;
+		bth += p->len;
+	}
+}
+
+/* In the next skbs of a train that GRO made, if those are linear */
+static void take_frames(struct packet *p, u32 most)
+{
+	const struct sk_buff *frame = p->frame->next;
+
+	for (; p->num < most && frame; p->num++) {
+		if (frame->len != p->len || frame->data_len ||
+		    !goes_on(p, frame->data))
+			break;
+		frame = frame->next;
+	}
+}
+
+/* MIDDLE packets: as many as can be taken in with this one */
+static void take_more(struct rxe_qp *qp, struct packet *p)
+{
+	u32 most;
+
+	if (p->run < p->len)
+		return;
+	most = p->pkt.flags & RXE_OP_RESPONSE ?
+	       rxe_complete_most(qp, &p->pkt) : rxe_respond_most(qp, &p->pkt);
+	if (p->frame == p->skb)
+		take_behind(p, most);
+	else
+		take_frames(p, most);
+	p->pkt.more = p->num - 1;
+}
+
+/* The payload of a packet, and of those that are taken in with it */
+static void payload(const struct packet *p, struct rxe_data *data)
+{
+	u32 hdr_len = p->pkt.hdr_len;
+
+	*data = (struct rxe_data) {
+		.skb = p->frame,
+		.off = p->off - p->begin + hdr_len,
+	};
+	if (p->run <= hdr_len)
+		return;
+	data->at = p->at + hdr_len;
+	data->run = p->run - hdr_len;
+	data->off += data->run;
+	if (p->num > 1) {
+		data->chunk = p->pkt.payload_len;
+		data->gap = p->frame == p->skb ? p->len - data->chunk : 0;
+		data->run = data->chunk;
+	}
+}
+
+/* Return: true if the packet came too early */
+static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
+{
+	const struct rxe_pkt *pkt = &p->pkt;
+	struct rxe_data data;
+
+	if (!rxe_is_rc(qp)) {
+		rxe_ud_rcv(qp, p->skb, pkt, p->off);
+		return false;
+	}
+	if (rxe_is_middle(qp, pkt))
+		take_more(qp, p);
+	payload(p, &data);
+	if (pkt->flags & RXE_OP_RESPONSE)
+		return rxe_complete_pkt(qp, pkt, &data);
+	return rxe_respond_pkt(qp, pkt, &data);
+}
+
+/* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
+static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	const struct rxe_path *path = &qp->path;
+	union ib_gid sgid, dgid;
+
+	if (!rxe_is_rc(qp))
+		return true;
+	rxe_rx_gids(skb, &sgid, &dgid);
+	return rxe_rx(skb)->proto == path->proto &&
+	       !memcmp(&sgid, &path->dgid, sizeof(sgid)) &&
+	       !memcmp(&dgid, &path->sgid, sizeof(dgid));
+}
+
+/**
+ * rxe_receive_train - take in the packets of a train
+ * @qp: the QP
+ * @skb: the train; goes on where it ended the last time
+ *
+ * Return: what becomes of it.
+ */
+enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb)
+{
+	struct rxe_rx *rx = rxe_rx(skb);
+	bool serving = qp->rq.read.active;
+	struct packet p;
+
+	if (!rx->done && !from_peer(qp, skb)) {
+		rxe_count(qp->rxe, DROP_ADDR);
+		return RXE_USED_UP;
+	}
+	p.skb = skb;
+	p.frame = skb;
+	p.begin = 0;
+	p.good_len = 0;
+	p.l3_icrc.len = 0;
+	qp->rq.batch = rx->npkts;
+	while (rx->done < skb->len) {
+		p.off = rx->done;
+		p.len = min(rx->pkt, skb->len - p.off);
+		p.num = 1;
+		if (!rxe_receives(qp))
+			return RXE_USED_UP;
+		if (packet_ok(qp, &p) && receive_pkt(qp, &p)) {
+			rx->psn = p.pkt.psn;
+			return RXE_TOO_EARLY;
+		}
+		rx->done += p.num * p.len;
+		if (qp->rq.read.active && !serving)
+			return rx->done == skb->len ? RXE_USED_UP : RXE_GOES_ON;
+	}
+	return RXE_USED_UP;
+}
