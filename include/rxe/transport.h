@@ -292,6 +292,7 @@ struct rxe_out {
  * @implied_psn: how far it went
  * @deadline: when the timer acts
  * @since: the last progress, or retry
+ * @anew: what was sent in this run was sent when nothing was in flight
  * @probes: how often it was sent again without counting as a retry since
  * @rtt_psn: a packet whose acknowledgment is timed
  * @rtt_una: @una when it left
@@ -336,6 +337,7 @@ struct rxe_sq {
 	struct rxe_mr		*mr;
 	ktime_t			deadline;
 	ktime_t			since;
+	bool			anew;
 	u8			probes;
 	u32			rtt_psn;
 	u32			rtt_una;

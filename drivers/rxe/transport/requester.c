@@ -228,19 +228,32 @@ static void advance(struct rxe_qp *qp, const struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
-	bool idle = sq->una == sq->top;
 
+	sq->anew |= sq->una == sq->top;
 	sq->psn = rxe_psn_add(sq->psn, pick->npkts);
 	if (rxe_psn_diff(sq->psn, wqe->last_psn) > 0)
 		sq->cur++;
 	if (rxe_psn_diff(sq->psn, sq->top) > 0) {
 		sq->top = sq->psn;
-		rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
+		if (!qp->path.same_dev)	/* no path, nothing to learn */
+			rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
 	}
-	if (idle)
-		rxe_wait_anew(qp);
-	else if (!sq->deadline)
-		rxe_wait(qp);
+}
+
+/* The timer: a peer on this device may have answered all by now */
+static void end_run(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	spin_lock(&sq->lock);
+	if (sq->una != sq->top && !sq->deadline) {
+		if (sq->anew)
+			rxe_wait_anew(qp);
+		else
+			rxe_wait(qp);
+	}
+	sq->anew = false;
+	spin_unlock(&sq->lock);
 }
 
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
@@ -497,6 +510,7 @@ static bool rc_requester(struct rxe_qp *qp)
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
 	rxe_out_flush(qp, &qp->sq.out);
+	end_run(qp);
 	return !go_on && (qp->sq.cur != qp->sq.head ||
 			  rxe_ring_pending(qp->sq.ring));
 }

@@ -196,6 +196,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->drained = false;
 	sq->timer_fired = false;
 	sq->deadline = 0;
+	sq->anew = false;
 	sq->probes = 0;
 	sq->lossy_until = 0;
 	sq->window = RXE_WINDOW_MIN;

@@ -308,6 +308,7 @@ int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		ibcq->cqe = rxe_ring_capacity(cq->ring);
 	}
 	spin_unlock_irq(&cq->lock);
+	synchronize_rcu();	/* rxe_cq_polled() */
 	err = moved ? 0 : -EINVAL;
 out:
 	rxe_ring_destroy(new);
@@ -373,12 +374,11 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  */
 u32 rxe_cq_polled(struct rxe_cq *cq)
 {
-	unsigned long flags;
 	u32 cons;
 
-	spin_lock_irqsave(&cq->lock, flags);
-	cons = cq_cons(cq->ring);
-	spin_unlock_irqrestore(&cq->lock, flags);
+	rcu_read_lock();	/* rxe_resize_cq() */
+	cons = cq_cons(READ_ONCE(cq->ring));
+	rcu_read_unlock();
 	return cons;
 }
 
