@@ -71,6 +71,10 @@ struct rxe_seg;
 #define RXE_CORK_MOST		64
 #define RXE_CORK_NS		(20 * NSEC_PER_USEC)
 
+/* So large must a message be for a worker to send it, to a peer on this device, too */
+#define RXE_WORKER_LEN		SZ_32K
+#define RXE_WORKER_LOCAL	SZ_256K
+
 /* Received trains that wait for a QP, or that came too early, at most */
 #define RXE_RX_QUEUE_MAX	1024
 
@@ -116,7 +120,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 bool rxe_task_enter(struct rxe_task *task);
 void rxe_task_leave(struct rxe_task *task, bool more);
 void rxe_task_run(struct rxe_task *task);
-void rxe_task_work(struct rxe_task *task);
+bool rxe_task_work(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 void rxe_task_schedule(struct rxe_task *task);
 void rxe_task_pause(struct rxe_task *task);
@@ -212,6 +216,7 @@ struct rxe_inq {
  * @timer: when what is corked has waited long enough
  * @work: sends it
  * @armed: the timer is going to
+ * @working: a worker sends, or is about to
  * @last: the last doorbell
  * @mark: what rxe_cork_fits() was told then
  * @row: doorbells since @mark changed, up to RXE_CORK_ROW
@@ -220,6 +225,7 @@ struct rxe_cork {
 	struct hrtimer		timer;
 	struct work_struct	work;
 	atomic_t		armed;
+	bool			working;
 	ktime_t			last;
 	u32			mark;
 	u32			row;

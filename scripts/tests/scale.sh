@@ -21,10 +21,28 @@ less() { # A B
 }
 
 # Everyone gets a share, none of them much more than another; what was written is right.
-busy() { # QPS
-	timeout 100 rc_scale busy -d rxeA -g "$CLI_GID" -D rxeB -G "$SRV_GID" -q "$1" -s 16384 -T 4000 > /tmp/busy || return 1
+busy() { # QPS [BYTES]
+	timeout 100 rc_scale busy -d rxeA -g "$CLI_GID" -D rxeB -G "$SRV_GID" -q "$1" -s "${2:-16384}" -T 4000 > /tmp/busy || return 1
 	cat /tmp/busy >&2
 	less "$(value unfairness /tmp/busy)" $MOST_UNFAIR
+}
+
+# So many per cent of one processor are busy while a command runs, of all of them together.
+percent_busy() { # COMMAND...
+	local before
+	before=$(grep '^cpu ' /proc/stat)
+	"$@" >&2 || return 1
+	{ echo "$before"; grep '^cpu ' /proc/stat; } | awk -v cpus="$(nproc)" '
+		{ busy = $2 + $3 + $4 + $7 + $8 - busy; idle = $5 + $6 - idle }
+		END { printf "%d\n", 100 * cpus * busy / (busy + idle) }'
+}
+
+# What one thread posts to many queue pairs takes more than the processor of that thread.
+spread() {
+	local percent
+	percent=$(percent_busy busy 16 65536) || return 1
+	echo "busy: $percent %" >&2
+	less 130 "$percent"
 }
 
 idle_up() {
@@ -77,6 +95,7 @@ SRV_GID=$(in_netns B gid_index rxeB v2 203.0.113.2) CLI_GID=$(in_netns A gid_ind
 for qps in 1 4 16 64 256; do
 	try "busy-$qps" busy $qps
 done
+try busy-spread spread
 unload
 ip netns del A
 ip netns del B

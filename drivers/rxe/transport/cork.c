@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Corks: small messages that a process posts one after the other leave together.
+ * Doorbells: where and when what a process has posted is sent.
  *
- * A doorbell sends what was posted where the poster stands: nothing is faster
- * for one message. A process that rings again and again, and meanwhile looks for
- * no completion, doesn't wait for the first of them; one train, one ACK and one
- * wake-up do for many. So from the third such doorbell on, what is posted waits
- * until there is enough of it or a short time is over. Then a worker sends it,
- * on a CPU that is idle if there is one, while the poster goes on.
+ * Where the poster stands, and at once: nothing is faster for one message. But a
+ * process that has completions of other QPs to look at doesn't wait for this one.
+ * If the message is a large one it goes on, while a worker sends, on a CPU that is
+ * idle if there is one. So many QPs of one thread use more CPUs than its own.
+ *
+ * Corks: small messages that a process posts one after the other leave together.
+ * A process that rings again and again, and meanwhile looks for no completion,
+ * doesn't wait for the first of them; one train, one ACK and one wake-up do for
+ * many. So from the third such doorbell on, what is posted waits until there is
+ * enough of it or a short time is over. Then a worker sends it, too.
  *
  * Who waits for an answer is never corked: it polls, or the peer's next request
  * has come, before it rings again. Nor are datagrams, and what goes where trains
@@ -29,7 +33,7 @@ static struct workqueue_struct *rxe_cork_wq;
 int __init rxe_cork_start(void)
 {
 	rxe_cork_wq = alloc_workqueue("rdma_rxe", WQ_UNBOUND | WQ_HIGHPRI |
-				      WQ_SYSFS, 0);
+				      WQ_SYSFS, num_possible_cpus());
 	return rxe_cork_wq ? 0 : -ENOMEM;
 }
 
@@ -105,25 +109,65 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	       pending < RXE_CORK_MOST;
 }
 
-static void pop(struct rxe_qp *qp)
+/* First, and with a barrier: who rings from here on arms it again */
+static void unarm(struct rxe_qp *qp)
 {
-	/* First, and with a barrier: who rings from here on arms it again */
 	atomic_xchg(&qp->cork.armed, 0);
-	rxe_sq_kick(qp);
 }
 
 static void cork_work(struct work_struct *work)
 {
-	pop(container_of(work, struct rxe_qp, cork.work));
+	struct rxe_qp *qp = container_of(work, struct rxe_qp, cork.work);
+
+	unarm(qp);
+	if (rxe_task_work(sq_task(qp)))
+		queue_work(rxe_cork_wq, work);
+	else
+		WRITE_ONCE(qp->cork.working, false);
+}
+
+static void have_worker_send(struct rxe_qp *qp)
+{
+	WRITE_ONCE(qp->cork.working, true);
+	queue_work(rxe_cork_wq, &qp->cork.work);
 }
 
 /* The poster goes on meanwhile, if there is a CPU for both */
 static void uncork(struct rxe_qp *qp)
 {
-	if (num_online_cpus() > 1)
-		queue_work(rxe_cork_wq, &qp->cork.work);
-	else
-		pop(qp);
+	if (num_online_cpus() > 1) {
+		have_worker_send(qp);
+	} else {
+		unarm(qp);
+		rxe_sq_kick(qp);
+	}
+}
+
+/*
+ * May a worker send a large message? What one has begun it goes on with: packets
+ * that come from two CPUs change places.
+ */
+static bool for_worker(struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	u32 least = qp->path.same_dev ? RXE_WORKER_LOCAL : RXE_WORKER_LEN;
+	u32 head = READ_ONCE(sq->head);
+
+	if (!rxe_is_rc(qp) || num_online_cpus() == 1 ||
+	    !READ_ONCE(qp->rxe->tune.cork))
+		return false;
+	return READ_ONCE(qp->cork.working) ||
+	       (READ_ONCE(rxe_swqe(sq, head - 1)->length) >= least &&
+		rxe_cq_other_waits(rxe_scq(qp), rxe_qp_num(qp)));
+}
+
+/* Where the poster stands, unless it takes long */
+static void send_here(struct rxe_qp *qp)
+{
+	struct rxe_task *task = sq_task(qp);
+
+	if (rxe_task_work(task))
+		rxe_task_schedule(task);
 }
 
 static enum hrtimer_restart cork_timer(struct hrtimer *timer)
@@ -144,7 +188,10 @@ void rxe_doorbell(struct rxe_qp *qp)
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
 	if (!corked(qp, pending)) {
-		rxe_task_work(sq_task(qp));
+		if (for_worker(qp))
+			have_worker_send(qp);
+		else
+			send_here(qp);
 		return;
 	}
 	if (pending >= RXE_CORK_MSGS) {
@@ -176,5 +223,6 @@ void rxe_cork_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->cork.timer);
 	cancel_work_sync(&qp->cork.work);
+	qp->cork.working = false;
 	atomic_set(&qp->cork.armed, 0);
 }

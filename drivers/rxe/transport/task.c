@@ -132,8 +132,10 @@ void rxe_task_run(struct rxe_task *task)
  *
  * What is received and who else wants this CPU wait for one budget, not for a
  * long message. Context: process, may sleep.
+ *
+ * Return: true if there is more to do after RXE_TASK_TURNS.
  */
-void rxe_task_work(struct rxe_task *task)
+bool rxe_task_work(struct rxe_task *task)
 {
 	u32 turns = RXE_TASK_TURNS;
 	bool more;
@@ -142,11 +144,10 @@ void rxe_task_work(struct rxe_task *task)
 		local_bh_disable();
 		more = task_turn(task);
 		local_bh_enable();
-		if (!more)
-			return;
-		cond_resched();
-	} while (--turns);
-	rxe_task_schedule(task);
+		if (more)
+			cond_resched();
+	} while (more && --turns);
+	return more;
 }
 
 /**

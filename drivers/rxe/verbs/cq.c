@@ -383,6 +383,28 @@ u32 rxe_cq_polled(struct rxe_cq *cq)
 }
 
 /**
+ * rxe_cq_other_waits - is what the consumer will poll next another QP's?
+ * @cq: completion queue of a process
+ * @qpn: number of the QP
+ *
+ * Return: true if so; whatever the process likes, if it scribbles.
+ */
+bool rxe_cq_other_waits(struct rxe_cq *cq, u32 qpn)
+{
+	const struct ib_uverbs_wc *wc;
+	const struct rxe_ring *ring;
+	bool other;
+
+	rcu_read_lock();	/* rxe_resize_cq() */
+	ring = READ_ONCE(cq->ring);
+	wc = rxe_ring_elem(ring, cq_cons(ring));
+	other = READ_ONCE(ring->index) != cq_cons(ring) &&
+		READ_ONCE(wc->qp_num) != qpn;
+	rcu_read_unlock();
+	return other;
+}
+
+/**
  * rxe_req_notify_cq - ask for an event
  * @ibcq: completion queue
  * @flags: for the next completion or the next solicited one (the former includes
