@@ -11,6 +11,7 @@
 #define MTU	FAKE_MTU
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define MOST	16u		/* packets of a message */
+#define GOOD	(RXE_AETH_ACK | RXE_AETH_CREDITS_NONE)
 
 struct env {
 	struct fake	*fake;
@@ -29,28 +30,23 @@ static struct env *env_get(struct kunit *test)
 	return e;
 }
 
+/* Responses have the PSNs of what we sent */
+static u32 psn(u8 opcode, u32 n)
+{
+	return rxe_opcode[opcode].flags & RXE_OP_RESPONSE ?
+	       rxe_psn_add(FAKE_SQ_PSN, n) : PSN(n);
+}
+
 /* One packet of the message: the @n-th */
 static void one(struct kunit *test, struct env *e, u8 opcode, u32 n, u32 len)
 {
 	struct rxe_pkt pkt = {
 		.opcode = opcode,
-		.psn = PSN(n),
+		.psn = psn(opcode, n),
+		.syndrome = GOOD,
 	};
 
 	fake_inject(test, &pkt, e->data + n * MTU, len);
-}
-
-static void write_first(struct kunit *test, struct env *e, u32 dma_len)
-{
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_RDMA_WRITE_FIRST,
-		.psn = PSN(0),
-		.va = (uintptr_t)e->fake->mem,
-		.rkey = e->fake->mr->rkey,
-		.dma_len = dma_len,
-	};
-
-	fake_inject(test, &pkt, e->data, MTU);
 }
 
 /* Packets @from to @to of the message in a train, for the caller to change */
@@ -61,9 +57,38 @@ static void middles(struct env *e, u8 opcode, u32 from, u32 to)
 	for (n = from; n < to; n++)
 		e->pkts[n] = (struct rxe_pkt) {
 			.opcode = opcode,
-			.psn = PSN(n),
+			.psn = psn(opcode, n),
 			.payload_len = MTU,
 		};
+}
+
+/* A WRITE of @dma_len bytes has begun; what goes on, up to @to, is to follow */
+static struct env *write_begun(struct kunit *test, u32 dma_len, u32 to)
+{
+	struct env *e = env_get(test);
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_RDMA_WRITE_FIRST,
+		.psn = PSN(0),
+		.va = (uintptr_t)e->fake->mem,
+		.rkey = e->fake->mr->rkey,
+		.dma_len = dma_len,
+	};
+
+	fake_inject(test, &pkt, e->data, MTU);
+	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, to);
+	return e;
+}
+
+/* Of a READ that asks for @len bytes, the first is here; what goes on is to follow */
+static struct env *read_begun(struct kunit *test, u32 len, u32 to)
+{
+	struct env *e = env_get(test);
+
+	fake_read(test, 1, 0, len);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, FAKE_SQ_PSN, NULL);
+	one(test, e, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, 0, MTU);
+	middles(e, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, 1, to);
+	return e;
 }
 
 static void inject(struct kunit *test, struct env *e, u32 from, u32 to)
@@ -86,14 +111,10 @@ static void expect_answer(struct kunit *test, u32 n, u8 syndrome)
 	fake_expect_nothing(test);
 }
 
-#define GOOD	(RXE_AETH_ACK | RXE_AETH_CREDITS_NONE)
-
 static void write(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU + 7, 15);
 
-	write_first(test, e, 15 * MTU + 7);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 15);
 	inject(test, e, 1, 15);
 	expect_data(test, e, 15 * MTU);
 	fake_expect_nothing(test);
@@ -111,10 +132,8 @@ static void write(struct kunit *test)
 /* One of them asks for an acknowledgment */
 static void ack_req(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU + 7, 10);
 
-	write_first(test, e, 15 * MTU + 7);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 10);
 	e->pkts[4].ack_req = true;
 	inject(test, e, 1, 10);
 	expect_data(test, e, 10 * MTU);
@@ -158,10 +177,8 @@ static void send_too_long(struct kunit *test)
 
 static void write_too_long(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 4 * MTU, 9);
 
-	write_first(test, e, 4 * MTU);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 9);
 	inject(test, e, 1, 9);
 	expect_data(test, e, 3 * MTU);
 	expect_answer(test, 3, RXE_NAK_INV_REQ);
@@ -170,10 +187,8 @@ static void write_too_long(struct kunit *test)
 /* What isn't like the others isn't taken in with them, nor what follows it */
 static void odd_one(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU, 9);
 
-	write_first(test, e, 15 * MTU);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 9);
 	e->pkts[5].opcode = IB_OPCODE_RC_SEND_MIDDLE;
 	inject(test, e, 1, 9);
 	expect_data(test, e, 5 * MTU);
@@ -183,12 +198,10 @@ static void odd_one(struct kunit *test)
 /* What the others go on from is missing */
 static void jump(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU, 9);
 	struct rxe_pkt pkt;
 	u32 n;
 
-	write_first(test, e, 15 * MTU);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 9);
 	for (n = 5; n < 9; n++)
 		e->pkts[n].psn = PSN(n + 1);
 	inject(test, e, 1, 9);
@@ -201,11 +214,9 @@ static void jump(struct kunit *test)
 /* There is a NAK first if the host takes its time */
 static void missing(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU, 9);
 	struct rxe_pkt pkt = {};
 
-	write_first(test, e, 15 * MTU);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 9);
 	e->pkts[8].ack_req = true;
 	inject(test, e, 1, 4);
 	inject(test, e, 5, 9);
@@ -221,10 +232,8 @@ static void missing(struct kunit *test)
 /* A train that begins before what is expected: done once, answered */
 static void partly_duplicate(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = write_begun(test, 15 * MTU, 9);
 
-	write_first(test, e, 15 * MTU);
-	middles(e, IB_OPCODE_RC_RDMA_WRITE_MIDDLE, 1, 9);
 	inject(test, e, 1, 6);
 	memset(e->fake->mem, 0, 6 * MTU);
 	inject(test, e, 3, 9);
@@ -234,44 +243,14 @@ static void partly_duplicate(struct kunit *test)
 	expect_answer(test, 8, GOOD);
 }
 
-/* The responses to a READ; PSNs are of the other direction */
-static void read_train(struct kunit *test, struct env *e, u32 from, u32 to)
-{
-	u32 n;
-
-	for (n = from; n < to; n++) {
-		e->pkts[n] = (struct rxe_pkt) {
-			.opcode = IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE,
-			.psn = rxe_psn_add(FAKE_SQ_PSN, n),
-			.payload_len = MTU,
-		};
-	}
-	inject(test, e, from, to);
-}
-
-static void read_end(struct kunit *test, struct env *e, u8 opcode, u32 n,
-		     u32 len)
-{
-	struct rxe_pkt pkt = {
-		.opcode = opcode,
-		.psn = rxe_psn_add(FAKE_SQ_PSN, n),
-		.syndrome = GOOD,
-	};
-
-	fake_inject(test, &pkt, e->data + n * MTU, len);
-}
-
 static void read(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = read_begun(test, 9 * MTU + 5, 9);
 
-	fake_read(test, 1, 0, 9 * MTU + 5);
-	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, FAKE_SQ_PSN, NULL);
-	read_end(test, e, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, 0, MTU);
-	read_train(test, e, 1, 9);
+	inject(test, e, 1, 9);
 	expect_data(test, e, 9 * MTU);
 	fake_no_completion(test, e->fake->scq);
-	read_end(test, e, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, 9, 5);
+	one(test, e, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, 9, 5);
 	expect_data(test, e, 9 * MTU + 5);
 	fake_completion(test, e->fake->scq, 1, IB_WC_SUCCESS, NULL);
 }
@@ -279,12 +258,9 @@ static void read(struct kunit *test)
 /* More than was asked for */
 static void read_too_long(struct kunit *test)
 {
-	struct env *e = env_get(test);
+	struct env *e = read_begun(test, 4 * MTU + 5, 9);
 
-	fake_read(test, 1, 0, 4 * MTU + 5);
-	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, FAKE_SQ_PSN, NULL);
-	read_end(test, e, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, 0, MTU);
-	read_train(test, e, 1, 9);
+	inject(test, e, 1, 9);
 	expect_data(test, e, 4 * MTU);
 	fake_completion(test, e->fake->scq, 1, IB_WC_BAD_RESP_ERR, NULL);
 }

@@ -155,11 +155,19 @@ void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);
 void *rxe_train_push(struct rxe_train *train, u32 len);
 
+/* Is there room for a packet of @len bytes? */
+static inline bool rxe_train_takes(const struct rxe_train *train, u32 len)
+{
+	if (!train->npkts)
+		return len <= train->max_bytes;
+	return train->npkts < train->max_pkts && len <= train->pkt &&
+	       train->bytes + len <= train->max_bytes;
+}
+
 /* It was begun, and takes no more */
 static inline bool rxe_train_full(const struct rxe_train *train)
 {
-	return train->npkts && (train->npkts == train->max_pkts ||
-				train->bytes + train->pkt > train->max_bytes);
+	return train->npkts && !rxe_train_takes(train, train->pkt);
 }
 
 /* Packets of @len bytes that still fit, or that fit into one like the last */

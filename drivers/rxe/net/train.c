@@ -263,14 +263,6 @@ void rxe_train_close(struct rxe_train *train)
 		b->used -= rest;
 }
 
-static bool rxe_train_takes(const struct rxe_train *train, u32 len)
-{
-	if (!train->npkts)
-		return len <= train->max_bytes;
-	return train->npkts < train->max_pkts && len <= train->pkt &&
-	       train->bytes + len <= train->max_bytes;
-}
-
 /**
  * rxe_train_push - memory for the next packet
  * @train: from rxe_train_start()

@@ -58,6 +58,7 @@ static bool task_start(struct rxe_task *task, bool must)
 /* Return: true if the task must run once more */
 static bool task_stop(struct rxe_task *task, bool more)
 {
+	__this_cpu_dec(task_depth);
 	spin_lock(&task->lock);
 	task->running = false;
 	more |= task->again;
@@ -92,9 +93,8 @@ bool rxe_task_enter(struct rxe_task *task)
  */
 void rxe_task_leave(struct rxe_task *task, bool more)
 {
-	__this_cpu_dec(task_depth);
 	if (task_stop(task, more))
-		tasklet_schedule(&task->tasklet);
+		rxe_task_schedule(task);
 }
 
 /*
@@ -110,7 +110,6 @@ static bool task_turn(struct rxe_task *task)
 	more = task->fn(task->qp);
 	if (!more && xchg(&task->again, false))
 		more = task->fn(task->qp);
-	__this_cpu_dec(task_depth);
 	return task_stop(task, more);
 }
 
