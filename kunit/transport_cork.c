@@ -52,6 +52,22 @@ static void poll(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 1, STEP_NS), 1u);
 }
 
+/* Who goes on after each poll waits from the second doorbell on, never the first */
+static void window(struct kunit *test)
+{
+	struct rxe_cork cork = { .stream = true };
+	ktime_t now = NSEC_PER_SEC;
+	u32 mark;
+
+	ring(&cork, &now, 1, 0, STEP_NS);
+	for (mark = 1; mark < 100; mark++) {
+		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, mark, STEP_NS), 0u);
+		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 15, mark, STEP_NS), 15u);
+	}
+	cork.stream = false;
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, mark, STEP_NS), 0u);
+}
+
 /* So does a pause: messages now and then are no stream */
 static void pause(struct kunit *test)
 {
@@ -68,6 +84,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stream),
 	KUNIT_CASE(ping_pong),
 	KUNIT_CASE(poll),
+	KUNIT_CASE(window),
 	KUNIT_CASE(pause),
 	{}
 };

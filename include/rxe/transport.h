@@ -56,18 +56,19 @@ struct rxe_seg;
  * Bytes of payload in a packet that doesn't leave the device, whatever the path
  * MTU: nobody sees where it ends.
  */
-#define RXE_LOCAL_MTU		8192
+#define RXE_LOCAL_MTU		SZ_16K
 
 /*
  * Corks: after RXE_CORK_ROW doorbells in a row, no more than RXE_CORK_GAP_NS
  * apart, messages of at most RXE_CORK_LEN bytes wait for RXE_CORK_MSGS of them,
- * or RXE_CORK_NS. If there are RXE_CORK_MOST the worker is behind, and the poster
- * sends them itself.
+ * or RXE_CORK_NS. RXE_CORK_STREAM of them are a stream, which is likely to go on.
+ * If there are RXE_CORK_MOST the worker is behind, and the poster sends them itself.
  */
 #define RXE_CORK_ROW		2
 #define RXE_CORK_GAP_NS		(500 * NSEC_PER_USEC)
 #define RXE_CORK_LEN		SZ_8K
 #define RXE_CORK_MSGS		16
+#define RXE_CORK_STREAM		8
 #define RXE_CORK_MOST		64
 #define RXE_CORK_NS		(20 * NSEC_PER_USEC)
 
@@ -220,6 +221,8 @@ struct rxe_inq {
  * @last: the last doorbell
  * @mark: what rxe_cork_fits() was told then
  * @row: doorbells since @mark changed, up to RXE_CORK_ROW
+ * @stream: many messages came together the last time; the next row is shorter by
+ *	one
  */
 struct rxe_cork {
 	struct hrtimer		timer;
@@ -229,6 +232,7 @@ struct rxe_cork {
 	ktime_t			last;
 	u32			mark;
 	u32			row;
+	bool			stream;
 };
 
 /**

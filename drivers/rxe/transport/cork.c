@@ -10,8 +10,9 @@
  * Corks: small messages that a process posts one after the other leave together.
  * A process that rings again and again, and meanwhile looks for no completion,
  * doesn't wait for the first of them; one train, one ACK and one wake-up do for
- * many. So from the third such doorbell on, what is posted waits until there is
- * enough of it or a short time is over. Then a worker sends it, too.
+ * many. So from the third such doorbell on (the second, if it went on and on before
+ * it polled), what is posted waits until there is enough of it or a short time is
+ * over. Then a worker sends it, too.
  *
  * Who waits for an answer is never corked: it polls, or the peer's next request
  * has come, before it rings again. Nor are datagrams, and what goes where trains
@@ -20,6 +21,7 @@
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.
  */
+#include <linux/sched/clock.h>
 #include <rxe/transport.h>
 #include <compat/timer.h>
 
@@ -71,7 +73,7 @@ void rxe_sq_kick(struct rxe_qp *qp)
  * @mark: changes when it polls and when a request comes in
  * @now: the time of its doorbell
  *
- * Return: true from its third doorbell on.
+ * Return: true from its third doorbell on; from its second, in a stream.
  */
 bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
 {
@@ -80,7 +82,7 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
 	cork->last = now;
 	if (mark != cork->mark || !soon) {
 		cork->mark = mark;
-		cork->row = 0;
+		cork->row = soon && cork->stream;
 	}
 	if (cork->row == RXE_CORK_ROW)
 		return true;
@@ -96,14 +98,15 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 head = READ_ONCE(sq->head);
-	u32 mark;
+	u32 mark = 0;
 
 	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
 	    READ_ONCE(sq->out.train.alone))
 		return false;
-	mark = rxe_cq_polled(rxe_scq(qp)) + rxe_cq_polled(rxe_rcq(qp)) +
-	       READ_ONCE(qp->rq.epsn);
-	return rxe_cork_fits(&qp->cork, mark, ktime_get()) &&
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		mark = rxe_cq_polled(rxe_rcq(qp));
+	mark += rxe_cq_polled(rxe_scq(qp)) + READ_ONCE(qp->rq.epsn);
+	return rxe_cork_fits(&qp->cork, mark, ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->cur) == head &&
 	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
 	       pending < RXE_CORK_MOST;
@@ -132,9 +135,28 @@ static void have_worker_send(struct rxe_qp *qp)
 	queue_work(rxe_cork_wq, &qp->cork.work);
 }
 
+/* From what waits: is this a stream? */
+static void learn(struct rxe_qp *qp)
+{
+	u32 pending = rxe_ring_pending(qp->sq.ring);
+
+	WRITE_ONCE(qp->cork.stream, pending >= RXE_CORK_STREAM);
+}
+
+/* What waits leaves now. The timer goes first: who rings meanwhile finds it armed */
+static void drop_timer(struct rxe_qp *qp)
+{
+	if (!atomic_read(&qp->cork.armed))
+		return;
+	learn(qp);
+	hrtimer_try_to_cancel(&qp->cork.timer);
+	unarm(qp);
+}
+
 /* The poster goes on meanwhile, if there is a CPU for both */
 static void uncork(struct rxe_qp *qp)
 {
+	learn(qp);
 	if (num_online_cpus() > 1) {
 		have_worker_send(qp);
 	} else {
@@ -188,6 +210,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
 	if (!corked(qp, pending)) {
+		drop_timer(qp);
 		if (for_worker(qp))
 			have_worker_send(qp);
 		else
