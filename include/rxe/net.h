@@ -12,6 +12,7 @@
 
 #include <linux/if_ether.h>
 #include <linux/skbuff.h>
+#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
@@ -230,6 +231,13 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 }
 
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
+
+static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)
+{
+	return ipv6_addr_equal((const struct in6_addr *)a,
+			       (const struct in6_addr *)b);
+}
+
 u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 		      u32 len);
 

@@ -272,6 +272,8 @@ struct rxe_out {
  * @wqes: copies, one place for each place of @ring
  * @stride: bytes of a place in @wqes
  * @segs: where the data is that is being sent; send_task's alone
+ * @source: the region that was read from last, held for the run of send_task
+ *	only; likewise
  * @out: requests that are being sent; likewise
  * @tail: oldest work request that has not completed
  * @cur: work request being sent
@@ -319,6 +321,7 @@ struct rxe_sq {
 	struct rxe_ring		*ring;
 	void			*wqes;
 	struct rxe_seg		*segs;
+	struct rxe_mr		*source;
 	struct rxe_out		out;
 	u32			stride;
 	u32			tail;

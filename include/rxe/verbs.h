@@ -112,7 +112,7 @@ bool rxe_cq_other_waits(struct rxe_cq *cq, u32 qpn);
  * struct rxe_mr - memory region
  * @ibmr: the RDMA core's MR; lkey and rkey are the same number, key index in
  *	bits 31..8, key variant in bits 7..0
- * @ref: one for the owner, one for each train that copies
+ * @ref: one for the owner, some for each run of a task that copies
  * @idle: completed when @ref reaches zero
  * @rcu: frees the struct after the last lookup
  * @is_dma: kernel addresses, all of memory (get_dma_mr)
@@ -148,7 +148,7 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
  * IB_ACCESS_LOCAL_WRITE to write it) and for R_Keys from the wire
  * (IB_ACCESS_REMOTE_READ, _WRITE, _ATOMIC). Never called for zero bytes: those
  * need no key (C9-88). NULL if any check fails. The reference keeps the memory
- * pinned: hold it for one train, never across trains.
+ * pinned: hold it for one run of a task, never across runs.
  */
 struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 			  int access, u64 va, u64 len);
@@ -156,6 +156,12 @@ struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
 		  int access, u64 va, u64 len);
 void rxe_mr_put(struct rxe_mr *mr);
+
+/* One more reference to a region that is held already */
+static inline void rxe_mr_hold(struct rxe_mr *mr)
+{
+	kref_get(&mr->ref);
+}
 
 /**
  * rxe_mr_run - the longest contiguous kernel address range at @va

@@ -12,6 +12,7 @@
 #define RXE_WIRE_H
 
 #include <linux/bits.h>
+#include <linux/log2.h>
 #include <linux/types.h>
 #include <rdma/ib_pack.h>
 #include <compat/unaligned.h>
@@ -196,7 +197,7 @@ static inline u32 rxe_psn_add(u32 psn, u32 n)
  */
 static inline u32 rxe_num_pkts(u32 len, u32 mtu)
 {
-	return len ? (u32)(((u64)len + mtu - 1) / mtu) : 1;
+	return len ? ((len - 1) >> ilog2(mtu)) + 1 : 1;
 }
 
 /**

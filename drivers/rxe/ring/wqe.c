@@ -3,7 +3,7 @@
  * Work requests: from a ring that the process can change at any time to a copy
  * that only the kernel can.
  *
- * Each element is copied once. Only the copy is checked, only the copy is used;
+ * Each field is read once. Only the copy is checked, only the copy is used;
  * whatever the process scribbles becomes an error completion of its own QP.
  * Kernel consumers post struct rxe_swqe, checked when it was posted.
  *
@@ -66,21 +66,21 @@ static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
 		      struct rxe_swqe *wqe)
 {
-	wqe->remote_qpn = wr->wr.ud.remote_qpn & RXE_QPN_MASK;
-	wqe->remote_qkey = wr->wr.ud.remote_qkey;
-	wqe->ah = rxe_ah_get(qp->rxe, wr->wr.ud.ah_num, qp->ibqp.pd);
+	wqe->remote_qpn = READ_ONCE(wr->wr.ud.remote_qpn) & RXE_QPN_MASK;
+	wqe->remote_qkey = READ_ONCE(wr->wr.ud.remote_qkey);
+	wqe->ah = rxe_ah_get(qp->rxe, READ_ONCE(wr->wr.ud.ah_num), qp->ibqp.pd);
 }
 
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
-	if (rxe_is_atomic(wr->opcode)) {
-		wqe->raddr = wr->wr.atomic.remote_addr;
-		wqe->rkey = wr->wr.atomic.rkey;
-		wqe->compare_add = wr->wr.atomic.compare_add;
-		wqe->swap = wr->wr.atomic.swap;
+	if (rxe_is_atomic(wqe->opcode)) {
+		wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
+		wqe->rkey = READ_ONCE(wr->wr.atomic.rkey);
+		wqe->compare_add = READ_ONCE(wr->wr.atomic.compare_add);
+		wqe->swap = READ_ONCE(wr->wr.atomic.swap);
 	} else {
-		wqe->raddr = wr->wr.rdma.remote_addr;
-		wqe->rkey = wr->wr.rdma.rkey;
+		wqe->raddr = READ_ONCE(wr->wr.rdma.remote_addr);
+		wqe->rkey = READ_ONCE(wr->wr.rdma.rkey);
 	}
 }
 
@@ -110,35 +110,34 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wqe *shared = elem;
-	struct rxe_send_wqe copy;
+	const struct rxe_send_wr *wr = &shared->wr;
+	u32 opcode = READ_ONCE(wr->opcode);
+	u32 num_sge = READ_ONCE(shared->dma.num_sge);
 	u64 length;
 
-	memcpy(&copy, shared, sizeof(copy));
-	barrier();	/* from here on only the copy is looked at */
-
-	wqe->wr_id = copy.wr.wr_id;
-	wqe->opcode = min_t(u32, copy.wr.opcode, U8_MAX);
-	wqe->flags = copy.wr.send_flags;
-	wqe->imm = copy.wr.ex.imm_data;
-	wqe->num_sge = min_t(u32, copy.dma.num_sge, RXE_MAX_SGE + 1);
+	wqe->wr_id = READ_ONCE(wr->wr_id);
+	wqe->opcode = min_t(u32, opcode, U8_MAX);
+	wqe->flags = READ_ONCE(wr->send_flags);
+	wqe->imm = READ_ONCE(wr->ex.imm_data);
+	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);
 	wqe->started = false;
 	wqe->ah = NULL;
 	if (rxe_is_rc(qp))
-		import_rc(&copy.wr, wqe);
+		import_rc(wr, wqe);
 	else
-		import_ud(qp, &copy.wr, wqe);
+		import_ud(qp, wr, wqe);
 
 	if (wqe->opcode >= ARRAY_SIZE(wr_info) ||
 	    !wr_info[wqe->opcode].inline_ok)
 		wqe->flags &= ~IB_SEND_INLINE;
 	if (wqe->flags & IB_SEND_INLINE) {
-		length = copy.dma.length;
+		length = READ_ONCE(shared->dma.length);
 		memcpy(wqe->data, shared->dma.inline_data,
 		       min_t(u64, length, qp->cap.max_inline_data));
 	} else {
 		length = import_sges(qp, shared->dma.sge, wqe);
 	}
-	wqe->status = check_send(qp, wqe, copy.wr.opcode, length);
+	wqe->status = check_send(qp, wqe, opcode, length);
 	wqe->length = length;
 }
 

@@ -7,6 +7,21 @@
  */
 #include <rxe/transport.h>
 
+static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
+			  u8 status)
+{
+	struct ib_wc wc = {
+		.wr_id		= wqe->wr_id,
+		.status		= status,
+		.opcode		= rxe_wc_opcode(wqe->opcode),
+		.qp		= &qp->ibqp,
+		.byte_len	= wqe->length,
+		.port_num	= 1,
+	};
+
+	rxe_cq_post(rxe_scq(qp), &wc, status);
+}
+
 /**
  * rxe_sq_finish - complete a send work request and free its place
  * @qp: the QP
@@ -18,23 +33,14 @@
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct ib_wc wc;
 
 	/* First: whoever sees the completion may post in its place at once */
 	sq->tail++;
 	rxe_ring_release(sq->ring, sq->tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
 		sq->rd_atomic--;
-	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED)) {
-		memset(&wc, 0, sizeof(wc));
-		wc.wr_id = wqe->wr_id;
-		wc.status = status;
-		wc.opcode = rxe_wc_opcode(wqe->opcode);
-		wc.qp = &qp->ibqp;
-		wc.byte_len = wqe->length;
-		wc.port_num = 1;
-		rxe_cq_post(rxe_scq(qp), &wc, status);
-	}
+	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
+		complete_send(qp, wqe, status);
 	if (wqe->ah) {
 		rxe_ah_put(wqe->ah);
 		wqe->ah = NULL;

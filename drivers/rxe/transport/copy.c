@@ -68,13 +68,18 @@ u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state)
 static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 		    u32 len, struct rxe_seg *seg)
 {
+	struct rxe_mr **mr = &qp->sq.source;
+
 	seg->va = sge->addr + off;
 	seg->len = len;
 	seg->mr = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return true;
-	seg->mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, sge->lkey, 0, seg->va, len);
-	return seg->mr;
+	if (!rxe_mr_keep(qp, mr, sge->lkey, 0, seg->va, len))
+		return false;
+	seg->mr = *mr;
+	rxe_mr_hold(seg->mr);
+	return true;
 }
 
 /**
@@ -96,6 +101,8 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  * @off: first byte of the message
  * @len: bytes; @off + @len is at most the message's length
  * @segs: out: room for as many segments as the QP may have SGEs, 1 at least
+ *
+ * Context: send_task, which drops sq.source when its run ends.
  *
  * Return: how many there are, for rxe_unmap(), or -EFAULT if an L_Key doesn't
  * allow it.

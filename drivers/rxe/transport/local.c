@@ -23,8 +23,8 @@ static bool ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 	       skb_queue_empty(&in->held) &&
 	       (response || !peer->rq.read.active) &&
 	       there->same_dev && there->proto == here->proto &&
-	       !memcmp(&there->dgid, &here->sgid, sizeof(there->dgid)) &&
-	       !memcmp(&there->sgid, &here->dgid, sizeof(there->sgid));
+	       rxe_gid_equal(&there->dgid, &here->sgid) &&
+	       rxe_gid_equal(&there->sgid, &here->dgid);
 }
 
 /**

@@ -226,8 +226,8 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 		return true;
 	rxe_rx_gids(skb, &sgid, &dgid);
 	return rxe_rx(skb)->proto == path->proto &&
-	       !memcmp(&sgid, &path->dgid, sizeof(sgid)) &&
-	       !memcmp(&dgid, &path->sgid, sizeof(dgid));
+	       rxe_gid_equal(&sgid, &path->dgid) &&
+	       rxe_gid_equal(&dgid, &path->sgid);
 }
 
 /**

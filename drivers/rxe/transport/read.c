@@ -185,7 +185,9 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_data data = { .seg = &seg };
 	struct rxe_qp *peer;
 
-	if (!read_region(qp, rq->read.rkey, seg.va, seg.len)) {
+	/* In the run in which it begins, it was checked as a whole */
+	if (!rq->read.mr &&
+	    !read_region(qp, rq->read.rkey, seg.va, seg.len)) {
 		read_lost(qp);
 		return false;
 	}

@@ -23,7 +23,10 @@ struct pick {
 	bool		ack_req;
 };
 
-/* One run of the send task. @peer: if it is on this device and idle */
+/*
+ * One run of the send task. @peer: if it is on this device and idle. @pkt: what
+ * packets don't have in common is set for each
+ */
 struct run {
 	struct rxe_qp		*peer;
 	u32			bytes;
@@ -38,7 +41,7 @@ struct run {
 #define LOCAL_COST	SZ_512
 
 /* At most so much is picked at a time, but for READs: who wants this CPU waits */
-#define PICK_PKTS	8
+#define PICK_PKTS	4
 #define PICK_BYTES	SZ_32K
 
 /* So few packets more than fit into a train aren't worth a run of their own */
@@ -189,13 +192,13 @@ static s32 train_room(const struct rxe_qp *qp)
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
 	return rxe_train_room(&qp->sq.out.train, pkt) ?:
-	       SZ_64K / qp->mtu;
+	       SZ_64K >> ilog2(qp->mtu);
 }
 
 /* Packets of a SEND or WRITE that the window lets go now */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	s32 most = max_t(s32, PICK_BYTES / qp->mtu, PICK_PKTS);
+	s32 most = max_t(s32, PICK_BYTES >> ilog2(qp->mtu), PICK_PKTS);
 	s32 npkts = min(room, left), fits = train_room(qp);
 
 	pick->hint = npkts;
@@ -336,10 +339,8 @@ static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 }
 
 /* What the packets of a SEND or WRITE have in common */
-static void init_data_pkt(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
-			  struct rxe_pkt *pkt)
+static void init_data_pkt(const struct rxe_swqe *wqe, struct rxe_pkt *pkt)
 {
-	rxe_pkt_to_peer(qp, pkt);
 	pkt->va = wqe->raddr;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_len = wqe->length;
@@ -397,8 +398,11 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
 
-	rxe_pkt_to_peer(qp, pkt);
 	pkt->psn = pick->psn;
+	pkt->more = 0;
+	pkt->payload_len = 0;
+	pkt->pad = 0;
+	pkt->solicited = false;
 	pkt->ack_req = true;
 	pkt->va = wqe->raddr + off;
 	pkt->rkey = wqe->rkey;
@@ -467,7 +471,7 @@ static void emit_run(struct rxe_qp *qp, struct run *run,
 		return;
 	}
 	run->data = (struct rxe_data){ .seg = qp->sq.segs };
-	init_data_pkt(qp, wqe, &run->pkt);
+	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++)
 		emit_data(qp, run, pick, n);
 	rxe_unmap(qp->sq.segs, num);
@@ -504,6 +508,7 @@ static bool rc_requester(struct rxe_qp *qp)
 	qp->sq.out.trains = 0;
 	run.bytes = 0;
 	run.peer = rxe_local_begin(qp, false);
+	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
 		go_on = emit(qp, &run, &p) && budget_left(qp, &run);
 	} while (go_on && pick(qp, &p));
@@ -526,6 +531,7 @@ bool rxe_requester(struct rxe_qp *qp)
 	bool more;
 
 	more = rxe_is_rc(qp) ? rc_requester(qp) : rxe_ud_requester(qp);
+	rxe_mr_drop(&qp->sq.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
 }

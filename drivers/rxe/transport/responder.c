@@ -460,7 +460,7 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		room = rq->resid ? rq->resid - 1 : 0;	/* LAST isn't empty */
 	else
 		room = rq->wqe.valid ? send_room(rq) : 0;
-	return max(room / qp->mtu, 1u);
+	return max(room >> ilog2(qp->mtu), 1u);
 }
 
 /**

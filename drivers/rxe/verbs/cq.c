@@ -34,6 +34,7 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 		.sl		= wc->sl,
 		.dlid_path_bits	= wc->dlid_path_bits,
 		.port_num	= wc->port_num,
+		.reserved	= 0,
 	};
 }
 

@@ -3,9 +3,9 @@
  * Memory regions (sections 10.6, 11.2.7).
  *
  * A region is found by the key index in its L_Key or R_Key (they are the same
- * number), checked, and referenced for as long as one train is copied. Freeing
- * it waits for the last of them, so that the pages stay pinned while anybody
- * touches them.
+ * number), checked, and referenced for as long as one run of a task copies.
+ * Freeing it waits for the last of them, so that the pages stay pinned while
+ * anybody touches them.
  *
  * Context: register and free in process context; lookups and copies anywhere
  * but NMI.
@@ -80,8 +80,8 @@ bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
  * @va: first byte
  * @len: bytes, at least 1: zero bytes need no key (C9-88)
  *
- * Return: the region with a reference, to be held for one train and no longer;
- * NULL if any check fails.
+ * Return: the region with a reference, to be held for one run of a task and no
+ * longer; NULL if any check fails.
  */
 struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 			  int access, u64 va, u64 len)
