@@ -9,6 +9,34 @@
 
 static struct fake *active;
 
+static void seal_pkt(struct sk_buff *skb, u32 n, u8 *bth, u32 len)
+{
+	struct rxe_l3_icrc l3_icrc = {};
+	__le32 icrc;
+	u32 state;
+
+	state = rxe_rx_icrc_start(&l3_icrc, skb, n, len);
+	state = rxe_icrc_bth(state, bth[4]);
+	state = rxe_icrc_update(state, bth, len - RXE_ICRC_BYTES);
+	icrc = rxe_icrc_finish(state);
+	memcpy(bth + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
+}
+
+/* As if it had come by wire */
+static void seal(struct fake *f, struct sk_buff *skb)
+{
+	u32 pkt = rxe_rx(skb)->pkt, n, len, run;
+	u8 *bth;
+
+	rxe_rx(skb)->trusted = false;
+	for (n = 0; n * pkt < skb->len; n++) {
+		bth = rxe_skb_run(skb, n * pkt, &run);
+		len = min(pkt, skb->len - n * pkt);
+		seal_pkt(skb, n, bth, len);
+		bth[len - 1] ^= n + 1 == f->broken;
+	}
+}
+
 /* As struct rxe_net_ops.rcv: what is for the test's QP goes to the test */
 static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 {
@@ -16,10 +44,13 @@ static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 	const u8 *bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
 
 	if (active && rxe == active->rxe && bth &&
-	    (bth[5] << 16 | bth[6] << 8 | bth[7]) == FAKE_PEER)
+	    (bth[5] << 16 | bth[6] << 8 | bth[7]) == FAKE_PEER) {
 		skb_queue_tail(&active->sent, skb);
-	else
-		rxe_rcv(rxe, skb);
+		return;
+	}
+	if (active && active->sealed)
+		seal(active, skb);
+	rxe_rcv(rxe, skb);
 }
 
 static const struct rxe_net_ops catch_ops = { .rcv = catch };

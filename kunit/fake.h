@@ -27,6 +27,8 @@
  * @rcq: completions of receives
  * @qp: the queue pair, in RTS, everything allowed
  * @peer: path from the test to @qp
+ * @sealed: what the test injects counts as from outside: with ICRCs
+ * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
  * @sent: trains that @qp sent, oldest first
  * @taken: bytes of the first of them that fake_take() took
  * @mr: all of memory, everything allowed
@@ -42,6 +44,8 @@ struct fake {
 	struct rxe_cq		*rcq;
 	struct rxe_qp		*qp;
 	struct rxe_path		peer;
+	bool			sealed;
+	u32			broken;
 	struct sk_buff_head	sent;
 	u32			taken;
 	struct ib_mr		*mr;

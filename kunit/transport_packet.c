@@ -243,6 +243,21 @@ static void partly_duplicate(struct kunit *test)
 	expect_answer(test, 8, GOOD);
 }
 
+/* Each has its own ICRC: what is behind a wrong one is kept, not taken in */
+static void wrong_icrc(struct kunit *test)
+{
+	struct env *e = write_begun(test, 15 * MTU, 9);
+
+	e->fake->sealed = true;
+	inject(test, e, 1, 3);
+	e->fake->broken = 4;
+	inject(test, e, 3, 9);
+	e->fake->broken = 0;
+	expect_data(test, e, 6 * MTU);
+	inject(test, e, 6, 9);
+	expect_data(test, e, 9 * MTU);
+}
+
 static void read(struct kunit *test)
 {
 	struct env *e = read_begun(test, 9 * MTU + 5, 9);
@@ -275,6 +290,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(jump),
 	KUNIT_CASE(missing),
 	KUNIT_CASE(partly_duplicate),
+	KUNIT_CASE(wrong_icrc),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_too_long),
 	{}
