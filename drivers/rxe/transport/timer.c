@@ -19,7 +19,7 @@
 #define RXE_MEMORY_NS	(10ULL * NSEC_PER_SEC)
 
 /* The least that a probe waits: less than that is the machine's own doing */
-#define RXE_PROBE_NS	((u64)NSEC_PER_MSEC)
+#define RXE_PROBE_NS	(500ULL * NSEC_PER_USEC)
 
 /* RNR NAK timer codes in units of 10 us (table 45) */
 static const u32 rnr_table[32] = {
