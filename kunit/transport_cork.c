@@ -7,14 +7,14 @@
 
 #define STEP_NS	(20 * NSEC_PER_USEC)
 
-/* @n doorbells; how many of them are to wait */
-static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 mark, u64 step)
+/* @n doorbells after @polled completions; how many of them are to wait */
+static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 polled, u64 step)
 {
 	u32 waits = 0;
 
 	while (n--) {
 		*now = ktime_add_ns(*now, step);
-		waits += rxe_cork_fits(cork, mark, *now);
+		waits += rxe_cork_fits(cork, polled, false, 0, *now);
 	}
 	return waits;
 }
@@ -34,10 +34,10 @@ static void ping_pong(struct kunit *test)
 {
 	struct rxe_cork cork = {};
 	ktime_t now = NSEC_PER_SEC;
-	u32 mark, waits = 0;
+	u32 polled, waits = 0;
 
-	for (mark = 0; mark < 1000; mark++)
-		waits += ring(&cork, &now, RXE_CORK_ROW, mark, STEP_NS);
+	for (polled = 0; polled < 1000; polled++)
+		waits += ring(&cork, &now, RXE_CORK_ROW, polled, STEP_NS);
 	KUNIT_EXPECT_EQ(test, waits, 0u);
 }
 
@@ -57,15 +57,34 @@ static void window(struct kunit *test)
 {
 	struct rxe_cork cork = { .stream = true };
 	ktime_t now = NSEC_PER_SEC;
-	u32 mark;
+	u32 polled;
 
 	ring(&cork, &now, 1, 0, STEP_NS);
-	for (mark = 1; mark < 100; mark++) {
-		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, mark, STEP_NS), 0u);
-		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 15, mark, STEP_NS), 15u);
+	for (polled = 1; polled < 100; polled++) {
+		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, polled, STEP_NS), 0u);
+		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 15, polled, STEP_NS), 15u);
 	}
 	cork.stream = false;
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, mark, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, polled, STEP_NS), 0u);
+}
+
+/* Who takes up completions one by one waits while there are more, for no answer */
+static void drain(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+	u32 polled, asked, waits = 0;
+
+	for (polled = 1; polled <= 100; polled++) {
+		now = ktime_add_ns(now, STEP_NS);
+		waits += rxe_cork_fits(&cork, polled, polled < 100, 0, now);
+	}
+	KUNIT_EXPECT_EQ(test, waits, 99 - RXE_CORK_ROW);
+	for (asked = waits = 0; asked < 100; asked++) {
+		now = ktime_add_ns(now, STEP_NS);
+		waits += rxe_cork_fits(&cork, polled++, true, asked, now);
+	}
+	KUNIT_EXPECT_EQ(test, waits, 0u);
 }
 
 /* So does a pause: messages now and then are no stream */
@@ -85,6 +104,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ping_pong),
 	KUNIT_CASE(poll),
 	KUNIT_CASE(window),
+	KUNIT_CASE(drain),
 	KUNIT_CASE(pause),
 	{}
 };

@@ -219,8 +219,9 @@ struct rxe_inq {
  * @armed: the timer is going to
  * @working: a worker sends, or is about to
  * @last: the last doorbell
- * @mark: what rxe_cork_fits() was told then
- * @row: doorbells since @mark changed, up to RXE_CORK_ROW
+ * @polled: what rxe_cork_fits() was told then
+ * @asked: likewise
+ * @row: doorbells since it last looked for an answer, up to RXE_CORK_ROW
  * @stream: many messages came together the last time; the next row is shorter by
  *	one
  */
@@ -230,7 +231,8 @@ struct rxe_cork {
 	atomic_t		armed;
 	bool			working;
 	ktime_t			last;
-	u32			mark;
+	u32			polled;
+	u32			asked;
 	u32			row;
 	bool			stream;
 };
@@ -552,7 +554,8 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 /* cork.c */
 void rxe_sq_kick(struct rxe_qp *qp);
 void rxe_doorbell(struct rxe_qp *qp);
-bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now);
+bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
+		   ktime_t now);
 void rxe_cork_init(struct rxe_qp *qp);
 void rxe_cork_reset(struct rxe_qp *qp);
 

@@ -9,13 +9,14 @@
  *
  * Corks: small messages that a process posts one after the other leave together.
  * A process that rings again and again, and meanwhile looks for no completion,
- * doesn't wait for the first of them; one train, one ACK and one wake-up do for
- * many. So from the third such doorbell on (the second, if it went on and on before
- * it polled), what is posted waits until there is enough of it or a short time is
- * over. Then a worker sends it, too.
+ * doesn't wait for the first of them, nor does one that takes up completions one by
+ * one, and has more of them; one train, one ACK and one wake-up do for many. So from
+ * the third such doorbell on (the second, if it went on and on before it polled),
+ * what is posted waits until there is enough of it or a short time is over. Then a
+ * worker sends it, too.
  *
- * Who waits for an answer is never corked: it polls, or the peer's next request
- * has come, before it rings again. Nor are datagrams, and what goes where trains
+ * Who waits for an answer is never corked: it polls all that there is, or the peer's
+ * next request has come, before it rings again. Nor are datagrams, and what goes where trains
  * don't: waiting would save nothing.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
@@ -70,20 +71,24 @@ void rxe_sq_kick(struct rxe_qp *qp)
 /**
  * rxe_cork_fits - does a process post without waiting for anything?
  * @cork: of its QP
- * @mark: changes when it polls and when a request comes in
+ * @polled: changes when it polls completions of what it sent
+ * @more: there are some that it hasn't polled: it isn't done with those
+ * @asked: changes when a request comes in, and when it polls for those
  * @now: the time of its doorbell
  *
  * Return: true from its third doorbell on; from its second, in a stream.
  */
-bool rxe_cork_fits(struct rxe_cork *cork, u32 mark, ktime_t now)
+bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
+		   ktime_t now)
 {
 	bool soon = ktime_before(now, ktime_add_ns(cork->last, RXE_CORK_GAP_NS));
+	bool looked = polled != cork->polled && !more;
 
-	cork->last = now;
-	if (mark != cork->mark || !soon) {
-		cork->mark = mark;
+	if (looked || asked != cork->asked || !soon)
 		cork->row = soon && cork->stream;
-	}
+	cork->last = now;
+	cork->polled = polled;
+	cork->asked = asked;
 	if (cork->row == RXE_CORK_ROW)
 		return true;
 	cork->row++;
@@ -98,15 +103,17 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 head = READ_ONCE(sq->head);
-	u32 mark = 0;
+	u32 asked = READ_ONCE(qp->rq.epsn), polled;
+	bool more, any;
 
 	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
 	    READ_ONCE(sq->out.train.alone))
 		return false;
+	polled = rxe_cq_polled(rxe_scq(qp), &more);
 	if (rxe_rcq(qp) != rxe_scq(qp))
-		mark = rxe_cq_polled(rxe_rcq(qp));
-	mark += rxe_cq_polled(rxe_scq(qp)) + READ_ONCE(qp->rq.epsn);
-	return rxe_cork_fits(&qp->cork, mark, ns_to_ktime(local_clock())) &&
+		asked += rxe_cq_polled(rxe_rcq(qp), &any);
+	return rxe_cork_fits(&qp->cork, polled, more, asked,
+			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->cur) == head &&
 	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
 	       pending < RXE_CORK_MOST;

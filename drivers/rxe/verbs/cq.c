@@ -369,16 +369,20 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 /**
  * rxe_cq_polled - how far has the consumer polled?
  * @cq: completion queue
+ * @more: out: there are completions that it hasn't polled
  *
  * Return: a number that changes when it polls; whatever it wrote, if it is a
  * process.
  */
-u32 rxe_cq_polled(struct rxe_cq *cq)
+u32 rxe_cq_polled(struct rxe_cq *cq, bool *more)
 {
+	const struct rxe_ring *ring;
 	u32 cons;
 
 	rcu_read_lock();	/* rxe_resize_cq() */
-	cons = cq_cons(READ_ONCE(cq->ring));
+	ring = READ_ONCE(cq->ring);
+	cons = cq_cons(ring);
+	*more = cons != READ_ONCE(ring->index);
 	rcu_read_unlock();
 	return cons;
 }
