@@ -105,8 +105,7 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
 
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
 void rxe_cq_event(struct rxe_cq *cq);
-u32 rxe_cq_polled(struct rxe_cq *cq, bool *more);
-bool rxe_cq_other_waits(struct rxe_cq *cq, u32 qpn);
+u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);
 
 /**
  * struct rxe_mr - memory region

@@ -72,7 +72,7 @@ void rxe_sq_kick(struct rxe_qp *qp)
  * rxe_cork_fits - does a process post without waiting for anything?
  * @cork: of its QP
  * @polled: changes when it polls completions of what it sent
- * @more: there are some that it hasn't polled: it isn't done with those
+ * @more: the next that it will poll is one, too: it isn't done with those
  * @asked: changes when a request comes in, and when it polls for those
  * @now: the time of its doorbell
  *
@@ -103,16 +103,16 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 head = READ_ONCE(sq->head);
-	u32 asked = READ_ONCE(qp->rq.epsn), polled;
-	bool more, any;
+	u32 asked = 0, polled, next;
 
 	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
 	    READ_ONCE(sq->out.train.alone))
 		return false;
-	polled = rxe_cq_polled(rxe_scq(qp), &more);
+	next = rxe_cq_next(rxe_scq(qp), &polled);
 	if (rxe_rcq(qp) != rxe_scq(qp))
-		asked += rxe_cq_polled(rxe_rcq(qp), &any);
-	return rxe_cork_fits(&qp->cork, polled, more, asked,
+		rxe_cq_next(rxe_rcq(qp), &asked);
+	asked += READ_ONCE(qp->rq.epsn);
+	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->cur) == head &&
 	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
@@ -172,6 +172,14 @@ static void uncork(struct rxe_qp *qp)
 	}
 }
 
+/* Is what the poster will find next another QP's? */
+static bool other_waits(const struct rxe_qp *qp)
+{
+	u32 polled, next = rxe_cq_next(rxe_scq(qp), &polled);
+
+	return next && next != rxe_qp_num(qp);
+}
+
 /*
  * May a worker send a large message? What one has begun it goes on with: packets
  * that come from two CPUs change places.
@@ -187,7 +195,7 @@ static bool for_worker(struct rxe_qp *qp)
 		return false;
 	return READ_ONCE(qp->cork.working) ||
 	       (READ_ONCE(rxe_swqe(sq, head - 1)->length) >= least &&
-		rxe_cq_other_waits(rxe_scq(qp), rxe_qp_num(qp)));
+		other_waits(qp));
 }
 
 /* Where the poster stands, unless it takes long */

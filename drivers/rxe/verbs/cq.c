@@ -309,7 +309,7 @@ int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		ibcq->cqe = rxe_ring_capacity(cq->ring);
 	}
 	spin_unlock_irq(&cq->lock);
-	synchronize_rcu();	/* rxe_cq_polled() */
+	synchronize_rcu();	/* rxe_cq_next() */
 	err = moved ? 0 : -EINVAL;
 out:
 	rxe_ring_destroy(new);
@@ -367,46 +367,27 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
- * rxe_cq_polled - how far has the consumer polled?
- * @cq: completion queue
- * @more: out: there are completions that it hasn't polled
+ * rxe_cq_next - how far has a process polled, and what will it find next?
+ * @cq: its completion queue
+ * @polled: out: a number that changes when it polls; whatever it likes, if it
+ *	scribbles, as is the following
  *
- * Return: a number that changes when it polls; whatever it wrote, if it is a
- * process.
+ * Return: number of the QP whose completion is next, 0 if there is none.
  */
-u32 rxe_cq_polled(struct rxe_cq *cq, bool *more)
-{
-	const struct rxe_ring *ring;
-	u32 cons;
-
-	rcu_read_lock();	/* rxe_resize_cq() */
-	ring = READ_ONCE(cq->ring);
-	cons = cq_cons(ring);
-	*more = cons != READ_ONCE(ring->index);
-	rcu_read_unlock();
-	return cons;
-}
-
-/**
- * rxe_cq_other_waits - is what the consumer will poll next another QP's?
- * @cq: completion queue of a process
- * @qpn: number of the QP
- *
- * Return: true if so; whatever the process likes, if it scribbles.
- */
-bool rxe_cq_other_waits(struct rxe_cq *cq, u32 qpn)
+u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 {
 	const struct ib_uverbs_wc *wc;
 	const struct rxe_ring *ring;
-	bool other;
+	u32 qpn = 0;
 
 	rcu_read_lock();	/* rxe_resize_cq() */
 	ring = READ_ONCE(cq->ring);
-	wc = rxe_ring_elem(ring, cq_cons(ring));
-	other = READ_ONCE(ring->index) != cq_cons(ring) &&
-		READ_ONCE(wc->qp_num) != qpn;
+	*polled = cq_cons(ring);
+	wc = rxe_ring_elem(ring, *polled);
+	if (*polled != READ_ONCE(ring->index))
+		qpn = READ_ONCE(wc->qp_num);
 	rcu_read_unlock();
-	return other;
+	return qpn;
 }
 
 /**
