@@ -21,6 +21,7 @@ struct ctx {
 	struct rxe_swqe *wqe;
 	struct rxe_recv_wqe *relem;
 	struct rxe_rwqe rwqe;
+	struct ib_sge rsge[SGES];
 };
 
 static int ctx_init(struct kunit *test)
@@ -38,6 +39,7 @@ static int ctx_init(struct kunit *test)
 	c->qp.cap.max_send_sge = SGES;
 	c->qp.cap.max_recv_sge = SGES;
 	c->qp.cap.max_inline_data = INLINE;
+	c->rwqe.sge = c->rsge;
 	edge_init(test, &c->ring);
 	edge_init(test, &c->copy);
 	c->elem = (void *)edge_buf(&c->ring, sizeof(*c->elem) + tail);

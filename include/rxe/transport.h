@@ -186,14 +186,14 @@ struct rxe_swqe {
  * @length: bytes that fit
  * @num_sge: entries in @sge
  * @valid: there is one
- * @sge: where the data goes
+ * @sge: where the data goes; room for as many as the QP may have
  */
 struct rxe_rwqe {
 	u64			wr_id;
 	u64			length;
 	u32			num_sge;
 	bool			valid;
-	struct ib_sge		sge[RXE_MAX_SGE];
+	struct ib_sge		*sge;
 };
 
 /**

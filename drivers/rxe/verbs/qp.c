@@ -55,6 +55,7 @@ static void destroy_queues(struct rxe_qp *qp)
 		rxe_tx_destroy(qp->tx);
 	kfree(qp->sq.segs);
 	kvfree(qp->sq.wqes);
+	kfree(qp->rq.wqe.sge);
 	if (qp->sq.ring)
 		rxe_ring_destroy(qp->sq.ring);
 	if (qp->rq.ring)
@@ -81,6 +82,7 @@ static int create_sq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 
 static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 {
+	struct rxe_rq *rq = &qp->rq;
 	struct rxe_ring *ring;
 	u32 size = sizeof(struct rxe_recv_wqe) +
 		   qp->cap.max_recv_sge * sizeof(struct rxe_sge);
@@ -88,8 +90,10 @@ static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 	ring = rxe_ring_create(uctx, max(qp->cap.max_recv_wr, 1U), size);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	qp->rq.ring = ring;
-	return 0;
+	rq->ring = ring;
+	rq->wqe.sge = kcalloc(max(qp->cap.max_recv_sge, 1U),
+			      sizeof(*rq->wqe.sge), GFP_KERNEL);
+	return rq->wqe.sge ? 0 : -ENOMEM;
 }
 
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
