@@ -16,8 +16,8 @@
  * worker sends it, too.
  *
  * Who waits for an answer is never corked: it polls all that there is, or the peer's
- * next request has come, before it rings again. Nor are datagrams, and what goes where trains
- * don't: waiting would save nothing.
+ * next request has come, before it rings again. Nor are datagrams, and what goes
+ * where trains don't: waiting would save nothing.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.

@@ -399,7 +399,6 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
 
 	pkt->psn = pick->psn;
-	pkt->more = 0;
 	pkt->payload_len = 0;
 	pkt->pad = 0;
 	pkt->solicited = false;
