@@ -99,6 +99,29 @@ static void pause(struct kunit *test)
 			101u - RXE_CORK_ROW);
 }
 
+/* Whoever posts so slowly that corks gather few isn't kept waiting, but for a try */
+static void vain(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	ktime_t now = NSEC_PER_SEC;
+	u32 i, waits;
+
+	ring(&cork, &now, RXE_CORK_ROW, 0, STEP_NS);
+	for (i = 0; i <= RXE_CORK_VAIN; i++) {
+		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 0, STEP_NS), 1u);
+		rxe_cork_late(&cork, RXE_CORK_FEW - 1);
+	}
+	for (i = waits = 0; i < 10 * (RXE_CORK_SKIP + 1); i++)
+		if (ring(&cork, &now, 1, 0, STEP_NS)) {
+			rxe_cork_late(&cork, 1);
+			waits++;
+		}
+	KUNIT_EXPECT_EQ(test, waits, 10u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_SKIP, 0, STEP_NS), 0u);
+	rxe_cork_late(&cork, RXE_CORK_FEW);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, STEP_NS), 100u);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(stream),
 	KUNIT_CASE(ping_pong),
@@ -106,6 +129,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(window),
 	KUNIT_CASE(drain),
 	KUNIT_CASE(pause),
+	KUNIT_CASE(vain),
 	{}
 };
 

@@ -63,6 +63,8 @@ struct rxe_seg;
  * apart, messages of at most RXE_CORK_LEN bytes wait for RXE_CORK_MSGS of them,
  * or RXE_CORK_NS. RXE_CORK_STREAM of them are a stream, which is likely to go on.
  * If there are RXE_CORK_MOST the worker is behind, and the poster sends them itself.
+ * After RXE_CORK_VAIN timers in a row for less than RXE_CORK_FEW, the next
+ * RXE_CORK_SKIP don't wait.
  */
 #define RXE_CORK_ROW		2
 #define RXE_CORK_GAP_NS		(500 * NSEC_PER_USEC)
@@ -70,6 +72,9 @@ struct rxe_seg;
 #define RXE_CORK_MSGS		16
 #define RXE_CORK_STREAM		8
 #define RXE_CORK_MOST		64
+#define RXE_CORK_FEW		3
+#define RXE_CORK_VAIN		16
+#define RXE_CORK_SKIP		64
 #define RXE_CORK_NS		(20 * NSEC_PER_USEC)
 
 /* So large must a message be for a worker to send it, to a peer on this device, too */
@@ -224,6 +229,8 @@ struct rxe_inq {
  * @row: doorbells since it last looked for an answer, up to RXE_CORK_ROW
  * @stream: many messages came together the last time; the next row is shorter by
  *	one
+ * @vain: corks in a row that gathered few, up to RXE_CORK_VAIN; above: so many
+ *	more messages don't wait
  */
 struct rxe_cork {
 	struct hrtimer		timer;
@@ -235,6 +242,7 @@ struct rxe_cork {
 	u32			asked;
 	u32			row;
 	bool			stream;
+	u32			vain;
 };
 
 /**
@@ -554,6 +562,7 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 /* cork.c */
 void rxe_sq_kick(struct rxe_qp *qp);
 void rxe_doorbell(struct rxe_qp *qp);
+void rxe_cork_late(struct rxe_cork *cork, u32 gathered);
 bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 		   ktime_t now);
 void rxe_cork_init(struct rxe_qp *qp);

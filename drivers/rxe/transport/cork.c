@@ -76,7 +76,8 @@ void rxe_sq_kick(struct rxe_qp *qp)
  * @asked: changes when a request comes in, and when it polls for those
  * @now: the time of its doorbell
  *
- * Return: true from its third doorbell on; from its second, in a stream.
+ * Return: true from its third doorbell on; from its second, in a stream. False now
+ * and then, if corks gather few.
  */
 bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 		   ktime_t now)
@@ -89,10 +90,31 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 	cork->last = now;
 	cork->polled = polled;
 	cork->asked = asked;
-	if (cork->row == RXE_CORK_ROW)
+	if (cork->row < RXE_CORK_ROW) {
+		cork->row++;
+		return false;
+	}
+	if (cork->vain <= RXE_CORK_VAIN)
 		return true;
-	cork->row++;
+	cork->vain--;
 	return false;
+}
+
+/**
+ * rxe_cork_late - what waited has waited long enough: was it worth a timer?
+ * @cork: of its QP
+ * @gathered: messages that waited
+ *
+ * If it posts slowly, a timer for each message costs more than it saves.
+ */
+void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
+{
+	if (gathered >= RXE_CORK_FEW)
+		cork->vain = 0;
+	else if (cork->vain < RXE_CORK_VAIN)
+		cork->vain++;
+	else
+		cork->vain = RXE_CORK_VAIN + RXE_CORK_SKIP;
 }
 
 /*
@@ -209,7 +231,13 @@ static void send_here(struct rxe_qp *qp)
 
 static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 {
-	uncork(container_of(timer, struct rxe_qp, cork.timer));
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
+	u32 pending = rxe_ring_pending(qp->sq.ring);
+
+	/* A worker takes what it finds, before it could be many */
+	if (pending && !READ_ONCE(qp->cork.working))
+		rxe_cork_late(&qp->cork, pending);
+	uncork(qp);
 	return HRTIMER_NORESTART;
 }
 
@@ -224,6 +252,9 @@ void rxe_doorbell(struct rxe_qp *qp)
 	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_pending(qp->sq.ring);
 
+	/* Another's, or a timer's, has sent it */
+	if (!pending)
+		return;
 	if (!corked(qp, pending)) {
 		drop_timer(qp);
 		if (for_worker(qp))
