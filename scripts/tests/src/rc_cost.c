@@ -215,32 +215,6 @@ static void run_to(unsigned int total)
 	}
 }
 
-static uint64_t idle_ns(void)
-{
-	FILE *file;
-	char line[256];
-	uint64_t ns;
-
-	if (!without_idle)
-		return 0;
-	file = fopen("/proc/timer_list", "r");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, " .idle_sleeptime : %lu", &ns) == 1) {
-			fclose(file);
-			return ns;
-		}
-	}
-	die("no idle time in /proc/timer_list");
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 static void check_data(void)
 {
 	unsigned int i, sinks = opcode == IBV_WR_SEND ? 2 * depth : depth;
@@ -273,7 +247,7 @@ static void parse_op(const char *op)
 /* Idle time is looked up outside of what is measured. */
 static uint64_t start(void)
 {
-	uint64_t idle = idle_ns();
+	uint64_t idle = without_idle ? idle_ns() : 0;
 
 	yields = sleeps = 0;
 	return now_ns() - idle;
@@ -281,9 +255,9 @@ static uint64_t start(void)
 
 static void stop(uint64_t start, unsigned int count)
 {
-	uint64_t ns = now_ns() - start;
+	uint64_t ns = now_ns() - start, idle = without_idle ? idle_ns() : 0;
 
-	printf("%.0f %.2f %.2f\n", (double)(ns - idle_ns()) / count, (double)yields / count,
+	printf("%.0f %.2f %.2f\n", (double)(ns - idle) / count, (double)yields / count,
 	       (double)sleeps / count);
 }
 

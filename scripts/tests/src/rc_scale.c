@@ -49,14 +49,6 @@ static struct options opt = {
 	.qps = 1, .size = 65536, .depth = 4, .timeout = 14, .ms = 2000, .bytes = 256 << 20, .count = 1000,
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 static void open_end(struct end *e, size_t len, int cqes)
 {
 	struct ibv_port_attr p;

@@ -4,27 +4,28 @@
  *   tcp    one end of a TCP connection sends, and the other takes it, in one process
  *   copy   the bytes, once, from user memory to user memory (process_vm_readv)
  *   crc    a CRC-32 over them, as the kernel's crypto API has it (AF_ALG)
+ *   wire   their packets, as the netdev hands them up, of a message from HOST; this machine has
+ *          to drop them (UDP, port 9). Without the time that its (one) processor is idle
  * Prints nanoseconds a message, as rc_cost does.
  *
  * usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]
+ *        ref_cost wire SIZE COUNT [HOST]
  *
- * CONTROL and ACK are FIFOs of a profiler, to turn on meanwhile.
+ * CONTROL and ACK are FIFOs of a profiler, to turn on meanwhile. With HOST, it sends what a
+ * ref_cost there measures.
  */
 #define _GNU_SOURCE
 #include <linux/if_alg.h>
 #include <sys/uio.h>
 #include "verbs_util.h"
 
+#define PORT	"18401"		/* where the ends of wire meet */
+#define MTU	1024
+#define PACKET	(MTU + 16)	/* with BTH and ICRC */
+#define BATCH	64		/* packets a system call */
+
 static size_t size, count;
 static char *from, *to;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static int tcp_socket(const char *ip, struct sockaddr_in *sin)
 {
@@ -111,6 +112,61 @@ static void crc(int fd, size_t messages)
 	}
 }
 
+/* As RoCE v2's, without a UDP checksum. */
+static int wire_open(const char *host)
+{
+	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM }, *peer;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), one = 1;
+
+	if (fd < 0 || getaddrinfo(host, "9", &hints, &peer) ||
+	    connect(fd, peer->ai_addr, peer->ai_addrlen) ||
+	    setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)))
+		die("cannot send to %s: %m", host);
+	freeaddrinfo(peer);
+	return fd;
+}
+
+static void wire_send(int fd, size_t messages)
+{
+	struct iovec packet = { from, PACKET };
+	struct mmsghdr batch[BATCH];
+	size_t left = messages * (size / MTU);
+	int n;
+
+	for (n = 0; n < BATCH; n++)
+		batch[n].msg_hdr = (struct msghdr) { .msg_iov = &packet, .msg_iovlen = 1 };
+	for (; left; left -= n) {
+		n = sendmmsg(fd, batch, left < BATCH ? left : BATCH, 0);
+		if (n < 0)
+			die("cannot send: %m");
+	}
+}
+
+/* From word to word of the sender, which come behind what it has sent. */
+static void wire(const char *host)
+{
+	int peer = tcp_open(host, PORT), fd;
+	uint64_t busy, idle;
+	char c = 0;
+
+	if (host) {
+		fd = wire_open(host);
+		wire_send(fd, count / 8 + 32);
+		write_all(peer, &c, 1);
+		wire_send(fd, count);
+		write_all(peer, &c, 1);
+		read_all(peer, &c, 1);
+		return;
+	}
+	read_all(peer, &c, 1);
+	idle = idle_ns();
+	busy = now_ns();
+	read_all(peer, &c, 1);
+	busy = now_ns() - busy;
+	printf("%.0f\n", (double)(busy - (idle_ns() - idle)) / count);
+	write_all(peer, &c, 1);
+}
+
 static void run(const char *op, const int fd[2], size_t messages)
 {
 	if (!strcmp(op, "tcp"))
@@ -123,20 +179,26 @@ static void run(const char *op, const int fd[2], size_t messages)
 
 int main(int argc, char **argv)
 {
+	bool of_wire = argc > 1 && !strcmp(argv[1], "wire");
 	char *profiler = argc == 7 ? argv[6] : NULL;
 	int fd[2] = { -1, -1 };
 	uint64_t ns;
 
-	if (argc != 4 && argc != 6 && argc != 7)
-		die("usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]");
+	if (argc < 4 || argc > (of_wire ? 5 : 7) || (argc == 5 && !of_wire))
+		die("usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]\n"
+		    "       ref_cost wire SIZE COUNT [HOST]");
 	size = atol(argv[2]);
 	count = atol(argv[3]);
-	from = malloc(size);
+	from = malloc(size + PACKET);
 	to = malloc(size);
 	if (!size || !count || !from || !to)
 		die("cannot set up");
-	memset(from, 1, size);
+	memset(from, 1, size + PACKET);
 	memset(to, 2, size);
+	if (of_wire) {
+		wire(argv[4]);
+		return 0;
+	}
 	if (argc >= 6)
 		tcp_connect(argv[4], argv[5], fd);
 	else if (!strcmp(argv[1], "crc"))

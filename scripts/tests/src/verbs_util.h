@@ -47,6 +47,30 @@ static UNUSED uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
+static UNUSED uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* How long the (first) processor had nothing to do */
+static UNUSED uint64_t idle_ns(void)
+{
+	FILE *file = fopen("/proc/timer_list", "r");
+	char line[256];
+	uint64_t ns;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " .idle_sleeptime : %lu", &ns) == 1) {
+			fclose(file);
+			return ns;
+		}
+	}
+	die("no idle time in /proc/timer_list");
+}
+
 /* splitmix64: one multiply chain a number, any seed will do */
 static UNUSED uint64_t rnd(uint64_t *s)
 {
