@@ -12,13 +12,9 @@ static struct fake *active;
 static void seal_pkt(struct sk_buff *skb, u32 n, u8 *bth, u32 len)
 {
 	struct rxe_l3_icrc l3_icrc = {};
-	__le32 icrc;
-	u32 state;
+	u32 state = rxe_rx_icrc_start(&l3_icrc, skb, n, len);
+	__le32 icrc = rxe_icrc(state, bth, len - RXE_ICRC_BYTES);
 
-	state = rxe_rx_icrc_start(&l3_icrc, skb, n, len);
-	state = rxe_icrc_bth(state, bth[4]);
-	state = rxe_icrc_update(state, bth, len - RXE_ICRC_BYTES);
-	icrc = rxe_icrc_finish(state);
 	memcpy(bth + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
 }
 

@@ -121,10 +121,8 @@ static u32 icrc_start(enum l3 l3, const u8 *p)
 static __le32 icrc(enum l3 l3, const u8 *p, u32 len)
 {
 	u32 off = bth_offset(l3);
-	u32 crc = rxe_icrc_bth(icrc_start(l3, p), p[off + 4]);
 
-	crc = rxe_icrc_update(crc, p + off, len - off - RXE_ICRC_BYTES);
-	return rxe_icrc_finish(crc);
+	return rxe_icrc(icrc_start(l3, p), p + off, len - off - RXE_ICRC_BYTES);
 }
 
 static void golden(struct kunit *test)

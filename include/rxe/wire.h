@@ -249,9 +249,9 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC (section 7.8.1, A17.3.3): start with the network headers, have byte 4 of
- * the BTH count as ones, continue with everything from the BTH on, and finish; or,
- * to check one, continue with the ICRC too.
+ * ICRC (section 7.8.1, A17.3.3): start with the network headers, and rxe_icrc() does
+ * the rest. To check one: have byte 4 of the BTH count as ones, and continue with
+ * everything from the BTH on, the ICRC too.
  */
 u32 rxe_icrc_start_v1(const void *grh);
 u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);
@@ -259,7 +259,7 @@ u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph);
 u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to);
 u32 rxe_icrc_bth(u32 state, u8 bth4);
 u32 rxe_icrc_update(u32 state, const void *data, size_t len);
-__le32 rxe_icrc_finish(u32 state);
+__le32 rxe_icrc(u32 state, const void *pkt, size_t len);
 bool rxe_icrc_good(u32 state);
 
 #endif /* RXE_WIRE_H */

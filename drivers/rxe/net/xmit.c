@@ -18,13 +18,10 @@ struct seal {
 
 static void rxe_seal_packet(struct seal *seal, void *pkt, u32 len)
 {
-	u32 crc = rxe_l3_icrc_start(seal->l3_icrc, seal->proto, seal->l3,
-				    seal->n++, len);
-	__le32 icrc;
+	u32 state = rxe_l3_icrc_start(seal->l3_icrc, seal->proto, seal->l3,
+				      seal->n++, len);
+	__le32 icrc = rxe_icrc(state, pkt, len - RXE_ICRC_BYTES);
 
-	crc = rxe_icrc_bth(crc, ((u8 *)pkt)[4]);
-	crc = rxe_icrc_update(crc, pkt, len - RXE_ICRC_BYTES);
-	icrc = rxe_icrc_finish(crc);
 	memcpy(pkt + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
 }
 

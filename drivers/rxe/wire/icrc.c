@@ -179,14 +179,17 @@ u32 rxe_icrc_update(u32 state, const void *data, size_t len)
 }
 
 /**
- * rxe_icrc_finish - the ICRC as it stands on the wire
- * @state: behind the last pad byte
+ * rxe_icrc - the ICRC of a packet, as it stands on the wire
+ * @state: behind its network headers
+ * @pkt: from its BTH on, contiguous
+ * @len: bytes at @pkt, ICRC not included
  *
  * Return: little-endian ICRC field.
  */
-__le32 rxe_icrc_finish(u32 state)
+__le32 rxe_icrc(u32 state, const void *pkt, size_t len)
 {
-	return cpu_to_le32(~state);
+	state = rxe_icrc_bth(state, ((const u8 *)pkt)[4]);
+	return cpu_to_le32(~rxe_icrc_update(state, pkt, len));
 }
 
 /**
