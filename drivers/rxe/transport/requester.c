@@ -199,11 +199,14 @@ static s32 train_room(const struct rxe_qp *qp)
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
 	s32 most = max_t(s32, PICK_BYTES >> ilog2(qp->mtu), PICK_PKTS);
-	s32 npkts = min(room, left), fits = train_room(qp);
+	s32 npkts = min(room, left), fits;
 
 	pick->hint = npkts;
-	if (npkts > fits + TAIL)
-		npkts = fits;
+	if (npkts > TAIL) {
+		fits = train_room(qp);
+		if (npkts > fits + TAIL)
+			npkts = fits;
+	}
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
 	pick->ack_req = npkts == room;
