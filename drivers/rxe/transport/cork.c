@@ -17,7 +17,8 @@
  *
  * Who waits for an answer is never corked: it polls all that there is, or the peer's
  * next request has come, before it rings again. Nor are datagrams, and what goes
- * where trains don't: waiting would save nothing.
+ * where trains don't: waiting would save nothing; nor, but for a try now and then,
+ * is who posts so slowly that few would gather.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.
