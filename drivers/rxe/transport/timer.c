@@ -105,7 +105,7 @@ static void arm(struct rxe_sq *sq, ktime_t at)
 static u64 probe_ns(const struct rxe_qp *qp, ktime_t now)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u64 ns = 2 * rxe_rtt_most(sq);
+	u64 ns = rxe_rtt_most(sq);
 
 	if (!sq->srtt || !lossy(sq, now))
 		return 0;
