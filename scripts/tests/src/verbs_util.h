@@ -38,21 +38,18 @@ static UNUSED void __attribute__((noreturn, format(printf, 1, 2))) die(const cha
 	exit(1);
 }
 
-/* milliseconds of the monotonic clock */
-static UNUSED uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
-}
-
+/* The monotonic clock */
 static UNUSED uint64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static UNUSED uint64_t now_ms(void)
+{
+	return now_ns() / 1000000;
 }
 
 /* How long the (first) processor had nothing to do */
