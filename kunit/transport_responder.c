@@ -560,6 +560,29 @@ static void long_read(struct kunit *test)
 	expect_ack(test, PSN(pkts), 2);
 }
 
+/* What is sent again begins a train */
+static void read_again(struct kunit *test)
+{
+	static const u32 psns[] = { 0, 1, 0 };
+	struct rxe_pkt pkts[ARRAY_SIZE(psns)];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(psns); i++)
+		pkts[i] = (struct rxe_pkt) {
+			.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+			.psn = PSN(psns[i]),
+			.va = addr(test, 0),
+			.rkey = fake(test)->mr->rkey,
+			.dma_len = MTU,
+		};
+	fake_inject_train(test, pkts, ARRAY_SIZE(psns), NULL);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&fake(test)->sent), 2u);
+	for (i = 0; i < ARRAY_SIZE(psns); i++)
+		fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY,
+			    PSN(psns[i]), NULL);
+	fake_expect_nothing(test);
+}
+
 /* A duplicate that reaches beyond what was asked for before */
 static void read_forged_duplicate(struct kunit *test)
 {
@@ -761,6 +784,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(not_enabled),
 	KUNIT_CASE(read),
 	KUNIT_CASE(long_read),
+	KUNIT_CASE(read_again),
 	KUNIT_CASE(read_forged_duplicate),
 	KUNIT_CASE(atomics),
 	KUNIT_CASE(atomic_memory),

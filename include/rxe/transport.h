@@ -266,11 +266,13 @@ struct rxe_gap {
  * struct rxe_out - packets on their way out, requests or responses
  * @train: they are put into it; none is there if it has no packets
  * @l3_icrc: what their ICRCs have in common
+ * @psn: of the last packet
  * @trains: so many have left; the owner sets it to 0 when it likes
  */
 struct rxe_out {
 	struct rxe_train	train;
 	struct rxe_l3_icrc	l3_icrc;
+	u32			psn;
 	u32			trains;
 };
 
@@ -579,14 +581,20 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
  * @pkt: the packet
  * @hint: packets that may leave in one train from here, this one included
  *
+ * What is sent again begins a train: at the end of one that comes too early, it
+ * would be held with it.
+ *
  * Return: as rxe_train_push(); NULL if memory is short.
  */
 static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
 				 const struct rxe_pkt *pkt, u32 hint)
 {
 	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
-	void *hdr = out->train.npkts ? rxe_train_push(&out->train, len) : NULL;
+	void *hdr = NULL;
 
+	if (out->train.npkts && rxe_psn_diff(pkt->psn, out->psn) >= 0)
+		hdr = rxe_train_push(&out->train, len);
+	out->psn = pkt->psn;
 	return hdr ?: rxe_out_begin(qp, out, len, hint);
 }
 

@@ -6,12 +6,14 @@
  * (frag_list), for if the stack has to take them apart again.
  *
  * Only what makes a train is chained: packets of one QP, all requests or all
- * responses, of one size but for the last, with IPv4 IDs that count.
+ * responses, of one size but for the last, with PSNs that go forward and IPv4 IDs
+ * that count.
  *
  * Context: NAPI's softirq.
  */
 #include <net/gro.h>
 #include <net/sock.h>
+#include <compat/unaligned.h>
 #include "internal.h"
 
 /* The IP header in front of UDP header and BTH; no options, no extensions */
@@ -48,6 +50,22 @@ static bool rxe_gro_bth(const u8 *first, const u8 *bth)
 	       !memcmp(first + 5, bth + 5, 3);
 }
 
+/*
+ * What is sent again begins a train: at the end of one that comes too early, it
+ * would be held with it.
+ */
+static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
+{
+	const struct sk_buff *last = NAPI_GRO_CB(train)->last;
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *last_bth;
+
+	last_bth = skb_header_pointer(last, last == train ? off : 0,
+				      sizeof(buf), buf);
+	return last_bth && rxe_psn_diff(get_unaligned_be24(bth + 9),
+					get_unaligned_be24(last_bth + 9)) >= 0;
+}
+
 static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
 			  const struct sk_buff *skb, const void *bth)
 {
@@ -58,6 +76,7 @@ static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
 	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
 
 	if (!first_bth || !rxe_gro_bth(first_bth, bth) ||
+	    !rxe_gro_goes_on(train, off, bth) ||
 	    len > skb_shinfo(train)->gso_size || train->len + len > U16_MAX ||
 	    train->ip_summed != skb->ip_summed)
 		return false;
