@@ -270,6 +270,77 @@ static void nak_in_message(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/* One packet was lost from a path without trains, as the peer says */
+static void nak_alone(struct kunit *test, u32 n)
+{
+	WRITE_ONCE(fake(test)->qp->sq.out.train.alone, true);
+	answer(test, PSN(n), RXE_NAK_PSN_SEQ);
+}
+
+/* The peer keeps what follows a loss: that isn't sent again */
+static void peer_keeps(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	u8 data[MTU];
+
+	fill(fake(test)->mem, 8 * MTU, 6);
+	send_and_take(test, 1, 8 * MTU);
+	nak_alone(test, 2);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
+	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_SEND_MIDDLE);
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(2));
+	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
+	KUNIT_EXPECT_MEMEQ(test, data, fake(test)->mem + 2 * MTU, MTU);
+	fake_expect_nothing(test);
+	nak_alone(test, 5);
+	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(5), NULL);
+	fake_expect_nothing(test);
+	ack(test, PSN(7));
+	expect_done(test, 1);
+}
+
+/* A peer that doesn't says so: everything is sent again, then and for some time */
+static void peer_drops(struct kunit *test)
+{
+	u32 i;
+
+	send_and_take(test, 1, 8 * MTU);
+	nak_alone(test, 2);
+	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(2), NULL);
+	fake_expect_nothing(test);
+	nak_alone(test, 3);
+	for (i = 3; i < 8; i++)
+		fake_expect(test, i < 7 ? IB_OPCODE_RC_SEND_MIDDLE :
+			    IB_OPCODE_RC_SEND_LAST, PSN(i), NULL);
+	fake_expect_nothing(test);
+	ack(test, PSN(7));
+	expect_done(test, 1);
+	for (i = 0; i < 4; i++)
+		send_and_take(test, 2 + i, 1);
+	nak_alone(test, 9);
+	expect_done(test, 2);
+	for (i = 9; i < 12; i++)
+		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(i), NULL);
+	fake_expect_nothing(test);
+	ack(test, PSN(11));
+	for (i = 1; i < 4; i++)
+		expect_done(test, 2 + i);
+}
+
+/* A READ request was lost: it is sent again, for all that it asked for */
+static void read_nak(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	fake_read(test, 1, 0, 3 * MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	send_and_take(test, 2, 1);
+	nak_alone(test, 0);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 3 * MTU);
+	fake_expect_nothing(test);
+}
+
 static void fatal_naks(struct kunit *test)
 {
 	static const struct { u8 syndrome; enum ib_wc_status status; } naks[] = {
@@ -630,22 +701,30 @@ static void local_protection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
-/* What was lost before the one that can't be sent is still sent again */
+/*
+ * What was lost before the one that can't be sent is still sent again, alone or
+ * with all that follows
+ */
 static void loss_before_failure(struct kunit *test)
 {
 	struct ib_pd other = fake(test)->pd;
 
 	send_and_take(test, 1, 1);
+	send_and_take(test, 2, 1);
 	fake(test)->mr->pd = &other;
-	fake_send(test, 2, 0, 8);
+	fake_send(test, 3, 0, 8);
 	fake(test)->mr->pd = &fake(test)->pd;
-	answer(test, PSN(0), RXE_NAK_PSN_SEQ);
+	nak_alone(test, 0);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), NULL);
 	fake_expect_nothing(test);
-	no_completion(test);
-	ack(test, PSN(0));
+	answer(test, PSN(1), RXE_NAK_PSN_SEQ);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	fake_expect_nothing(test);
 	expect_done(test, 1);
-	expect_fails(test, 2, IB_WC_LOC_PROT_ERR);
+	no_completion(test);
+	ack(test, PSN(1));
+	expect_done(test, 2);
+	expect_fails(test, 3, IB_WC_LOC_PROT_ERR);
 }
 
 static void full_queue(struct kunit *test)
@@ -696,6 +775,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(not_believed),
 	KUNIT_CASE(nak_sequence),
 	KUNIT_CASE(nak_in_message),
+	KUNIT_CASE(peer_keeps),
+	KUNIT_CASE(peer_drops),
+	KUNIT_CASE(read_nak),
 	KUNIT_CASE(fatal_naks),
 	KUNIT_CASE(silence),
 	KUNIT_CASE(many_losses),

@@ -185,16 +185,21 @@ static void rtt_random(struct kunit *test)
 	}
 }
 
-/* @pkts come through in a round trip of @ns, and the window keeps some back */
-static void round_trip(struct rxe_sq *sq, u32 pkts, u64 ns)
+/* @pkts come through in a round trip of @ns; does the window keep some back? */
+static void come_through(struct rxe_sq *sq, u32 pkts, u64 ns, bool limited)
 {
 	u32 last = rxe_psn_add(sq->una, pkts - 1);
 
 	rxe_rtt_start(sq, last);
 	left_ago(sq, ns);
-	sq->limited = true;
+	sq->limited = limited;
 	sq->una = rxe_psn_add(last, 1);
 	rxe_rtt_ack(sq, last);
+}
+
+static void round_trip(struct rxe_sq *sq, u32 pkts, u64 ns)
+{
+	come_through(sq, pkts, ns, true);
 }
 
 /* All that the window lets go comes through at once: it doubles, to its end */
@@ -235,6 +240,22 @@ static void window_stays(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sq->window, 2 * rate);
 }
 
+/* Where packets get lost, it shrinks when they queue, though it kept none back */
+static void window_shrinks(struct kunit *test)
+{
+	struct rxe_sq *sq = &qp(test)->sq;
+
+	sq->window = 4000;
+	sq->rtt_min = NSEC_PER_SEC / 10;
+	sq->rtt_min_at = ktime_get();
+	come_through(sq, 2000, NSEC_PER_SEC, false);
+	KUNIT_EXPECT_EQ(test, sq->window, 4000u);
+	rxe_sq_lost(sq);
+	come_through(sq, 2000, NSEC_PER_SEC, false);
+	KUNIT_EXPECT_GE(test, sq->window, 360u);
+	KUNIT_EXPECT_LE(test, sq->window, 400u);
+}
+
 /* What the sender had no more to send says nothing about the path */
 static void window_idle(struct kunit *test)
 {
@@ -251,6 +272,7 @@ static void window_idle(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(window_grows),
 	KUNIT_CASE(window_stays),
+	KUNIT_CASE(window_shrinks),
 	KUNIT_CASE(window_idle),
 	KUNIT_CASE(rnr_codes),
 	KUNIT_CASE(rto_never),

@@ -93,6 +93,9 @@ struct rxe_seg;
 #define RXE_RX_ROW		2
 #define RXE_RX_VAIN		32
 
+/* So many losses pass until we see again whether the peer keeps what follows one */
+#define RXE_GO_BACK		8
+
 /*
  * How long a packet may be late before it counts as lost: at first, and at most.
  * Where packets are handed from one CPU to another, they change places.
@@ -304,6 +307,7 @@ struct rxe_out {
  * @rewound_from: @psn before it went back the last time
  * @rewound_to: where it went back to
  * @rewound_at: when
+ * @go_back: for so many more losses, everything that follows is sent again
  * @lossy_until: packets get lost on this path; until then a probe needn't wait
  *	for the QP's timeout
  * @window: packets that may be in flight
@@ -311,7 +315,8 @@ struct rxe_out {
  * @gap: what is missing among the responses
  * @mr: the region that responses are written to, held for the run of recv_task
  *	only
- * @missing: responses from @una on that are to be asked for again
+ * @missing: packets from @una on that are to be sent again, or responses that are
+ *	to be asked for again
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @implied_psn: how far it went
  * @deadline: when the timer acts
@@ -352,6 +357,7 @@ struct rxe_sq {
 	u32			rewound_from;
 	u32			rewound_to;
 	ktime_t			rewound_at;
+	u8			go_back;
 	ktime_t			lossy_until;
 	u32			window;
 	bool			limited;
@@ -680,6 +686,8 @@ static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
+void rxe_sq_catch_up(struct rxe_sq *sq);
+void rxe_sq_resend(struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,

@@ -76,11 +76,10 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	sq->retries = 0;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
+	sq->missing = 0;
 	rxe_rtt_ack(sq, acked);
-	if (rxe_psn_diff(sq->una, sq->psn) > 0) {	/* needn't be resent */
-		sq->psn = sq->una;
-		sq->cur = sq->tail;
-	}
+	if (rxe_psn_diff(sq->una, sq->psn) > 0)
+		rxe_sq_catch_up(sq);
 	if ((s32)(sq->cur - sq->tail) < 0)
 		sq->cur = sq->tail;
 	sq->moved = true;
@@ -274,7 +273,7 @@ static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
 		if (lost(qp))
-			rxe_sq_rewind(qp);
+			rxe_sq_resend(qp);
 		break;
 	case RXE_NAK_INV_REQ:
 		fail(qp, IB_WC_REM_INV_REQ_ERR);
@@ -436,7 +435,7 @@ static void silence(struct rxe_qp *qp)
 
 	if (rxe_probe_due(qp)) {
 		sq->probes++;
-		rxe_sq_rewind(qp);
+		rxe_sq_resend(qp);
 		return;
 	}
 	rxe_count(qp->rxe, ACK_TIMEOUT);

@@ -113,23 +113,80 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	sq->stalled = false;	/* found again when its turn comes */
 }
 
-/* What is missing of the responses to the oldest READ or atomic, and no more */
+/**
+ * rxe_sq_catch_up - go on where we were before we went back
+ * @sq: the send queue
+ *
+ * More was acknowledged than has been sent again: the peer keeps what follows a
+ * loss, and says what else is missing. Context: sq.lock held.
+ */
+void rxe_sq_catch_up(struct rxe_sq *sq)
+{
+	const struct rxe_swqe *wqe;
+
+	sq->go_back = 0;
+	sq->rewound_from = sq->psn;
+	sq->psn = sq->top;
+	for (sq->cur = sq->tail; sq->cur != sq->head; sq->cur++) {
+		wqe = rxe_swqe(sq, sq->cur);
+		if (!wqe->started || rxe_psn_diff(sq->top, wqe->last_psn) <= 0)
+			break;
+	}
+}
+
+/* Packets of the oldest work request that were sent and aren't acknowledged */
+static s32 unanswered(const struct rxe_sq *sq, const struct rxe_swqe *wqe)
+{
+	return min(rxe_psn_diff(sq->psn, sq->una),
+		   rxe_psn_diff(wqe->last_psn, sq->una) + 1);
+}
+
+/**
+ * rxe_sq_resend - the oldest packet got lost
+ * @qp: the QP
+ *
+ * No more is sent again than one loss takes away, a packet or a train: a peer like
+ * us keeps what follows. If that turns out to be missing, too, this one doesn't:
+ * now and for the next losses, everything is sent again. So it is where small
+ * messages share trains. Context: sq.lock held; the caller runs the send task.
+ */
+void rxe_sq_resend(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+	s32 loss = READ_ONCE(sq->out.train.alone) ? 1 : SZ_64K >> ilog2(qp->mtu);
+	bool follows = sq->una == sq->rewound_from &&
+		       sq->una != sq->rewound_to;
+	bool rd_atomic = rxe_is_rd_atomic(wqe);
+	s32 rest = unanswered(sq, wqe);
+
+	if (sq->go_back)
+		sq->go_back--;
+	else if (follows)
+		sq->go_back = RXE_GO_BACK;
+	if (sq->go_back || (rd_atomic ? 1 : rest) < loss)
+		rxe_sq_rewind(qp);
+	else
+		sq->missing = rd_atomic ? rest : loss;
+}
+
+/* What is missing of the oldest work request, and no more */
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	u32 npkts = sq->missing;
+	s32 npkts = sq->missing;
 
 	sq->missing = 0;
 	if (sq->tail == sq->head || !wqe->started || wqe->status ||
-	    !rxe_is_rd_atomic(wqe) || rxe_psn_diff(sq->psn, sq->una) <= 0)
+	    rxe_psn_diff(sq->psn, sq->una) <= 0)
 		return false;	/* it came, or is about to be sent anyway */
 	pick->wqe = wqe;
 	pick->index = sq->tail;
 	pick->psn = sq->una;
-	pick->npkts = min_t(u32, npkts,
-			    rxe_psn_diff(wqe->last_psn, sq->una) + 1);
-	pick->hint = 1;
+	pick->npkts = min(npkts, unanswered(sq, wqe));
+	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : pick->npkts;
+	pick->ack_req = true;
 	again(qp, rxe_psn_add(sq->una, pick->npkts));
 	rxe_wait(qp);
 	return true;
@@ -267,10 +324,12 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	if (sq->rnr_wait || sq->stalled)
+	if (sq->rnr_wait)
 		return false;
 	if (sq->missing && pick_missing(qp, pick))
 		return true;
+	if (sq->stalled)
+		return false;
 	if (sq->cur == sq->head && !rxe_sq_import(qp))
 		return false;
 	wqe = rxe_swqe(sq, sq->cur);

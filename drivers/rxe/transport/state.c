@@ -211,6 +211,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->top = sq->psn;
 	sq->rewound_from = sq->psn;
 	sq->rewound_to = sq->psn;
+	sq->go_back = 0;
 }
 
 static void reset_rq(struct rxe_qp *qp)

@@ -200,7 +200,8 @@ static void smooth(struct rxe_sq *sq, s64 rtt)
 /*
  * The window is twice bandwidth times delay: what came through in this round
  * trip, had it taken no longer than the shortest. While the path takes all that
- * the window lets go, it doubles; when packets begin to queue, it stays.
+ * the window lets go, it doubles; when packets begin to queue, it stays. Where
+ * packets get lost it shrinks, too: what was lost comes again behind all that queues.
  */
 static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
 {
@@ -212,7 +213,7 @@ static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
 		sq->rtt_min = rtt;
 		sq->rtt_min_at = now;
 	}
-	if (!sq->limited)
+	if (!sq->limited && !(lossy(sq, now) && rtt > 2 * sq->rtt_min))
 		return;
 	window = div64_u64(2 * through * sq->rtt_min, rtt);
 	sq->window = clamp_t(u64, window, RXE_WINDOW_MIN, RXE_WINDOW_MAX);
