@@ -29,6 +29,12 @@ check_suite() {
 	esac
 }
 
+# apt_get ARGUMENT...: one at a time, since it doesn't wait for its lock of the lists
+apt_get() {
+	DEBIAN_FRONTEND=noninteractive flock /run/lock/rdma_rxe.apt \
+		apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
 # need COMMAND=PACKAGE...: install the packages whose command is lacking
 need() {
 	local item log lacking=()
@@ -40,9 +46,7 @@ need() {
 	say "installing ${lacking[*]}"
 	log=$(mktemp)
 	{
-		apt-get -q -o DPkg::Lock::Timeout=300 update &&
-			DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
-				install -y --no-install-recommends "${lacking[@]}"
+		apt_get update && apt_get install -y --no-install-recommends "${lacking[@]}"
 	} > "$log" 2>&1 < /dev/null || { tail -n 20 "$log" >&2; die "can't install ${lacking[*]}"; }
 	rm -f "$log"
 }

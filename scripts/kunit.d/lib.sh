@@ -44,7 +44,7 @@ uml_fetch() {
 	(
 		cd "$dir"
 		apt-get -q -o APT::Sandbox::User=root download "$pkg" ||
-			{ apt-get -q -o DPkg::Lock::Timeout=300 update &&
+			{ apt_get update &&
 				apt-get -q -o APT::Sandbox::User=root download "$pkg"; }
 	) >"$dir/log" 2>&1 || die "cannot fetch $pkg: $(tail -n 3 "$dir/log")"
 	echo "$dir/$UML_PKG"_*.deb
