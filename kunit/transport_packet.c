@@ -99,7 +99,7 @@ static void inject(struct kunit *test, struct env *e, u32 from, u32 to)
 static void expect_data(struct kunit *test, const struct env *e, u32 len)
 {
 	KUNIT_EXPECT_MEMEQ(test, e->fake->mem, e->data, len);
-	KUNIT_EXPECT_EQ(test, memchr_inv(e->fake->mem + len, 0, MTU), NULL);
+	KUNIT_EXPECT_NULL(test, memchr_inv(e->fake->mem + len, 0, MTU));
 }
 
 static void expect_answer(struct kunit *test, u32 n, u8 syndrome)
@@ -237,7 +237,7 @@ static void partly_duplicate(struct kunit *test)
 	inject(test, e, 1, 6);
 	memset(e->fake->mem, 0, 6 * MTU);
 	inject(test, e, 3, 9);
-	KUNIT_EXPECT_EQ(test, memchr_inv(e->fake->mem, 0, 6 * MTU), NULL);
+	KUNIT_EXPECT_NULL(test, memchr_inv(e->fake->mem, 0, 6 * MTU));
 	KUNIT_EXPECT_MEMEQ(test, e->fake->mem + 6 * MTU, e->data + 6 * MTU,
 			   3 * MTU);
 	expect_answer(test, 8, GOOD);

@@ -447,6 +447,34 @@ static void probe(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/* On a path that loses nothing, it is long silence before a long timeout */
+static void first_probe(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	ktime_t start = ktime_get();
+	struct rxe_pkt pkt;
+
+	qp->attr.timeout = 20;		/* 4 s: longer than the test waits */
+	qp->attr.retry_cnt = 1;
+	send_and_take(test, 1, 1);
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), start), 300ll);
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
+	KUNIT_EXPECT_EQ(test, qp->sq.retries, 0);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	/* now that something seems to get lost, a round trip is enough */
+	qp->sq.srtt = NSEC_PER_MSEC;
+	qp->sq.rttvar = 0;
+	start = ktime_get();
+	send_and_take(test, 2, 1);
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(1));
+	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), start), 300ll);
+	ack(test, PSN(1));
+	expect_done(test, 2);
+}
+
 /* An idle connection is left alone: no timer, no packet */
 static void idle(struct kunit *test)
 {
@@ -782,6 +810,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(silence),
 	KUNIT_CASE(many_losses),
 	KUNIT_CASE(probe),
+	KUNIT_CASE(first_probe),
 	KUNIT_CASE(idle),
 	KUNIT_CASE(rnr),
 	KUNIT_CASE(rnr_exceeded),

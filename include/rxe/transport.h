@@ -308,8 +308,8 @@ struct rxe_out {
  * @rewound_to: where it went back to
  * @rewound_at: when
  * @go_back: for so many more losses, everything that follows is sent again
- * @lossy_until: packets get lost on this path; until then a probe needn't wait
- *	for the QP's timeout
+ * @lossy_until: packets get lost on this path; until then a probe waits for a round
+ *	trip only
  * @window: packets that may be in flight
  * @limited: the window kept something from being sent
  * @gap: what is missing among the responses
@@ -732,6 +732,7 @@ void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
 void rxe_sq_lost(struct rxe_sq *sq);
+bool rxe_sq_lossy(const struct rxe_sq *sq);
 u64 rxe_rtt_most(const struct rxe_sq *sq);
 bool rxe_probe_due(const struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);

@@ -426,8 +426,8 @@ void rxe_sq_retire(struct rxe_qp *qp)
 }
 
 /*
- * No answer. Before the QP's own timeout that's only a probe, which a lossy path
- * is worth; after it, a retry.
+ * No answer. Before the QP's own timeout that's only a probe; after it, a retry. A
+ * slow peer doesn't make the path a lossy one for longer than it is.
  */
 static void silence(struct rxe_qp *qp)
 {
@@ -435,6 +435,8 @@ static void silence(struct rxe_qp *qp)
 
 	if (rxe_probe_due(qp)) {
 		sq->probes++;
+		if (!rxe_sq_lossy(sq))
+			rxe_sq_lost(sq);
 		rxe_sq_resend(qp);
 		return;
 	}

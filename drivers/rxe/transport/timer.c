@@ -21,6 +21,9 @@
 /* The least that a probe waits: less than that is the machine's own doing */
 #define RXE_PROBE_NS	(500ULL * NSEC_PER_USEC)
 
+/* So long a silence is a loss rather than a slow peer, though none was known of */
+#define RXE_SILENCE_NS	(300ULL * NSEC_PER_MSEC)
+
 /* RNR NAK timer codes in units of 10 us (table 45) */
 static const u32 rnr_table[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -58,7 +61,6 @@ u64 rxe_rtt_most(const struct rxe_sq *sq)
 	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
 }
 
-/* Did anything get lost on the path of late? */
 static bool lossy(const struct rxe_sq *sq, ktime_t now)
 {
 	return !ktime_after(now, sq->lossy_until);
@@ -100,16 +102,18 @@ static void arm(struct rxe_sq *sq, ktime_t at)
 
 /*
  * Where packets do get lost, an answer that is overdue by its round trip is worth
- * a question, at longer and longer intervals. 0: don't ask.
+ * a question, at longer and longer intervals. Where they don't, the QP's timeout
+ * may be much longer than it takes to tell that one has: RDMA_CM asks for a second
+ * or two. 0: don't ask.
  */
-static u64 probe_ns(const struct rxe_qp *qp, ktime_t now)
+static u64 probe_ns(const struct rxe_qp *qp, u64 rto, ktime_t now)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u64 ns = rxe_rtt_most(sq);
+	u64 ns = max(rxe_rtt_most(sq), RXE_PROBE_NS);
 
 	if (!sq->srtt || !lossy(sq, now))
-		return 0;
-	return max(ns, RXE_PROBE_NS) << min_t(u8, sq->probes, 16);
+		ns = rto ? max(ns, RXE_SILENCE_NS) : 0;
+	return ns << min_t(u8, sq->probes, 16);
 }
 
 /**
@@ -119,6 +123,15 @@ static u64 probe_ns(const struct rxe_qp *qp, ktime_t now)
 void rxe_sq_lost(struct rxe_sq *sq)
 {
 	sq->lossy_until = ktime_add_ns(ktime_get(), RXE_MEMORY_NS);
+}
+
+/**
+ * rxe_sq_lossy - did anything get lost on the path of late?
+ * @sq: the send queue
+ */
+bool rxe_sq_lossy(const struct rxe_sq *sq)
+{
+	return lossy(sq, ktime_get());
 }
 
 /**
@@ -136,7 +149,7 @@ bool rxe_probe_due(const struct rxe_qp *qp)
 static void wait_from(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u64 rto = rxe_rto_ns(qp, now), probe = probe_ns(qp, now);
+	u64 rto = rxe_rto_ns(qp, now), probe = probe_ns(qp, rto, now);
 	ktime_t at = ktime_add_ns(sq->since, rto);
 
 	if (probe && (!rto || ktime_before(ktime_add_ns(now, probe), at)))
