@@ -18,6 +18,8 @@
  * @net alone, otherwise in every namespace. Before 6.16 the core puts each new
  * device into the initial namespace and only lets user space move it; nothing
  * has looked at the namespace yet when this returns.
+ *
+ * Return: the device, all zero but for the core's part, or NULL.
  */
 static inline struct rxe_dev *rxe_alloc_dev(struct net *net)
 {

@@ -48,12 +48,28 @@
 
 /**
  * enum rxe_op_flags - what an opcode is and which headers follow its BTH
+ * @RXE_OP_VALID: we speak it
+ * @RXE_OP_DETH: a datagram's extended header follows
+ * @RXE_OP_RETH: an RDMA extended header follows
+ * @RXE_OP_ATOMIC_ETH: an atomic's extended header follows
+ * @RXE_OP_AETH: an acknowledgment's extended header follows
+ * @RXE_OP_ATOMIC_ACK: an atomic's result follows
+ * @RXE_OP_IMMDT: immediate data follows
+ * @RXE_OP_IETH: an R_Key to invalidate follows
+ * @RXE_OP_START: first packet of a message; an ONLY packet is the last, too
+ * @RXE_OP_END: last packet of a message
+ * @RXE_OP_SEND: part of a SEND
+ * @RXE_OP_WRITE: part of an RDMA WRITE
+ * @RXE_OP_READ_REQ: RDMA READ request
+ * @RXE_OP_ATOMIC_REQ: CmpSwap or FetchAdd
+ * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
+ * @RXE_OP_READ_RESP: part of a READ response
+ * @RXE_OP_PAYLOAD: may carry payload
  *
  * The order of the header flags is the order of the headers on the wire.
  */
 enum rxe_op_flags {
 	RXE_OP_VALID		= BIT(0),
-	/* extended headers */
 	RXE_OP_DETH		= BIT(1),
 	RXE_OP_RETH		= BIT(2),
 	RXE_OP_ATOMIC_ETH	= BIT(3),
@@ -61,17 +77,15 @@ enum rxe_op_flags {
 	RXE_OP_ATOMIC_ACK	= BIT(5),
 	RXE_OP_IMMDT		= BIT(6),
 	RXE_OP_IETH		= BIT(7),
-	/* position in the message; an ONLY packet is START | END */
 	RXE_OP_START		= BIT(8),
 	RXE_OP_END		= BIT(9),
-	/* kind */
 	RXE_OP_SEND		= BIT(10),
 	RXE_OP_WRITE		= BIT(11),
 	RXE_OP_READ_REQ		= BIT(12),
 	RXE_OP_ATOMIC_REQ	= BIT(13),
-	RXE_OP_RESPONSE		= BIT(14),	/* ACK, READ response, atomic ACK */
+	RXE_OP_RESPONSE		= BIT(14),
 	RXE_OP_READ_RESP	= BIT(15),
-	RXE_OP_PAYLOAD		= BIT(16),	/* may carry payload */
+	RXE_OP_PAYLOAD		= BIT(16),
 };
 
 /**
@@ -203,6 +217,8 @@ static inline u32 rxe_num_pkts(u32 len, u32 mtu)
 /**
  * rxe_pad - pad bytes that bring a payload to a multiple of four
  * @len: payload length in bytes
+ *
+ * Return: 0 to 3.
  */
 static inline u32 rxe_pad(u32 len)
 {
@@ -213,6 +229,8 @@ static inline u32 rxe_pad(u32 len)
  * rxe_pkt_bytes - bytes from BTH to ICRC inclusive
  * @opcode: BTH opcode
  * @payload: payload bytes
+ *
+ * Return: bytes, pad included.
  */
 static inline u32 rxe_pkt_bytes(u8 opcode, u32 payload)
 {

@@ -84,6 +84,8 @@ void rxe_events_exit(void);
 /**
  * rxe_l3_bytes - length of the headers between the link layer and the BTH
  * @proto: enum rxe_proto
+ *
+ * Return: bytes.
  */
 static inline u32 rxe_l3_bytes(u8 proto)
 {

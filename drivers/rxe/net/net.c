@@ -53,7 +53,8 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
  * rxe_net_alone - is a device the only one of its namespace?
  * @net: its namespace
  *
- * Context: any; a snapshot.
+ * Context: any.
+ * Return: true if it was, a moment ago.
  */
 bool rxe_net_alone(struct net *net)
 {
@@ -133,6 +134,7 @@ int rxe_net_add(struct rxe_dev *rxe)
  * @rxe: device
  *
  * Context: process, RTNL held.
+ * Return: true if it has, or if the namespace is gone.
  */
 bool rxe_net_moved(struct rxe_dev *rxe)
 {

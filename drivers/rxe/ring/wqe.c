@@ -34,6 +34,8 @@ static const struct {
 /**
  * rxe_wc_opcode - the completion opcode of a send work request
  * @wr_opcode: enum ib_wr_opcode
+ *
+ * Return: IB_WC_SEND also for what can't be sent.
  */
 enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
 {

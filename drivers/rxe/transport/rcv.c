@@ -47,6 +47,8 @@ void rxe_qp_put(struct rxe_qp *qp)
 /**
  * rxe_receives - does the QP take packets in its state?
  * @qp: the QP
+ *
+ * Return: true in RTR, RTS, SQD and SQE.
  */
 bool rxe_receives(const struct rxe_qp *qp)
 {

@@ -128,6 +128,8 @@ void rxe_sq_lost(struct rxe_sq *sq)
 /**
  * rxe_sq_lossy - did anything get lost on the path of late?
  * @sq: the send queue
+ *
+ * Return: true in the ten seconds after a loss.
  */
 bool rxe_sq_lossy(const struct rxe_sq *sq)
 {
@@ -137,6 +139,8 @@ bool rxe_sq_lossy(const struct rxe_sq *sq)
 /**
  * rxe_probe_due - the timer fired: for a probe, or is the QP's timeout over?
  * @qp: the QP
+ *
+ * Return: true for a probe.
  */
 bool rxe_probe_due(const struct rxe_qp *qp)
 {

@@ -197,6 +197,8 @@ __le32 rxe_icrc(u32 state, const void *pkt, size_t len)
  * @state: behind the ICRC itself
  *
  * Whatever a CRC is of, going on with its own inverse leads to the same state.
+ *
+ * Return: true if it does.
  */
 bool rxe_icrc_good(u32 state)
 {
