@@ -254,6 +254,15 @@ static void window_shrinks(struct kunit *test)
 	come_through(sq, 2000, NSEC_PER_SEC, false);
 	KUNIT_EXPECT_GE(test, sq->window, 360u);
 	KUNIT_EXPECT_LE(test, sq->window, 400u);
+	come_through(sq, 100, NSEC_PER_SEC, false);
+	KUNIT_EXPECT_EQ(test, sq->window, (u32)RXE_WINDOW_MIN);
+	/* lower to a peer that drops what follows, unless losses are trains */
+	sq->go_back = 1;
+	come_through(sq, 100, NSEC_PER_SEC, false);
+	KUNIT_EXPECT_EQ(test, sq->window, (u32)RXE_WINDOW_MIN);
+	sq->out.train.alone = true;
+	come_through(sq, 100, NSEC_PER_SEC, false);
+	KUNIT_EXPECT_EQ(test, sq->window, (u32)RXE_WINDOW_DROPS);
 }
 
 /* What the sender had no more to send says nothing about the path */

@@ -36,9 +36,10 @@ struct rxe_seg;
 
 /*
  * Packets in flight: the least and the most that the window may be. It follows
- * bandwidth times delay in between. Half the PSN space is the specification's
- * limit (section 9.7.3.1).
+ * bandwidth times delay in between. The least is less to a peer that drops what
+ * follows a loss. Half the PSN space is the specification's limit (section 9.7.3.1).
  */
+#define RXE_WINDOW_DROPS	64
 #define RXE_WINDOW_MIN		256
 #define RXE_WINDOW_MAX		16384
 #define RXE_MAX_PSN_SPAN	BIT(23)

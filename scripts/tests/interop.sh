@@ -5,6 +5,7 @@
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
+. "$TESTS/wires.sh"
 
 # both directions: the programs' active end is on a, then on b
 swap() {
@@ -32,12 +33,22 @@ programs() { # PREFIX TYPE
 	done
 }
 
+# The shipped module drops what follows a loss, and ours has to notice.
+lossy() { # PREFIX
+	wire_is loss-1
+	goodput_up
+	verified "$1-loss" -T 1500
+	goodput_down
+	wire_is clean
+}
+
 load_ours
 rxe_add
 on_b load_shipped
 on_b rxe_add
 path vms
 programs to-shipped v2-ipv4
+lossy to-shipped
 swap
 programs from-shipped v2-ipv6
 try resources-gone wait_for 20 resources_gone

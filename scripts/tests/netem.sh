@@ -7,24 +7,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-OPS="write send read atomic"
 LOSSY=1
-
-# verified PREFIX OPTION...: each operation is a case.  At the tools' usual timeout and retries.
-verified() {
-	local prefix=$1 op status rest seen=''
-	shift
-	while read -r op status rest; do
-		say "$op $status $rest"
-		seen+=" $op"
-		if [ "$status" = ok ]; then
-			ok "$prefix-$op"
-		else
-			fail "$prefix-$op" "$status $rest"
-		fi
-	done < <(goodput -o "${OPS// /,}" -t 14 -r 7 -l 30 "$@")
-	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
-}
 
 # wires PREFIX MESSAGES WIRE...: rping beside the others, since most of its time is starting
 wires() {

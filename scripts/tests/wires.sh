@@ -2,6 +2,7 @@
 # Bad wires, as tests and measurements of loss share them.  Sourced, after tools.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
+OPS="write send read atomic"
 WIRES="loss-0.01 loss-0.1 loss-1 loss-5 reorder duplicate corrupt delay-0.1 delay-1 delay-10 mix"
 
 # netem_of WIRE: netem's words for it.  It drops, delays and doubles trains as one packet.
@@ -64,6 +65,22 @@ counter_files() {
 	local dev=$1
 	shift
 	printf '%s\n' "${@/#//sys/class/infiniband/$dev/ports/1/hw_counters/}"
+}
+
+# verified PREFIX OPTION...: each operation is a case.  At the tools' usual timeout and retries.
+verified() {
+	local prefix=$1 op status rest seen=''
+	shift
+	while read -r op status rest; do
+		say "$op $status $rest"
+		seen+=" $op"
+		if [ "$status" = ok ]; then
+			ok "$prefix-$op"
+		else
+			fail "$prefix-$op" "$status $rest"
+		fi
+	done < <(goodput -o "${OPS// /,}" -t 14 -r 7 -l 30 "$@")
+	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
 }
 
 # resent: what both ends count when something has to be sent again

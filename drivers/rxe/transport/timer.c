@@ -214,6 +214,14 @@ static void smooth(struct rxe_sq *sq, s64 rtt)
 	sq->srtt += err / 8;
 }
 
+/* Where each packet may get lost by itself, and all that follows it with it, less */
+static u32 window_min(const struct rxe_sq *sq)
+{
+	if (sq->go_back && READ_ONCE(sq->out.train.alone))
+		return RXE_WINDOW_DROPS;
+	return RXE_WINDOW_MIN;
+}
+
 /*
  * The window is twice bandwidth times delay: what came through in this round
  * trip, had it taken no longer than the shortest. While the path takes all that
@@ -233,7 +241,7 @@ static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
 	if (!sq->limited && !(lossy(sq, now) && rtt > 2 * sq->rtt_min))
 		return;
 	window = div64_u64(2 * through * sq->rtt_min, rtt);
-	sq->window = clamp_t(u64, window, RXE_WINDOW_MIN, RXE_WINDOW_MAX);
+	sq->window = clamp_t(u64, window, window_min(sq), RXE_WINDOW_MAX);
 }
 
 /**
