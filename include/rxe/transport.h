@@ -382,6 +382,12 @@ struct rxe_sq {
 	bool			timer_fired;
 };
 
+/* Did the last packet leave without a train, for want of one? The send task knows. */
+static inline bool rxe_sq_alone(const struct rxe_sq *sq)
+{
+	return READ_ONCE(sq->out.train.alone);
+}
+
 /* The responder's memory of an atomic, to answer a duplicate (section 9.4.5) */
 struct rxe_atomic_res {
 	u32			psn;
@@ -733,7 +739,7 @@ void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
 void rxe_sq_lost(struct rxe_sq *sq);
-bool rxe_sq_lossy(const struct rxe_sq *sq);
+bool rxe_sq_lossy(const struct rxe_sq *sq, ktime_t now);
 u64 rxe_rtt_most(const struct rxe_sq *sq);
 bool rxe_probe_due(const struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);

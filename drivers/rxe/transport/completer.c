@@ -435,7 +435,7 @@ static void silence(struct rxe_qp *qp)
 
 	if (rxe_probe_due(qp)) {
 		sq->probes++;
-		if (!rxe_sq_lossy(sq))
+		if (!rxe_sq_lossy(sq, ktime_get()))
 			rxe_sq_lost(sq);
 		rxe_sq_resend(qp);
 		return;

@@ -129,7 +129,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	u32 asked = 0, polled, next;
 
 	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
-	    READ_ONCE(sq->out.train.alone))
+	    rxe_sq_alone(sq))
 		return false;
 	next = rxe_cq_next(rxe_scq(qp), &polled);
 	if (rxe_rcq(qp) != rxe_scq(qp))

@@ -141,6 +141,12 @@ static s32 unanswered(const struct rxe_sq *sq, const struct rxe_swqe *wqe)
 		   rxe_psn_diff(wqe->last_psn, sq->una) + 1);
 }
 
+/* Packets that a train may have */
+static s32 train_most(const struct rxe_qp *qp)
+{
+	return SZ_64K >> ilog2(qp->mtu);
+}
+
 /**
  * rxe_sq_resend - the oldest packet got lost
  * @qp: the QP
@@ -154,7 +160,7 @@ void rxe_sq_resend(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	s32 loss = READ_ONCE(sq->out.train.alone) ? 1 : SZ_64K >> ilog2(qp->mtu);
+	s32 loss = rxe_sq_alone(sq) ? 1 : train_most(qp);
 	bool follows = sq->una == sq->rewound_from &&
 		       sq->una != sq->rewound_to;
 	bool rd_atomic = rxe_is_rd_atomic(wqe);
@@ -248,8 +254,7 @@ static s32 train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
-	return rxe_train_room(&qp->sq.out.train, pkt) ?:
-	       SZ_64K >> ilog2(qp->mtu);
+	return rxe_train_room(&qp->sq.out.train, pkt) ?: train_most(qp);
 }
 
 /* Packets of a SEND or WRITE that the window lets go now */

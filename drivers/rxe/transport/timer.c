@@ -61,7 +61,14 @@ u64 rxe_rtt_most(const struct rxe_sq *sq)
 	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
 }
 
-static bool lossy(const struct rxe_sq *sq, ktime_t now)
+/**
+ * rxe_sq_lossy - did anything get lost on the path of late?
+ * @sq: the send queue
+ * @now: the time
+ *
+ * Return: true in the ten seconds after a loss.
+ */
+bool rxe_sq_lossy(const struct rxe_sq *sq, ktime_t now)
 {
 	return !ktime_after(now, sq->lossy_until);
 }
@@ -86,7 +93,7 @@ u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now)
 	u64 t = timeout_ns(qp);
 	u64 most = clamp(RXE_PATIENCE_NS, t, 4 * t);
 
-	if (!t || !sq->srtt || sq->retries || !lossy(sq, now))
+	if (!t || !sq->srtt || sq->retries || !rxe_sq_lossy(sq, now))
 		return most;
 	return clamp(2 * rxe_rtt_most(sq), t, most);
 }
@@ -111,7 +118,7 @@ static u64 probe_ns(const struct rxe_qp *qp, u64 rto, ktime_t now)
 	const struct rxe_sq *sq = &qp->sq;
 	u64 ns = max(rxe_rtt_most(sq), RXE_PROBE_NS);
 
-	if (!sq->srtt || !lossy(sq, now))
+	if (!sq->srtt || !rxe_sq_lossy(sq, now))
 		ns = rto ? max(ns, RXE_SILENCE_NS) : 0;
 	return ns << min_t(u8, sq->probes, 16);
 }
@@ -123,17 +130,6 @@ static u64 probe_ns(const struct rxe_qp *qp, u64 rto, ktime_t now)
 void rxe_sq_lost(struct rxe_sq *sq)
 {
 	sq->lossy_until = ktime_add_ns(ktime_get(), RXE_MEMORY_NS);
-}
-
-/**
- * rxe_sq_lossy - did anything get lost on the path of late?
- * @sq: the send queue
- *
- * Return: true in the ten seconds after a loss.
- */
-bool rxe_sq_lossy(const struct rxe_sq *sq)
-{
-	return lossy(sq, ktime_get());
 }
 
 /**
@@ -217,7 +213,7 @@ static void smooth(struct rxe_sq *sq, s64 rtt)
 /* Where each packet may get lost by itself, and all that follows it with it, less */
 static u32 window_min(const struct rxe_sq *sq)
 {
-	if (sq->go_back && READ_ONCE(sq->out.train.alone))
+	if (sq->go_back && rxe_sq_alone(sq))
 		return RXE_WINDOW_DROPS;
 	return RXE_WINDOW_MIN;
 }
@@ -238,7 +234,7 @@ static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
 		sq->rtt_min = rtt;
 		sq->rtt_min_at = now;
 	}
-	if (!sq->limited && !(lossy(sq, now) && rtt > 2 * sq->rtt_min))
+	if (!sq->limited && !(rxe_sq_lossy(sq, now) && rtt > 2 * sq->rtt_min))
 		return;
 	window = div64_u64(2 * through * sq->rtt_min, rtt);
 	sq->window = clamp_t(u64, window, window_min(sq), RXE_WINDOW_MAX);
