@@ -8,13 +8,6 @@
 
 SWITCHES="trains zero_copy same_device trust_local cork"
 
-switch_is() { # NAME 0|1, on all devices
-	local file
-	for file in /sys/class/infiniband/rxe*/"$1"; do
-		echo "$2" > "$file" && [ "$(cat "$file")" = "$2" ] || return 1
-	done
-}
-
 random() { # random operations on the path
 	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
 }
@@ -45,31 +38,11 @@ same_device_by_stack() {
 	[ "$off" -gt $((on + 20)) ]
 }
 
-# veth counts a train as one packet; these are ten messages of ten packets
+# Ten messages of ten packets
 trains_split() {
 	local on off
 	count_on_off trains || return 1
 	[ "$off" -gt $((on + 60)) ]
-}
-
-# A thousand messages that are posted one after the other, in trains or each by itself
-cork_gathers() {
-	local on off
-	count_on_off cork 1000 64 || return 1
-	[ "$on" -lt 700 ] && [ "$off" -gt 1000 ]
-}
-
-count_on_off() { # NAME [COUNT SIZE]: sets on and off
-	on=$(packets_of_a "${@:2}") && switch_is "$1" 0 && off=$(packets_of_a "${@:2}") &&
-		switch_is "$1" 1 || return 1
-	say "on the veth: $on packets, $off with $1 off"
-}
-
-packets_of_a() { # [COUNT SIZE]
-	local file=/sys/class/net/veth/statistics/tx_packets before
-	before=$(ip netns exec A cat $file)
-	run_perftest write_bw "$@" >&2 || return 1
-	echo $(($(ip netns exec A cat $file) - before))
 }
 
 # With trains off, packets come one by one, and GRO makes trains of them: they are longer than what
@@ -99,5 +72,4 @@ for name in trains trust_local cork; do
 	try "veth-$name" off_and_on veth "$name"
 done
 try trains-split trains_split
-try cork-gathers cork_gathers
 try gro-makes-trains gro

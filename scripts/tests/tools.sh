@@ -194,6 +194,29 @@ run_perftest() { # NAME [COUNT SIZE]
 		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
+# switch_is NAME 0|1, on all devices
+switch_is() {
+	local file
+	for file in /sys/class/infiniband/rxe*/"$1"; do
+		echo "$2" > "$file" && [ "$(cat "$file")" = "$2" ] || return 1
+	done
+}
+
+# count_on_off SWITCH [COUNT SIZE]: sets on and off, the packets that the client of a veth path
+# sends for so many WRITEs.  A train counts as one.
+count_on_off() {
+	on=$(packets_of_a "${@:2}") && switch_is "$1" 0 && off=$(packets_of_a "${@:2}") &&
+		switch_is "$1" 1 || return 1
+	say "on the veth: $on packets, $off with $1 off"
+}
+
+packets_of_a() { # [COUNT SIZE]
+	local file=/sys/class/net/veth/statistics/tx_packets before
+	before=$(ip netns exec A cat $file)
+	run_perftest write_bw "$@" >&2 || return 1
+	echo $(($(ip netns exec A cat $file) - before))
+}
+
 # rc_random over what use_gid chose: two processes joined by TCP
 run_rc_random() { # OPTION...
 	PORT=$((PORT + 1))

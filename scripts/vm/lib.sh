@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Test machines: start, talk to, stop.  Sourced, after scripts/lib.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # A set of machines lives in a folder of its own:
 #   job/        shared with the machines, as /job
@@ -14,8 +14,10 @@
 
 VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-180}
 VM_MEMORY=${VM_MEMORY:-2048}
-# The processors; scripts/bench.d/cost has others.
+# The processors.  The others' clock counts instructions while they run, one a nanosecond,
+# and goes on with the host's while they're idle.
 VM_CPU=(-accel "tcg,thread=multi" -cpu max -smp 2)
+VM_CPU_COUNTS=(-accel "tcg,thread=single" -icount "shift=0,sleep=on" -cpu "max,-erms,-fsrm" -smp 1)
 
 vm_nodes() { # DIR
 	local file
