@@ -17,7 +17,7 @@ CONF := $(KDIR)/include/config/auto.conf
 OUT := build/$(KERNELRELEASE)
 KBUILD := $(MAKE) -C $(KDIR) M=$(CURDIR)/$(OUT)/obj
 
-# Of the scripts: SUITE=bookworm|trixie|backports, TEST="names of tests"
+# Of the scripts: SUITE=bookworm|trixie|backports|debug, TEST="names of tests"
 OPTIONS := $(addprefix --suite ,$(SUITE)) $(TEST)
 
 modules: headers
@@ -77,11 +77,11 @@ help:
 	@echo '  make vm            the two machines, with a terminal each'
 	@echo '  make check         all tests on trixie, the core of them on bookworm and backports'
 	@echo '  make check-quick   one kernel, under three minutes'
-	@echo '  make check-long    all tests on all three kernels'
+	@echo '  make check-long    all tests on all three kernels, some on one with KASAN and lockdep'
 	@echo '  make kunit         unit tests, on User-Mode Linux'
 	@echo '  make bench         compare with the distribution'\''s own module'
 	@echo ''
-	@echo 'SUITE=bookworm|trixie|backports picks a kernel, TEST=name one test ("make check TEST=smoke").'
+	@echo 'SUITE=bookworm|trixie|backports|debug picks a kernel, TEST=name one test ("make check TEST=smoke").'
 	@echo 'Each script in scripts/ tells more with --help; scripts/check --list names the tests.'
 
 .PHONY: modules headers install clean check check-quick check-long kunit demo vm bench help

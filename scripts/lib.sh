@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # the scripts that source this use it
-SUITES="bookworm trixie backports"
+SUITES="bookworm trixie backports debug"
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# User-Mode Linux for scripts/kunit and scripts/uml: the kernel (built from
-# Debian's linux-source, kept in the cache), the module, and a boot.  A UML
-# kernel is an ordinary program: it needs no KVM, and runs at native speed.
+# Test kernels (built from Debian's linux-source, kept in the cache), the module for
+# them, and a boot of User-Mode Linux, for scripts/kunit and scripts/uml.  A UML kernel
+# is an ordinary program: it needs no KVM, and runs at native speed.
 # shellcheck shell=bash
 
 # shellcheck source=../lib.sh
@@ -19,7 +19,7 @@ uml_tools() {
 
 # The sources of everything that is not built here stay in the package: only
 # their Kconfig and Makefiles are unpacked.
-uml_unpack() {
+source_unpack() {
 	local dir=$1 deb=$2 skip=() part
 	for part in 'arch/[!ux]*' drivers/gpu drivers/media drivers/scsi drivers/staging \
 		drivers/net/ethernet drivers/net/wireless drivers/infiniband/hw \
@@ -37,8 +37,8 @@ uml_unpack() {
 	mv "$dir.part" "$dir"
 }
 
-# uml_fetch DIR [VERSION]: prints the package's file, fetched to DIR
-uml_fetch() {
+# source_fetch DIR [VERSION]: prints the package's file, fetched to DIR
+source_fetch() {
 	local dir=$1 pkg=$UML_PKG${2:+=$2}
 	say "fetching $pkg (150 MB)"
 	(
@@ -50,24 +50,24 @@ uml_fetch() {
 	echo "$dir/$UML_PKG"_*.deb
 }
 
-# uml_source: prints the folder of the kernel source, fetched at first use
-uml_source() {
+# kernel_source: prints the folder of the kernel source, fetched at first use
+kernel_source() {
 	local tmp deb dir
 	for dir in "$UML_CACHE/$UML_PKG"_*; do
 		[ -e "$dir/Kbuild" ] && echo "$dir" && return
 	done
 	tmp=$(mktemp -d)
-	deb=$(uml_fetch "$tmp")
+	deb=$(source_fetch "$tmp")
 	dir=${deb##*/}
 	dir=$UML_CACHE/${dir%_all.deb}
 	say "unpacking ${dir##*/}"
-	uml_unpack "$dir" "$deb"
+	source_unpack "$dir" "$deb"
 	rm -rf "$tmp"
 	echo "$dir"
 }
 
-# uml_config DIR: every line of the fragments must have made it to .config
-uml_config_check() {
+# config_check DIR: every line of the fragments must have made it to .config
+config_check() {
 	local line name missing=
 	while read -r line; do
 		name=${line%%=*}
@@ -77,26 +77,34 @@ uml_config_check() {
 	[ -z "$missing" ] || die "the kernel configuration lacks:$missing"
 }
 
-# uml_kernel plain|debug: prints the build folder of the kernel, built at need
-uml_kernel() {
-	local kind=$1 src out frags key log start
-	frags=("$UML_D/base.config" "$UML_D/$kind.config")
+# test_kernel plain|debug|machine: prints the build folder of the kernel, built at need.
+# The last is no UML kernel, but one for the machines of scripts/vm, with all checkers.
+test_kernel() {
+	local kind=$1 arch=um image=linux src out frags="base uml $1" key log start
+	if [ "$kind" = machine ]; then
+		arch=x86_64 image=bzImage frags="base debug machine"
+		[ -e /usr/include/gelf.h ] || need gelf.h=libelf-dev
+	fi
 	mkdir -p "$UML_CACHE"
 	exec 9>"$UML_CACHE/lock"
-	flock -n 9 || { say "waiting for another build of the test kernel" && flock 9; }
-	src=$(uml_source)
-	key=$({ cat "${frags[@]}"; gcc --version; } | sha256sum | cut -c1-12)
+	flock -n 9 || { say "waiting for another build of a test kernel" && flock 9; }
+	src=$(kernel_source)
+	# shellcheck disable=SC2086 # a list
+	frags=$(printf "$UML_D/%s.config\n" $frags)
+	# shellcheck disable=SC2086
+	key=$({ cat $frags; gcc --version; } | sha256sum | cut -c1-12)
 	out=$UML_CACHE/${src##*_}-$kind-$key
 	if [ ! -e "$out/done" ]; then
 		mkdir -p "$out"
 		log=$out/build.log
 		start=$SECONDS
 		say "building the $kind test kernel (5 to 10 minutes of CPU time, once; log: $log)"
-		cat "${frags[@]}" >"$out/wanted.config"
-		make -s -C "$src" O="$out" ARCH=um KCONFIG_ALLCONFIG="$out/wanted.config" allnoconfig >"$log" 2>&1 ||
+		# shellcheck disable=SC2086
+		cat $frags >"$out/wanted.config"
+		make -s -C "$src" O="$out" ARCH=$arch KCONFIG_ALLCONFIG="$out/wanted.config" allnoconfig >"$log" 2>&1 ||
 			die "cannot configure the test kernel: $(tail -n 3 "$log")"
-		uml_config_check "$out"
-		nice make -s -C "$src" O="$out" ARCH=um -j"$(nproc)" linux modules >>"$log" 2>&1 ||
+		config_check "$out"
+		nice make -s -C "$src" O="$out" ARCH=$arch -j"$(nproc)" $image modules >>"$log" 2>&1 ||
 			die "cannot build the test kernel: $(grep -E 'error|Error' "$log" | head -n 5)"
 		say "built the $kind test kernel in $((SECONDS - start)) s"
 		touch "$out/done"
@@ -105,9 +113,13 @@ uml_kernel() {
 	echo "$out"
 }
 
-# uml_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
+kernel_arch() { # KERNEL
+	[ -e "$1/linux" ] && echo um || echo x86_64
+}
+
+# test_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
 # so that the source tree stays clean; prints the path of the module
-uml_module() {
+test_module() {
 	local kernel=$1 dir=$2 source=$3
 	shift 3
 	mkdir -p "$dir/tree"
@@ -124,7 +136,7 @@ uml_module() {
 	if grep -qx CONFIG_KASAN=y "$kernel/.config"; then
 		set -- kasan_params="asan-instrumentation-with-call-threshold=0 asan-stack=1 asan-instrument-allocas=1 asan-globals=0" "$@"
 	fi
-	nice make -s -C "$kernel" ARCH=um M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
+	nice make -s -C "$kernel" ARCH="$(kernel_arch "$kernel")" M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
 		cat "$dir/build.log" >&2
 		die "the module does not build (log: $dir/build.log)"
 	}
@@ -140,10 +152,10 @@ uml_shipped() {
 	exec 9>"$UML_CACHE/lock"
 	flock 9
 	if [ ! -e "$kernel/shipped/rdma_rxe.ko" ]; then
-		src=$(uml_source)
+		src=$(kernel_source)
 		tmp=$(mktemp -d)
 		# a mirror may have the latest only
-		deb=$(uml_fetch "$tmp" "${src##*_}") || deb=$(uml_fetch "$tmp")
+		deb=$(source_fetch "$tmp" "${src##*_}") || deb=$(source_fetch "$tmp")
 		say "building the distribution's rdma_rxe"
 		mkdir "$tmp/rxe"
 		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$UML_PKG.tar.xz" | xz -dc -T0 |

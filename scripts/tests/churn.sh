@@ -2,6 +2,7 @@
 # test: links come and go under traffic, programs are killed, and nothing is left
 # nodes: 2
 # level: full
+# debug: yes
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -107,8 +107,8 @@ load_shipped() {
 
 # Idle, the module can be unloaded: what holds it is a bug or is about to let go.
 unload() {
-	[ ! -d /sys/module/rdma_rxe ] || wait_for 10 modprobe -r rdma_rxe ||
-		{ modprobe -r rdma_rxe || true; rdma resource >&2; return 1; }
+	[ ! -d /sys/module/rdma_rxe ] || wait_for 10 rmmod rdma_rxe ||
+		{ rmmod rdma_rxe || true; rdma resource >&2; return 1; }
 }
 
 # rxe_add [DEV NETDEV]: a device, ready for use

@@ -2,6 +2,7 @@
 # test: bad wires of every kind never break or corrupt anything, and a good one has nothing resent
 # nodes: 2
 # level: full
+# debug: yes
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -2,6 +2,7 @@
 # test: some thousand random RC operations, verified, on every path
 # nodes: 2
 # level: quick
+# debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -2,6 +2,7 @@
 # test: a process that does its worst with its shared queues harms only itself
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -2,6 +2,7 @@
 # test: the module loads, a link comes up, and data moves between two machines
 # nodes: 2
 # level: quick
+# debug: yes
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # test: the device's switches, each on and off, change how data goes, but not the data
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

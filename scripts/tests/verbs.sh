@@ -2,6 +2,7 @@
 # test: error paths, limits, state machine and notification of the verbs
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
