@@ -13,15 +13,6 @@ random() { # random operations on the path
 	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
 }
 
-# packets NETDEV COMMAND...: how many the netdev sent meanwhile
-packets() {
-	local netdev=$1 before
-	shift
-	before=$(cat "/sys/class/net/$netdev/statistics/tx_packets")
-	"$@" >&2 || return 1
-	echo $(($(cat "/sys/class/net/$netdev/statistics/tx_packets") - before))
-}
-
 refused() { # NAME: what is no truth value
 	local file=/sys/class/infiniband/rxe0/$1
 	! (echo maybe > "$file") 2> /dev/null && [ "$(cat "$file")" = 1 ]

@@ -202,19 +202,20 @@ switch_is() {
 	done
 }
 
-# count_on_off SWITCH [COUNT SIZE]: sets on and off, the packets that the client of a veth path
-# sends for so many WRITEs.  A train counts as one.
-count_on_off() {
-	on=$(packets_of_a "${@:2}") && switch_is "$1" 0 && off=$(packets_of_a "${@:2}") &&
-		switch_is "$1" 1 || return 1
-	say "on the veth: $on packets, $off with $1 off"
+# packets NETDEV COMMAND...: how many the client's netdev sent meanwhile.  A train counts as one
+packets() {
+	local file=/sys/class/net/$1/statistics/tx_packets before
+	before=$(cli cat $file)
+	"${@:2}" >&2 || return 1
+	echo $(($(cli cat $file) - before))
 }
 
-packets_of_a() { # [COUNT SIZE]
-	local file=/sys/class/net/veth/statistics/tx_packets before
-	before=$(ip netns exec A cat $file)
-	run_perftest write_bw "$@" >&2 || return 1
-	echo $(($(ip netns exec A cat $file) - before))
+# count_on_off SWITCH [COUNT SIZE]: sets on and off, the packets that so many WRITEs take over a veth
+count_on_off() {
+	local writes=(run_perftest write_bw "${@:2}")
+	on=$(packets veth "${writes[@]}") && switch_is "$1" 0 && off=$(packets veth "${writes[@]}") &&
+		switch_is "$1" 1 || return 1
+	say "on the veth: $on packets, $off with $1 off"
 }
 
 # rc_random over what use_gid chose: two processes joined by TCP
