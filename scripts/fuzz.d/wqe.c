@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The edge to rings that a process can change at any time: <rxe/ring.h> and
+ * ring/wqe.c. An input is the limits of a QP, what the process writes to an index
+ * between two reads of it, and a work request.
+ *
+ * - Whatever the indices are, elements lie within the ring.
+ * - A work request is read by READ_ONCE() and memcpy() alone, each byte once at
+ *   most, and none behind its end. (Any other access finds poisoned memory.)
+ * - What the copy says is what was read, and if it may be sent or received, it is
+ *   within all limits.
+ */
+#include <sanitizer/asan_interface.h>
+#include <rxe/transport.h>
+#include "fuzz.h"
+
+struct rxe_ah_ref {
+	int held;
+};
+
+static struct rxe_ah_ref the_ah;
+
+/* Memory of another process: what is there, and which bytes have been read */
+static struct shared {
+	u8 *mem;
+	u8 *bytes;
+	u8 *seen;
+	size_t len;
+} shared;
+
+static struct input indices;
+
+static void share(struct input *in, size_t len)
+{
+	shared.bytes = exact(NULL, len);
+	take(in, shared.bytes, len);
+	shared.mem = exact(NULL, len);
+	shared.seen = calloc(len, 1);
+	shared.len = len;
+	CHECK(shared.seen);
+	__asan_poison_memory_region(shared.mem, len);
+}
+
+static void unshare(void)
+{
+	__asan_unpoison_memory_region(shared.mem, shared.len);
+	free(shared.mem);
+	free(shared.bytes);
+	free(shared.seen);
+	memset(&shared, 0, sizeof(shared));
+}
+
+void shared_copy(void *dst, const void *src, size_t len)
+{
+	size_t off = (const u8 *)src - shared.mem, i;
+
+	if (!shared.mem || (const u8 *)src < shared.mem || off >= shared.len) {
+		memcpy(dst, src, len);
+		return;
+	}
+	CHECK(len <= shared.len - off);
+	for (i = off; i < off + len; i++) {
+		CHECK(!shared.seen[i]);		/* fetched twice */
+		shared.seen[i] = 1;
+	}
+	memcpy(dst, shared.bytes + off, len);
+}
+
+/* It changes all the time */
+u32 shared_index(const u32 *index)
+{
+	*(u32 *)index += take_u32(&indices);
+	return *index;
+}
+
+struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd)
+{
+	if (!(num & 1))
+		return NULL;
+	the_ah.held++;
+	return &the_ah;
+}
+
+static void check_elem(const struct rxe_ring *ring, const void *elem)
+{
+	size_t off = (const u8 *)elem - ring->buf->data;
+
+	CHECK((const u8 *)elem >= ring->buf->data);
+	CHECK(off >> ring->shift <= ring->mask);
+	CHECK(!(off & (BIT(ring->shift) - 1)));
+}
+
+static void ring(struct input *in)
+{
+	struct rxe_ring ring = {
+		.mask = BIT(take_u8(in) % 6 + 1) - 1,
+		.shift = take_u8(in) % 4 + 3,
+	};
+	const void *elem;
+	u32 i, pending;
+
+	ring.index = take_u8(in) & ring.mask;
+	ring.buf = calloc(1, sizeof(*ring.buf) +
+			  (size_t)(ring.mask + 1) * (1 << ring.shift));
+	CHECK(ring.buf);
+	take(in, &ring.buf->producer_index, 4);
+	take(in, &ring.buf->consumer_index, 4);
+	for (i = 0; i < 8; i++) {
+		elem = rxe_ring_head(&ring);
+		if (elem) {
+			check_elem(&ring, elem);
+			i & 1 ? rxe_ring_pop(&ring) : rxe_ring_next(&ring);
+		}
+		pending = rxe_ring_pending(&ring);
+		CHECK(pending <= rxe_ring_capacity(&ring));
+		if (pending)
+			check_elem(&ring, rxe_ring_peek(&ring, pending - 1));
+		elem = rxe_ring_space(&ring);
+		if (elem) {
+			check_elem(&ring, elem);
+			rxe_ring_push(&ring);
+		}
+		rxe_ring_release(&ring, ring.index - pending);
+		CHECK(ring.index <= ring.mask);
+	}
+	free(ring.buf);
+}
+
+static const struct rxe_send_wqe *posted(void)
+{
+	return (const struct rxe_send_wqe *)shared.bytes;
+}
+
+static void check_sges(const struct ib_sge *sge, const struct rxe_dma_info *dma,
+		       u32 num, u64 length)
+{
+	struct rxe_sge want;
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < num; i++) {
+		memcpy(&want, (const u8 *)dma->sge + i * sizeof(want),
+		       sizeof(want));
+		CHECK(sge[i].addr == want.addr && sge[i].lkey == want.lkey);
+		CHECK(sge[i].length == want.length);
+		sum += sge[i].length;
+	}
+	CHECK(sum == length);
+}
+
+static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_send_wr *wr = &posted()->wr;
+
+	if (!rxe_is_rc(qp)) {
+		CHECK(wqe->ah == &the_ah && wr->wr.ud.ah_num & 1);
+		CHECK(wqe->remote_qpn == (wr->wr.ud.remote_qpn & 0xffffff));
+		CHECK(wqe->remote_qkey == wr->wr.ud.remote_qkey);
+	} else if (rxe_is_atomic(wqe->opcode)) {
+		CHECK(wqe->length == sizeof(u64));
+		CHECK(wqe->raddr == wr->wr.atomic.remote_addr);
+		CHECK(wqe->rkey == wr->wr.atomic.rkey);
+		CHECK(wqe->compare_add == wr->wr.atomic.compare_add);
+		CHECK(wqe->swap == wr->wr.atomic.swap);
+	} else {
+		CHECK(wqe->raddr == wr->wr.rdma.remote_addr);
+		CHECK(wqe->rkey == wr->wr.rdma.rkey);
+	}
+}
+
+/* Section 10.8.2.1 */
+static bool allowed(const struct rxe_qp *qp, u8 opcode)
+{
+	switch (opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		return true;
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return rxe_is_rc(qp);
+	default:
+		return false;
+	}
+}
+
+static void check_sendable(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_dma_info *dma = &posted()->dma;
+
+	CHECK(wqe->opcode == posted()->wr.opcode && allowed(qp, wqe->opcode));
+	CHECK(wqe->wr_id == posted()->wr.wr_id);
+	CHECK(wqe->imm == posted()->wr.ex.imm_data);
+	CHECK(wqe->length <= (rxe_is_rc(qp) ? RXE_MAX_MSG : qp->rxe->active_mtu));
+	check_remote(qp, wqe);
+	if (wqe->flags & IB_SEND_INLINE) {
+		CHECK(!rxe_is_rd_atomic(wqe));
+		CHECK(wqe->length <= qp->cap.max_inline_data);
+		CHECK(!memcmp(wqe->data, dma->inline_data, wqe->length));
+	} else {
+		CHECK(wqe->num_sge == dma->num_sge);
+		CHECK(wqe->num_sge <= qp->cap.max_send_sge);
+		check_sges(wqe->sge, dma, wqe->num_sge, wqe->length);
+	}
+}
+
+static void send(struct rxe_qp *qp, struct input *in)
+{
+	size_t data = qp->cap.max_send_sge * sizeof(struct ib_sge);
+	struct rxe_swqe *wqe;
+
+	if (data < qp->cap.max_inline_data)
+		data = qp->cap.max_inline_data;
+	wqe = exact(NULL, sizeof(*wqe) + data);
+	memset(wqe, 0xa5, sizeof(*wqe) + data);
+	share(in, sizeof(struct rxe_send_wqe) + data);
+	rxe_import_send(qp, shared.mem, wqe);
+	CHECK(the_ah.held == !!wqe->ah);
+	CHECK(!wqe->started);
+	if (wqe->status == IB_WC_SUCCESS)
+		check_sendable(qp, wqe);
+	else
+		CHECK(wqe->status == IB_WC_LOC_QP_OP_ERR ||
+		      wqe->status == IB_WC_LOC_LEN_ERR);
+	rxe_wc_opcode(wqe->opcode);
+	the_ah.held = 0;
+	unshare();
+	free(wqe);
+}
+
+static void recv(struct rxe_qp *qp, struct input *in)
+{
+	size_t sges = qp->cap.max_recv_sge * sizeof(struct ib_sge);
+	struct rxe_rwqe wqe = { .sge = exact(NULL, sges) };
+	const struct rxe_recv_wqe *elem;
+	bool good;
+
+	share(in, sizeof(struct rxe_recv_wqe) + sges);
+	elem = (const void *)shared.bytes;
+	good = rxe_import_recv(qp, shared.mem, &wqe);
+	CHECK(good == (elem->dma.num_sge <= qp->cap.max_recv_sge));
+	CHECK(wqe.wr_id == elem->wr_id && wqe.valid);
+	CHECK(wqe.num_sge == (good ? elem->dma.num_sge : 0));
+	check_sges(wqe.sge, &elem->dma, wqe.num_sge, wqe.length);
+	unshare();
+	exact_free(wqe.sge, sges);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	u32 how = take_u8(&in), sges = take_u8(&in) % (RXE_MAX_SGE + 1);
+	struct rxe_dev rxe = { .active_mtu = 256 << how % 5 };
+	struct rxe_qp qp = {
+		.rxe = &rxe,
+		.ibqp.qp_type = how & 0x40 ? IB_QPT_UD : IB_QPT_RC,
+		.cap.max_send_sge = sges,
+		.cap.max_recv_sge = sges,
+	};
+
+	qp.cap.max_inline_data = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1);
+	indices = in;
+	if (how & 0x80)
+		ring(&in);
+	else if (how & 0x20)
+		recv(&qp, &in);
+	else
+		send(&qp, &in);
+	return 0;
+}
