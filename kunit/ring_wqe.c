@@ -230,18 +230,44 @@ static void inline_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
 }
 
-/* READ and atomics write to the SGEs: there is no inline READ */
-static void inline_read(struct kunit *test)
+/* What lies in the number of SGEs counts for nothing if the data is inline */
+static void inline_num_sge(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 
-	c->elem->wr.opcode = IB_WR_RDMA_READ;
+	c->elem->wr.opcode = IB_WR_RDMA_WRITE;
 	c->elem->wr.send_flags = IB_SEND_INLINE;
-	c->elem->dma.length = 1;
-	set_sges(c, 1, 500);
-	if (import(c) == IB_WC_SUCCESS) {
-		KUNIT_EXPECT_FALSE(test, c->wqe->flags & IB_SEND_INLINE);
-		KUNIT_EXPECT_EQ(test, c->wqe->length, 500u);
+	c->elem->dma.num_sge = U32_MAX;
+	c->elem->dma.length = INLINE;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->num_sge, 0u);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, INLINE);
+}
+
+/*
+ * READ and atomics write to their SGEs: none of them is inline. Any opcode may
+ * have SIGNALED, and FENCE and SOLICITED where they mean nothing.
+ */
+static void send_flags(struct kunit *test)
+{
+	const u32 any = IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED;
+	struct ctx *c = test->priv;
+	u32 op, bit;
+
+	for (op = 0; op <= IB_WR_ATOMIC_FETCH_AND_ADD; op++) {
+		u32 may = op < IB_WR_RDMA_READ ? any | IB_SEND_INLINE : any;
+
+		c->elem->wr.opcode = op;
+		for (bit = 0; bit < 32; bit++) {
+			c->elem->wr.send_flags = BIT(bit);
+			c->elem->dma.length = 8;
+			set_sges(c, 1, 8);
+			KUNIT_EXPECT_EQ_MSG(test, import(c), BIT(bit) & may ?
+					    IB_WC_SUCCESS : IB_WC_LOC_QP_OP_ERR,
+					    "opcode %u, flag %u", op, bit);
+		}
+		c->elem->wr.send_flags = any;
+		KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
 	}
 }
 
@@ -274,6 +300,8 @@ static void fuzz_send(struct kunit *test)
 	for (i = 0; i < 100000; i++) {
 		prandom_bytes_state(&rnd, c->elem, size);
 		c->elem->wr.opcode %= 16;
+		if (i % 3)
+			c->elem->wr.send_flags %= 16;
 		if (i & 1)
 			c->elem->dma.num_sge %= SGES + 2;
 		if (i & 2)
@@ -342,7 +370,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(too_many_sges),
 	KUNIT_CASE(inline_data),
-	KUNIT_CASE(inline_read),
+	KUNIT_CASE(inline_num_sge),
+	KUNIT_CASE(send_flags),
 	KUNIT_CASE(fuzz_send),
 	KUNIT_CASE(recv),
 	KUNIT_CASE(fuzz_recv),

@@ -649,6 +649,7 @@ bool rxe_qp_to_err(struct rxe_qp *qp);
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 bool rxe_qp_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
+void rxe_qp_drop_posted(struct rxe_qp *qp);
 void rxe_qp_reset(struct rxe_qp *qp);
 
 /* timer.c */

@@ -89,6 +89,7 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe);
 bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
 		     struct rxe_rwqe *wqe);
+bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags);
 enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode);
 
 #endif /* RXE_WR_H */

@@ -16,19 +16,34 @@ enum wr_for {
 	FOR_UD	= BIT(1),
 };
 
+/*
+ * Flags that a work request may have. Programs set FENCE and SOLICITED on any,
+ * also where they mean nothing; the others are refused, since they would change
+ * what the work request does.
+ */
+#define FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | IB_SEND_SOLICITED)
+#define DATA_FLAGS	(FETCH_FLAGS | IB_SEND_INLINE)
+
 /* What each work request is and which QP types take it (section 10.8.2.1) */
 static const struct {
 	u8	types;
-	bool	inline_ok;
+	u8	flags;
 	u8	wc;
 } wr_info[] = {
-	[IB_WR_SEND]			= { FOR_RC | FOR_UD, true, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM]		= { FOR_RC | FOR_UD, true, IB_WC_SEND },
-	[IB_WR_RDMA_WRITE]		= { FOR_RC, true, IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC, true, IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_READ]		= { FOR_RC, false, IB_WC_RDMA_READ },
-	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, false, IB_WC_COMP_SWAP },
-	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, false, IB_WC_FETCH_ADD },
+	[IB_WR_SEND]			= { FOR_RC | FOR_UD, DATA_FLAGS,
+					    IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM]		= { FOR_RC | FOR_UD, DATA_FLAGS,
+					    IB_WC_SEND },
+	[IB_WR_RDMA_WRITE]		= { FOR_RC, DATA_FLAGS,
+					    IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC, DATA_FLAGS,
+					    IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_READ]		= { FOR_RC, FETCH_FLAGS,
+					    IB_WC_RDMA_READ },
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, FETCH_FLAGS,
+					    IB_WC_COMP_SWAP },
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, FETCH_FLAGS,
+					    IB_WC_FETCH_ADD },
 };
 
 /**
@@ -44,21 +59,37 @@ enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
 	return wr_info[wr_opcode].wc;
 }
 
+/**
+ * rxe_wr_offered - does a QP take this kind of work request?
+ * @qp: the QP
+ * @opcode: enum ib_wr_opcode, as posted
+ * @flags: enum ib_send_flags, as posted
+ *
+ * Return: false also for flags that the opcode doesn't have.
+ */
+bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
+{
+	u32 type = rxe_is_rc(qp) ? FOR_RC : FOR_UD;
+
+	return opcode < ARRAY_SIZE(wr_info) &&
+	       (wr_info[opcode].types & type) &&
+	       !(flags & ~wr_info[opcode].flags);
+}
+
 /* Return: enum ib_wc_status of a work request that can't be sent */
 static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
-		     u32 opcode, u64 length)
+		     u64 length)
 {
 	u32 type = rxe_is_rc(qp) ? FOR_RC : FOR_UD;
 	u32 max = type == FOR_RC ? RXE_MAX_MSG : READ_ONCE(qp->rxe->active_mtu);
 
-	if (opcode >= ARRAY_SIZE(wr_info) || !(wr_info[opcode].types & type))
-		return IB_WC_LOC_QP_OP_ERR;
 	if (!(wqe->flags & IB_SEND_INLINE) &&
 	    wqe->num_sge > qp->cap.max_send_sge)
 		return IB_WC_LOC_QP_OP_ERR;
 	if ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data)
 		return IB_WC_LOC_LEN_ERR;
-	if (length > max || (rxe_is_atomic(opcode) && length != sizeof(u64)))
+	if (length > max ||
+	    (rxe_is_atomic(wqe->opcode) && length != sizeof(u64)))
 		return IB_WC_LOC_LEN_ERR;
 	if (type == FOR_UD && !wqe->ah)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -102,11 +133,28 @@ static u64 import_sges(const struct rxe_qp *qp, const struct rxe_sge *src,
 	return length;
 }
 
+/* Return: bytes of payload */
+static u64 import_data(const struct rxe_qp *qp, const struct rxe_dma_info *dma,
+		       struct rxe_swqe *wqe)
+{
+	u64 length;
+
+	if (!(wqe->flags & IB_SEND_INLINE))
+		return import_sges(qp, dma->sge, wqe);
+	wqe->num_sge = 0;	/* whatever the process left there */
+	length = READ_ONCE(dma->length);
+	memcpy(wqe->data, dma->inline_data,
+	       min_t(u64, length, qp->cap.max_inline_data));
+	return length;
+}
+
 /**
  * rxe_import_send - copy and check a user's send work request
  * @qp: the QP
  * @elem: struct rxe_send_wqe in shared memory
  * @wqe: the copy; its @status says whether it may be sent
+ *
+ * Of one that isn't offered, nothing is looked at but what its completion needs.
  */
 void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe)
@@ -114,32 +162,28 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 	const struct rxe_send_wqe *shared = elem;
 	const struct rxe_send_wr *wr = &shared->wr;
 	u32 opcode = READ_ONCE(wr->opcode);
+	u32 flags = READ_ONCE(wr->send_flags);
 	u32 num_sge = READ_ONCE(shared->dma.num_sge);
 	u64 length;
 
 	wqe->wr_id = READ_ONCE(wr->wr_id);
 	wqe->opcode = min_t(u32, opcode, U8_MAX);
-	wqe->flags = READ_ONCE(wr->send_flags);
+	wqe->flags = flags & DATA_FLAGS;
 	wqe->imm = READ_ONCE(wr->ex.imm_data);
 	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);
 	wqe->started = false;
 	wqe->ah = NULL;
+	if (!rxe_wr_offered(qp, opcode, flags)) {
+		wqe->status = IB_WC_LOC_QP_OP_ERR;
+		wqe->length = 0;
+		return;
+	}
 	if (rxe_is_rc(qp))
 		import_rc(wr, wqe);
 	else
 		import_ud(qp, wr, wqe);
-
-	if (wqe->opcode >= ARRAY_SIZE(wr_info) ||
-	    !wr_info[wqe->opcode].inline_ok)
-		wqe->flags &= ~IB_SEND_INLINE;
-	if (wqe->flags & IB_SEND_INLINE) {
-		length = READ_ONCE(shared->dma.length);
-		memcpy(wqe->data, shared->dma.inline_data,
-		       min_t(u64, length, qp->cap.max_inline_data));
-	} else {
-		length = import_sges(qp, shared->dma.sge, wqe);
-	}
-	wqe->status = check_send(qp, wqe, opcode, length);
+	length = import_data(qp, &shared->dma, wqe);
+	wqe->status = check_send(qp, wqe, length);
 	wqe->length = length;
 }
 

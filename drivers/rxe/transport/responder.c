@@ -154,6 +154,16 @@ static enum verdict refuse_access(struct rxe_qp *qp)
 	return SILENT;
 }
 
+/* The receive work request at hand tells of it, if there is one (11.6.2) */
+static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	u8 status = pkt->flags & RXE_OP_IMMDT ? IB_WC_LOC_ACCESS_ERR : 0;
+
+	rxe_responder_fail(qp, RXE_NAK_REM_ACCESS, status,
+			   IB_EVENT_QP_ACCESS_ERR);
+	return SILENT;
+}
+
 static enum verdict not_ready(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -304,7 +314,7 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (end ? len != rq->resid : len >= rq->resid)
 		return refuse_op(qp);
 	if (!write_region(qp, start))
-		return refuse_access(qp);
+		return refuse_write(qp, pkt);
 	if (len)
 		rxe_data_to_mr(data, len, rq->mr, rq->va);
 	rq->va += len;

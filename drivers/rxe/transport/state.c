@@ -164,17 +164,11 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
-static void reset_sq(struct rxe_qp *qp)
+/* Forget what was posted and not imported; nothing that was may be left */
+static void drop_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	for (; sq->tail != sq->head; sq->tail++) {
-		struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-
-		if (wqe->ah)
-			rxe_ah_put(wqe->ah);
-		wqe->ah = NULL;
-	}
 	while (rxe_ring_head(sq->ring) && sq->head - sq->tail <= sq->ring->mask) {
 		if (!qp->is_user) {
 			const struct rxe_swqe *wqe = rxe_ring_head(sq->ring);
@@ -188,6 +182,33 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->tail = sq->head;
 	sq->cur = sq->head;
 	rxe_ring_release(sq->ring, sq->tail);
+}
+
+/**
+ * rxe_qp_drop_posted - forget sends that were refused
+ * @qp: the QP, in RESET, INIT or RTR
+ *
+ * Context: process; qp->mutex.
+ */
+void rxe_qp_drop_posted(struct rxe_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	drop_posted(qp);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+static void reset_sq(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	for (; sq->tail != sq->head; sq->tail++) {
+		struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+
+		if (wqe->ah)
+			rxe_ah_put(wqe->ah);
+		wqe->ah = NULL;
+	}
+	drop_posted(qp);
 	sq->rd_atomic = 0;
 	sq->retries = 0;
 	sq->rnr_retries = 0;

@@ -39,8 +39,6 @@ static int fill_ud(const struct rxe_qp *qp, const struct ib_send_wr *wr,
 {
 	const struct ib_ud_wr *ud = ud_wr(wr);
 
-	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
-		return -EINVAL;
 	if (!ud->ah || wqe->length > READ_ONCE(qp->rxe->active_mtu))
 		return -EINVAL;
 	wqe->remote_qpn = ud->remote_qpn & RXE_QPN_MASK;
@@ -56,9 +54,6 @@ static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	case IB_WR_SEND_WITH_IMM:
 		return 0;
 	case IB_WR_RDMA_READ:
-		if (wr->send_flags & IB_SEND_INLINE)
-			return -EINVAL;
-		fallthrough;
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 		wqe->raddr = rdma_wr(wr)->remote_addr;
@@ -66,8 +61,7 @@ static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 		return 0;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		if (wqe->length != sizeof(u64) ||
-		    (wr->send_flags & IB_SEND_INLINE))
+		if (wqe->length != sizeof(u64))
 			return -EINVAL;
 		wqe->raddr = atomic_wr(wr)->remote_addr;
 		wqe->rkey = atomic_wr(wr)->rkey;
@@ -83,6 +77,8 @@ static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 static int check_wr(const struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    u64 length)
 {
+	if (!rxe_wr_offered(qp, wr->opcode, wr->send_flags))
+		return -EINVAL;
 	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
 	    length > RXE_MAX_MSG)
 		return -EINVAL;
@@ -157,6 +153,25 @@ static bool can_send(u8 state)
 	       state == IB_QPS_SQE || state == IB_QPS_ERR;
 }
 
+/*
+ * A process has put into the ring what it must not post yet. That doesn't stay
+ * there to be sent later. Context: process, for a process's QP. Return: false if
+ * the state is another by now.
+ */
+static bool refuse(struct rxe_qp *qp)
+{
+	bool refused;
+
+	if (!qp->is_user)
+		return true;
+	mutex_lock(&qp->mutex);
+	refused = !can_send(READ_ONCE(qp->state));
+	if (refused)
+		rxe_qp_drop_posted(qp);
+	mutex_unlock(&qp->mutex);
+	return refused;
+}
+
 /**
  * rxe_post_send - ib_device_ops.post_send
  * @ibqp: the QP
@@ -176,7 +191,7 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	*bad_wr = wr;
 	if (qp->is_user && wr)
 		return -EOPNOTSUPP;
-	if (!can_send(READ_ONCE(qp->state)))
+	if (!can_send(READ_ONCE(qp->state)) && refuse(qp))
 		return -EINVAL;
 	if (!wr) {
 		rxe_doorbell(qp);
