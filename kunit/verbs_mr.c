@@ -236,11 +236,35 @@ static void refused(struct kunit *test)
 	struct ctx *c = test->priv;
 
 	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_get_dma_mr(&c->pd, BIT(30))));
-	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_reg_user_mr(&c->pd, 0x1000, 0, 0x1000,
-						       0, NULL)));
 	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_reg_user_mr(&c->pd, 0x1000, 0x1000,
 						       U64_MAX - 10, 0, NULL)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_mr), 1);
+}
+
+/* A region of no bytes needs no memory, and nothing is in it */
+static void empty(struct kunit *test)
+{
+	static const u64 starts[] = { 0, 0x1234, U64_MAX };
+	struct ctx *c = test->priv;
+	struct ib_mr *mr;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		mr = rxe_reg_user_mr(&c->pd, starts[i], 0, starts[i],
+				     IB_ACCESS_LOCAL_WRITE, NULL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+		KUNIT_EXPECT_TRUE(test, found(c, &c->pd, mr->lkey, 0,
+					      starts[i], 0));
+		KUNIT_EXPECT_FALSE(test, found(c, &c->pd, mr->lkey, 0,
+					       starts[i], 1));
+		KUNIT_EXPECT_FALSE(test, found(c, &c->pd, mr->lkey, 0,
+					       starts[i] - 1, 1));
+		KUNIT_EXPECT_PTR_EQ(test, rxe_rereg_user_mr(mr,
+							    IB_MR_REREG_ACCESS,
+							    0, 0, 0, 0, NULL,
+							    NULL), NULL);
+		KUNIT_EXPECT_EQ(test, rxe_dereg_mr(mr, NULL), 0);
+	}
 }
 
 static struct kunit_case cases[] = {
@@ -252,6 +276,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(runs),
 	KUNIT_CASE(freed),
 	KUNIT_CASE(refused),
+	KUNIT_CASE(empty),
 	{}
 };
 

@@ -120,7 +120,7 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);
  * @length: bytes
  * @offset: of the first byte in the first page
  * @pages: where each page is
- * @umem: the pinned user memory
+ * @umem: the pinned user memory; NULL if there are no bytes
  */
 struct rxe_mr {
 	struct ib_mr		ibmr;

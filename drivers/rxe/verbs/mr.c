@@ -222,6 +222,11 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 
 static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 {
+	mr->iova = mr->access & IB_ZERO_BASED ? 0 : iova;
+	mr->length = length;
+	mr->offset = offset_in_page(start);
+	if (!length)
+		return 0;	/* no memory, wherever it is */
 	mr->umem = rxe_umem_get(mr->ibmr.device, start, length, mr->access);
 	if (IS_ERR(mr->umem)) {
 		int err = PTR_ERR(mr->umem);
@@ -229,9 +234,6 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 		mr->umem = NULL;
 		return err;
 	}
-	mr->iova = mr->access & IB_ZERO_BASED ? 0 : iova;
-	mr->length = length;
-	mr->offset = offset_in_page(start);
 	return mr_list_pages(mr, mr->umem);
 }
 
@@ -244,9 +246,11 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * @access: enum ib_access_flags
  * @udata: of the process; the ABI has nothing in it
  *
- * Return: the region; ERR_PTR: -EINVAL for no bytes or a range that wraps
- * around, -EOPNOTSUPP for access flags that the device lacks, -ENOMEM (also when
- * RLIMIT_MEMLOCK says so), -EFAULT.
+ * A region of no bytes may be anywhere: nothing is pinned, nothing is in it.
+ *
+ * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, -EOPNOTSUPP
+ * for access flags that the device lacks, -ENOMEM (also when RLIMIT_MEMLOCK says
+ * so), -EFAULT.
  */
 struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_udata *udata)
@@ -257,7 +261,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 	if (access & ~RXE_MR_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || iova + length < iova)
+	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
 	mr = mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
@@ -272,6 +276,27 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return &mr->ibmr;
 }
 
+/* Can the region stay, its memory pinned as it is? One change at a time */
+static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
+{
+	if (flags & IB_MR_REREG_TRANS)
+		return false;
+	if ((flags & IB_MR_REREG_PD) && (flags & IB_MR_REREG_ACCESS))
+		return false;
+	return !mr->umem || mr->umem->writable || !ib_access_writable(access);
+}
+
+/*
+ * Nobody uses the region by its old rights once this has returned: a task holds
+ * it for one run, with bottom halves off, which RCU waits for.
+ */
+static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
+{
+	WRITE_ONCE(mr->access, access);
+	WRITE_ONCE(mr->ibmr.pd, ibpd);
+	synchronize_rcu();
+}
+
 /**
  * rxe_rereg_user_mr - change a region (section 11.2.7.5)
  * @ibmr: the region
@@ -283,12 +308,13 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Other memory, or write access to memory that was pinned for reading, makes a
- * new region with a new key; the RDMA core frees the old one. Otherwise the
- * region stays, and the RDMA core sets its PD.
+ * Other memory, write access to memory that was pinned for reading, or another PD
+ * and other rights at once make a new region with a new key; the RDMA core frees
+ * the old one. Otherwise the region stays.
  *
- * Return: NULL if the region was changed; the new region; ERR_PTR as of
- * rxe_reg_user_mr(), in which case the old one is as it was.
+ * Return: NULL if the region was changed, when nobody uses it by its old rights
+ * any more; the new region; ERR_PTR as of rxe_reg_user_mr(), in which case the old
+ * one is as it was.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -297,19 +323,21 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 	int zero_based = mr->access & IB_ZERO_BASED;
 
+	if (!(flags & IB_MR_REREG_PD))
+		ibpd = mr->ibmr.pd;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
 	if (access & ~RXE_MR_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		access = (access & ~IB_ZERO_BASED) | zero_based;
-		if (mr->umem->writable || !ib_access_writable(access)) {
-			WRITE_ONCE(mr->access, access);
-			return NULL;
-		}
-		start = mr->umem->address;
+		start = mr->umem ? mr->umem->address : 0;
 		length = mr->length;
 		iova = mr->iova;
+	}
+	if (mr_can_stay(mr, flags, access)) {
+		mr_change(mr, access, ibpd);
+		return NULL;
 	}
 	return rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
 }

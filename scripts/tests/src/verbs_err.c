@@ -7,6 +7,7 @@
  * Prints "ok NAME", "fail NAME why" or "skip NAME why" per case.
  */
 #include <getopt.h>
+#include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
 
 #include "verbs_util.h"
@@ -402,6 +403,29 @@ static bool c_responder_event(void)
 	if (!expect_status(p->ca, REM_ACC, REM_ACC) || !expect_state(p->b, IBV_QPS_ERR))
 		return false;
 	CHECK(wait_event(IBV_EVENT_QP_ACCESS_ERR, 5000), "no IBV_EVENT_QP_ACCESS_ERR");
+	return pair_free(p);
+}
+
+/* the receive that the immediate data would have completed says what happened */
+static bool c_write_imm_bad_rkey(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, IBV_WR_RDMA_WRITE_WITH_IMM, &sge, ADDR(p, 0),
+					  0x12345678);
+	struct ibv_wc wc;
+
+	recv_one(p->b, 9, p->dst, 100, p->dst_mr->lkey);
+	recv_one(p->b, 10, p->dst, 100, p->dst_mr->lkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, REM_ACC, REM_ACC) || !expect_state(p->b, IBV_QPS_ERR))
+		return false;
+	CHECK(wait_wc(p->cb, &wc), "no completion of the receive");
+	CHECK(wc.wr_id == 9 && wc.status == IBV_WC_LOC_ACCESS_ERR, "receive %d: %s",
+	      (int)wc.wr_id, ibv_wc_status_str(wc.status));
+	CHECK(wait_wc(p->cb, &wc), "no completion of the second receive");
+	CHECK(wc.wr_id == 10 && wc.status == IBV_WC_WR_FLUSH_ERR, "receive %d: %s",
+	      (int)wc.wr_id, ibv_wc_status_str(wc.status));
 	return pair_free(p);
 }
 
@@ -1361,6 +1385,149 @@ static bool c_post_before_rts(void)
 	return pair_free(p);
 }
 
+/* Posts more than fit; each must be refused for the state, not for want of room */
+static bool post_refused(struct pair *p, const char *state)
+{
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	int i, err;
+
+	wr.wr_id = 77;
+	for (i = 0; i < 4 * DEPTH; i++) {
+		err = post_one(p->a, &wr);
+		CHECK(err == EINVAL, "post %d in %s: %s", i, state, strerror(err));
+	}
+	return true;
+}
+
+/* what was refused is neither executed nor completed when the queue pair comes up */
+static bool c_post_refused_forgotten(void)
+{
+	static const uint8_t zero[8];
+	struct pair *p = pair_make();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 100), p->dst_mr->rkey);
+	struct addr a = addr_of(p->a), b = addr_of(p->b);
+	struct ibv_wc wc;
+	int i;
+
+	rc_up(p->b, &p->rb, b.psn, &a);
+	if (!post_refused(p, "RESET"))
+		return false;
+	CHECK(!rc_to_init(p->a, &p->ra), "to INIT failed");
+	if (!post_refused(p, "INIT"))
+		return false;
+	CHECK(!rc_to_rtr(p->a, &p->ra, &b), "to RTR failed");
+	if (!post_refused(p, "RTR"))
+		return false;
+	CHECK(!rc_to_rts(p->a, &p->ra, a.psn), "to RTS failed");
+	for (i = 0; i < 5; i++) {
+		wr.wr_id = 200 + i;
+		CHECK(!post_one(p->a, &wr), "post %d in RTS refused", i);
+	}
+	for (i = 0; i < 5; i++) {
+		CHECK(wait_wc(p->ca, &wc), "no completion %d", i);
+		CHECK(wc.wr_id == 200u + i && !wc.status, "completion of %d: %s",
+		      (int)wc.wr_id, ibv_wc_status_str(wc.status));
+	}
+	CHECK(!wait_wc_ms(p->ca, &wc, 50), "one more completion, of %d", (int)wc.wr_id);
+	CHECK(!memcmp(p->dst, zero, 8), "what was refused has changed the peer's memory");
+	CHECK(!memcmp(p->dst + 100, p->src, 8), "what was posted in RTS is missing");
+	return pair_free(p);
+}
+
+/* what is posted in SQD is accepted, and is sent in RTS */
+static bool c_post_sqd_kept(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	struct ibv_wc wc;
+
+	CHECK(!qp_to_state(p->a, IBV_QPS_SQD), "to SQD failed");
+	CHECK(!post_one(p->a, &wr), "post in SQD refused");
+	CHECK(!wait_wc_ms(p->ca, &wc, 50), "sent in SQD");
+	CHECK(!qp_to_state(p->a, IBV_QPS_RTS), "to RTS failed");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!memcmp(p->dst, p->src, 8), "not written");
+	return pair_free(p);
+}
+
+/* ---- flags ---- */
+
+/* inline bytes that look like an SGE must not be taken for one */
+static bool inline_refused(enum ibv_wr_opcode op)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge victim = sge_of(p->src + 4096, 8, p->src_mr->lkey);
+	uint32_t len = op == R ? sizeof(victim) : 8;
+	struct ibv_sge sge = sge_of(&victim, len, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, op, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	uint8_t before[8];
+
+	memcpy(before, p->src + 4096, 8);
+	wr.send_flags |= IBV_SEND_INLINE;
+	if (!post_one(p->a, &wr) &&
+	    (!expect_status(p->ca, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR) ||
+	     !expect_state(p->a, IBV_QPS_ERR)))
+		return false;
+	CHECK(!memcmp(before, p->src + 4096, 8), "data went to an address made of payload");
+	return pair_free(p);
+}
+
+static bool c_inline_read(void) { return inline_refused(R); }
+static bool c_inline_atomic(void) { return inline_refused(A); }
+
+static bool flag_refused(enum ibv_wr_opcode op, unsigned int flag)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, op, &sge, ADDR(p, 0), p->dst_mr->rkey);
+
+	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
+	wr.send_flags |= flag;
+	if (!post_one(p->a, &wr) &&
+	    (!expect_status(p->ca, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR) ||
+	     !expect_state(p->a, IBV_QPS_ERR)))
+		return false;
+	return pair_free(p);
+}
+
+static bool c_flags_unknown(void)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R, A };
+	static const unsigned int flags[] = { IBV_SEND_IP_CSUM, 1u << 8, 1u << 31 };
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++)
+		for (k = 0; k < ARRAY_LEN(flags); k++)
+			if (!flag_refused(ops[i], flags[k]))
+				return false;
+	return true;
+}
+
+/* programs set these on anything, where they mean nothing */
+static bool c_flags_harmless(void)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R, A };
+	struct pair *p = pair_up();
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+		struct ibv_send_wr wr = remote_wr(p, ops[i], &sge, ADDR(p, 0),
+						  p->dst_mr->rkey);
+
+		recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
+		wr.send_flags |= IBV_SEND_FENCE | IBV_SEND_SOLICITED;
+		CHECK(!post_one(p->a, &wr), "post_send refused it");
+		if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+			return false;
+	}
+	return pair_free(p);
+}
+
 /* ---- limits ---- */
 
 static struct ibv_qp *try_qp(struct pair *p, uint32_t swr, uint32_t rwr, uint32_t ssge,
@@ -1483,6 +1650,29 @@ static bool c_busy_objects(void)
 	return pair_free(p);
 }
 
+/* The kernel has it, the provider hasn't */
+static int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		    int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_rereg_mr cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle, .flags = flags,
+			 .start = (uintptr_t)addr, .length = length, .hca_va = (uintptr_t)addr,
+			 .pd_handle = pd ? pd->handle : 0, .access_flags = access },
+	};
+
+	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
+		return errno;
+	mr->lkey = resp.lkey;
+	mr->rkey = resp.rkey;
+	return 0;
+}
+
 static bool c_rereg_mr(void)
 {
 	struct pair *p = pair_up();
@@ -1490,17 +1680,87 @@ static bool c_rereg_mr(void)
 	struct ibv_send_wr wr;
 	int rc;
 
-	rc = ibv_rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
-	if (rc) {
-		case_skip(this_case, "the device does not offer rereg_mr");
-		return pair_free(p) && false;
-	}
+	rc = rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+		      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	CHECK(!rc, "rereg_mr: %s", strerror(rc));
 	wr = remote_wr(p, R, &sge, ADDR(p, 0), p->dst_mr->rkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
 	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
 		return false;
 	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+/* zero bytes of a zero-length region, as the source and as the target */
+static bool use_empty_mr(struct pair *p, struct ibv_mr *mr, void *addr)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		struct ibv_sge sge = sge_of(addr, 0, mr->lkey);
+		struct ibv_send_wr wr = wr_of(ops[i], &sge, 1);
+
+		wr.wr.rdma.remote_addr = (uintptr_t)addr;
+		wr.wr.rdma.rkey = mr->rkey;
+		recv_one(p->b, 9, addr, 0, mr->lkey);
+		CHECK(!post_one(p->a, &wr), "post_send refused it");
+		if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+			return false;
+	}
+	return true;
+}
+
+#define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+static bool c_mr_empty(void)
+{
+	struct pair *p = pair_up();
+	void *addr[] = { p->src, p->src + 13, NULL, (void *)0x1000, (void *)~0ul };
+	struct ibv_mr *mr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(addr); i++) {
+		mr = ibv_reg_mr(p->pd, addr[i], 0, ALL_ACCESS);
+		CHECK(mr, "0 bytes at %p: %s", addr[i], strerror(errno));
+		if (!use_empty_mr(p, mr, addr[i]))
+			return false;
+		CHECK(!ibv_dereg_mr(mr), "dereg_mr: %s", strerror(errno));
+	}
+	return pair_free(p);
+}
+
+/* nothing is in it: a byte of it is one too many */
+static bool c_mr_empty_one_past(void)
+{
+	struct pair *p = pair_up();
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd, p->dst, 0, ALL_ACCESS);
+	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+static bool c_mr_empty_rereg(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr;
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd2, p->dst, 0, 0);
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS),
+	      "other rights: %s", strerror(errno));
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd, NULL, 0, 0),
+	      "other PD: %s", strerror(errno));
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, BUF_LEN, 0),
+	      "some bytes: %s", strerror(errno));
+	wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, 0, 0),
+	      "no bytes: %s", strerror(errno));
+	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
 /* the responder's MTU is smaller than what comes: refused or dropped, never taken */
@@ -1579,6 +1839,9 @@ static const struct { const char *name; bool (*fn)(void); } cases[] = {
 	CASE(modify_bad_port), CASE(modify_cur_state), CASE(query_qp), CASE(post_before_rts),
 	CASE(limit_qp), CASE(limit_cq), CASE(limit_mr), CASE(limit_post), CASE(busy_objects),
 	CASE(rereg_mr),
+	CASE(post_refused_forgotten), CASE(post_sqd_kept), CASE(write_imm_bad_rkey),
+	CASE(inline_read), CASE(inline_atomic), CASE(flags_unknown), CASE(flags_harmless),
+	CASE(mr_empty), CASE(mr_empty_one_past), CASE(mr_empty_rereg),
 };
 
 static bool wanted(const char *name, char **names)
