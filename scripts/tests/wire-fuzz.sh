@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: mutants of live packets, single, in trains and with partial checksums, at both ends
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 700
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# Two minutes; twenty where a checker looks on.
+SEED=${SEED:-1}
+TIME=${TIME:-120}
+! grep -qw kasan_report /proc/kallsyms || TIME=${LONG_TIME:-1200}
+
+# Between these addresses no forged packet has a right ICRC, so that data can be verified.
+SPARE_A=203.0.113.11 SPARE_B=203.0.113.12
+
+spare_addresses() {
+	ip -n A addr add $SPARE_A/24 dev veth && ip -n B addr add $SPARE_B/24 dev veth &&
+		wait_for 10 in_netns A gid_index rxeA any $SPARE_A &&
+		wait_for 10 in_netns B gid_index rxeB any $SPARE_B
+}
+
+# peers v1|v2 ADDRESS-A ADDRESS-B PORT: two processes until the time is over
+peers() {
+	local a b pid status=0
+	a=$(in_netns A gid_index rxeA "$1" "$2") && b=$(in_netns B gid_index rxeB "$1" "$3") || return 1
+	ip netns exec B timeout $((TIME + 200)) fuzz_peer -d rxeB -g "$b" -p "$4" -t "$TIME" -s "$4" &
+	pid=$!
+	ip netns exec A timeout $((TIME + 200)) fuzz_peer -d rxeA -g "$a" -p "$4" -c 203.0.113.2 -t "$TIME" -s "$4" || status=$?
+	wait $pid || status=$?
+	return $status
+}
+
+# Every byte is compared; no queue pair may fail.
+verified() {
+	local end=$((SECONDS + TIME)) version
+	while [ $SECONDS -lt $end ]; do
+		for version in v2 v1; do
+			SRV_GID=$(in_netns B gid_index rxeB $version $SPARE_B) &&
+				CLI_GID=$(in_netns A gid_index rxeA $version $SPARE_A) &&
+				run_rc_random -n 300 -q 2 -s $SECONDS -m 65536 || return 1
+		done
+	done
+}
+
+# Programs whose packets go the same way. Somebody who forges them may make them fail.
+others() {
+	local end=$((SECONDS + TIME)) program
+	LIMIT=20 PORT=30000
+	use_gid v2-ipv4
+	while [ $SECONDS -lt $end ]; do
+		for program in run_rping "run_perftest read_bw" "run_perftest send_bw" run_ud_pingpong; do
+			$program || say "$program failed, status $?"
+		done
+	done
+}
+
+memory_kb() {
+	awk '/^(MemAvailable):/ { print $2 }' /proc/meminfo
+}
+
+# What the device held is given back: 32 MB are noise of all that has run meanwhile.
+memory_back() {
+	echo 3 > /proc/sys/vm/drop_caches
+	say "$(memory_kb) kB available, $memory_before before"
+	[ "$(memory_kb)" -gt $((memory_before - 32768)) ]
+}
+
+alive() {
+	local type
+	for type in v2-ipv4 v2-ipv6 v1-ipv4; do
+		use_gid $type && run_rc_random -n 200 -q 2 -s 3 -m 65536 && run_rping &&
+			run_perftest read_bw && run_ud_pingpong || return 1
+	done
+}
+
+judge() { # CASE PID LOG
+	local status=0
+	wait "$2" || status=$?
+	cat "$3" >&2
+	[ $status = 0 ] && ok "$1" || fail "$1" "status $status: $(tail -n 1 "$3")"
+}
+
+path_up veth
+spare_addresses || { fail addresses "no GIDs"; exit; }
+sync
+echo 3 > /proc/sys/vm/drop_caches
+memory_before=$(memory_kb)
+
+declare -A job=()
+begin() { # NAME COMMAND...
+	"${@:2}" > "/tmp/$1.log" 2>&1 &
+	job[$1]=$!
+}
+
+begin fuzzer nice -n -10 wire_fuzz --seed "$SEED" --seconds "$TIME" --spare $SPARE_A --spare $SPARE_B ${RATE:+--rate $RATE} ${ONLY:+--only $ONLY} A:veth B:veth
+begin v2-ipv4 peers v2 203.0.113.1 203.0.113.2 40001
+begin v2-ipv6 peers v2 2001:db8:1::1 2001:db8:1::2 40002
+begin v1-ipv4 peers v1 203.0.113.1 203.0.113.2 40003
+begin verified verified
+begin others others
+for name in fuzzer v2-ipv4 v2-ipv6 v1-ipv4 verified others; do
+	judge $name "${job[$name]}" /tmp/$name.log
+done
+in_netns B rdma -d statistic show >&2
+try alive alive
+try resources-gone wait_for 20 resources_gone
+ip netns del A
+ip netns del B
+try unload unload
+try memory wait_for 20 memory_back
