@@ -95,6 +95,8 @@ static void make_dev(struct kunit *test, struct fake *f)
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	KUNIT_ASSERT_NOT_NULL(test, rxe->stats);
+	rxe->txq = rxe_txq_create();
+	KUNIT_ASSERT_NOT_NULL(test, rxe->txq);
 	rxe->active_mtu = 4096;
 	rxe->ibdev.num_comp_vectors = 1;
 	f->ndev = kunit_kzalloc(test, sizeof(*f->ndev), GFP_KERNEL);
@@ -204,8 +206,10 @@ void fake_exit(struct kunit *test)
 		rxe_destroy_cq(&f->scq->ibcq, NULL);
 	if (f->rcq)
 		rxe_destroy_cq(&f->rcq->ibcq, NULL);
-	if (f->rxe)
+	if (f->rxe) {
 		free_percpu(f->rxe->stats);
+		rxe_txq_put(f->rxe->txq);
+	}
 	rcu_barrier();
 }
 

@@ -150,6 +150,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	xa_destroy(&rxe->mrs);
 	xa_destroy(&rxe->ahs);
 	free_percpu(rxe->stats);
+	rxe_txq_put(rxe->txq);
 	netdev_put(rxe->ndev, &rxe->ndev_tracker);
 }
 
@@ -324,7 +325,10 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 		return NULL;
 	rxe->tune = (struct rxe_tune){ true, true, true, true, true };
 	rxe->stats = alloc_percpu(struct rxe_stats);
-	if (!rxe->stats) {
+	rxe->txq = rxe_txq_create();
+	if (!rxe->stats || !rxe->txq) {
+		free_percpu(rxe->stats);
+		rxe_txq_put(rxe->txq);
 		ib_dealloc_device(&rxe->ibdev);
 		return NULL;
 	}

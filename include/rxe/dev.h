@@ -12,6 +12,7 @@
 #include <rxe/stats.h>
 
 struct rxe_netns;
+struct rxe_txq;
 
 /* What query_device advertises; each is enforced where the object is made. */
 enum rxe_limits {
@@ -69,6 +70,7 @@ struct rxe_tune {
  * @next_mr: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
  * @stats: per-CPU counters
+ * @txq: the queues below it
  * @port_active: last port state that was reported as an event
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
@@ -93,6 +95,7 @@ struct rxe_dev {
 	u32			next_mr;
 	u32			next_ah;
 	struct rxe_stats __percpu *stats;
+	struct rxe_txq		*txq;
 	bool			port_active;
 	u32			active_mtu;
 	struct rxe_tune		tune;

@@ -70,32 +70,41 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport);
 void rxe_path_destroy(struct rxe_path *path);
 
-/* skbs of one sender, and of all, that may wait in the stack's queues */
-#define RXE_TX_SKBS	64
-#define RXE_TX_ALL_SKBS	512
+struct rxe_txq;
 
 /**
- * struct rxe_tx - what a sender has in the queues of the stack and the driver
+ * struct rxe_tx - a sender, and what it has in the queues of the stack and the netdev
  * @ref: one for the sender, one for each skb
- * @skbs: how many there are
- * @waiting: the sender wants to know when there are few
- * @lock: protects @owner
- * @owner: argument of rxe_net_ops.sent; NULL when the sender is gone
+ * @q: the queues
+ * @sent: skbs that it has sent; written by its task
+ * @wait: in the list of those that wait
+ * @forced: may send once, though the queues are full
+ * @owner: argument of rxe_net_ops.sent
  *
- * Keeps a sender from filling queues until they drop, as TCP's small queues do.
- * It outlives the sender, who needn't wait for a queue that is stuck.
+ * It outlives its owner, who needn't wait for a queue that is stuck.
  */
 struct rxe_tx {
-	struct kref	ref;
-	atomic_t	skbs;
-	bool		waiting;
-	spinlock_t	lock;	/* owner */
-	void		*owner;
+	struct kref		ref;
+	struct rxe_txq		*q;
+	u32			sent;
+	struct list_head	wait;
+	bool			forced;
+	void			*owner;
 };
 
-struct rxe_tx *rxe_tx_create(void *owner);
+struct rxe_txq *rxe_txq_create(void);
+void rxe_txq_put(struct rxe_txq *q);
+struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
 void rxe_tx_destroy(struct rxe_tx *tx);
+void rxe_tx_leave(struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
+void rxe_tx_end_turn(struct rxe_tx *tx);
+
+/* skbs of the sender that are in the queues */
+static inline u32 rxe_tx_skbs(const struct rxe_tx *tx)
+{
+	return kref_read(&tx->ref) - 1;
+}
 
 /**
  * struct rxe_l3_icrc - what the ICRCs of a path's packets have in common
@@ -244,8 +253,8 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 /**
  * struct rxe_net_ops - what net/ calls upwards
  * @rcv: takes a received train (owns the skb); softirq or bottom halves off
- * @sent: a sender that found its queues full may send again; any context,
- *	rxe_tx.lock held
+ * @sent: a sender that found the queues full may send again; any context, with a
+ *	lock held
  * @changed: the netdev went up or down, or has another MTU; RTNL held
  */
 struct rxe_net_ops {

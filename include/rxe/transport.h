@@ -11,7 +11,7 @@
  * touches needs no lock. modify_qp and destroy_qp pause the tasks.
  *
  * Lock order: sq.lock, then state_lock or cq.lock; the others (task.lock,
- * post_*_lock, rxe_tx.lock) nest with none of them. Nothing is sent and no
+ * post_*_lock, rxe_txq.lock) nest with none of them. Nothing is sent and no
  * consumer's handler is called with a lock held.
  */
 #ifndef RXE_TRANSPORT_H
@@ -23,6 +23,8 @@
 #include <linux/kref.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
+#include <cc/window.h>
+#include <loss/recovery.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
@@ -35,14 +37,7 @@ struct rxe_qp;
 struct rxe_data;
 struct rxe_seg;
 
-/*
- * Packets in flight: the least and the most that the window may be. It follows
- * bandwidth times delay in between. The least is less to a peer that drops what
- * follows a loss. Half the PSN space is the specification's limit (section 9.7.3.1).
- */
-#define RXE_WINDOW_DROPS	64
-#define RXE_WINDOW_MIN		256
-#define RXE_WINDOW_MAX		16384
+/* Half the PSN space is the specification's limit (section 9.7.3.1) */
 #define RXE_MAX_PSN_SPAN	BIT(23)
 
 /*
@@ -94,9 +89,6 @@ struct rxe_seg;
 #define RXE_RX_BATCH		32
 #define RXE_RX_ROW		2
 #define RXE_RX_VAIN		32
-
-/* So many losses pass until we see again whether the peer keeps what follows one */
-#define RXE_GO_BACK		8
 
 /*
  * How long a packet may be late before it counts as lost: at first, and at most.
@@ -230,6 +222,7 @@ struct rxe_out {
  * @source: the region that was read from last, held for the run of send_task
  *	only; likewise
  * @out: requests that are being sent; likewise
+ * @tx: what they have in the queues below; likewise
  * @tail: oldest work request that has not completed
  * @cur: work request being sent
  * @head: one after the newest that was imported (free-running, like the two
@@ -238,19 +231,14 @@ struct rxe_out {
  * @una: oldest PSN that is not acknowledged
  * @top: one after the highest PSN ever sent
  * @rd_atomic: READs and atomics from @tail to @cur
- * @retries: timeouts and NAKs since the last progress
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr_wait: nothing may be sent until the RNR timer fires
  * @moved: something was acknowledged in this run of recv_task
  * @drained: SQD: the event was raised
  * @stalled: a work request can't be sent; it fails when its turn has come
- * @rewound_from: @psn before it went back the last time
- * @rewound_to: where it went back to
- * @rewound_at: when
- * @go_back: for so many more losses, everything that follows is sent again
- * @lossy_until: packets get lost on this path; until then a probe waits for a round
- *	trip only
- * @window: packets that may be in flight
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @cc: congestion control
  * @limited: the window kept something from being sent
  * @gap: what is missing among the responses
  * @mr: the region that responses are written to, held for the run of recv_task
@@ -260,16 +248,11 @@ struct rxe_out {
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @implied_psn: how far it went
  * @deadline: when the timer acts
- * @since: the last progress, or retry
+ * @graced: the timer fired late, and @deadline was put off
  * @anew: what was sent in this run was sent when nothing was in flight
- * @probes: how often it was sent again without counting as a retry since
  * @rtt_psn: a packet whose acknowledgment is timed
  * @rtt_una: @una when it left
  * @rtt_start: when it left; 0: none is timed
- * @rtt_min: shortest round trip of the last ten seconds or so, ns
- * @rtt_min_at: when that was
- * @srtt: smoothed round trip, ns
- * @rttvar: its variation, ns
  * @timer: retransmission and RNR timer
  * @timer_fired: it did, and the receive task is to act
  */
@@ -280,6 +263,7 @@ struct rxe_sq {
 	struct rxe_seg		*segs;
 	struct rxe_mr		*source;
 	struct rxe_out		out;
+	struct rxe_tx		*tx;
 	u32			stride;
 	u32			tail;
 	u32			cur;
@@ -288,18 +272,14 @@ struct rxe_sq {
 	u32			una;
 	u32			top;
 	u32			rd_atomic;
-	u8			retries;
 	u8			rnr_retries;
 	bool			rnr_wait;
 	bool			moved;
 	bool			drained;
 	bool			stalled;
-	u32			rewound_from;
-	u32			rewound_to;
-	ktime_t			rewound_at;
-	u8			go_back;
-	ktime_t			lossy_until;
-	u32			window;
+	struct rxe_recovery	rec;
+	struct rxe_rtt		rtt;
+	struct rxe_cc		cc;
 	bool			limited;
 	struct rxe_gap		gap;
 	u32			missing;
@@ -307,16 +287,11 @@ struct rxe_sq {
 	u32			implied_psn;
 	struct rxe_mr		*mr;
 	ktime_t			deadline;
-	ktime_t			since;
+	bool			graced;
 	bool			anew;
-	u8			probes;
 	u32			rtt_psn;
 	u32			rtt_una;
 	ktime_t			rtt_start;
-	u64			rtt_min;
-	ktime_t			rtt_min_at;
-	u64			srtt;
-	u64			rttvar;
 	struct hrtimer		timer;
 	bool			timer_fired;
 };
@@ -351,6 +326,7 @@ struct rxe_atomic_res {
  * @back: the peer on this device, in whose receive task we are for the rest of
  *	the run; NULL if responses go out as packets
  * @out: responses that are being sent
+ * @tx: what READ responses have in the queues below
  * @batch: packets of the train that is being taken in
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
@@ -377,6 +353,7 @@ struct rxe_rq {
 	struct rxe_mr		*mr;
 	struct rxe_qp		*back;
 	struct rxe_out		out;
+	struct rxe_tx		*tx;
 	u32			batch;
 	bool			ack_due;
 	bool			nak_sent;
@@ -428,7 +405,6 @@ struct rxe_qpn {
  * @attr: as query_qp returns it
  * @mtu: path MTU, bytes (UD: the port's)
  * @path: RC: to the peer
- * @tx: what waits in the stack's queues
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
  * @post_sq_lock: one kernel poster of sends at a time
@@ -456,7 +432,6 @@ struct rxe_qp {
 	struct ib_qp_attr	attr;
 	u32			mtu;
 	struct rxe_path		path;
-	struct rxe_tx		*tx;
 	bool			path_valid;
 	bool			comm_est;
 	spinlock_t		post_sq_lock;	/* kernel posters of sends */
@@ -614,7 +589,7 @@ bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
 void rxe_sq_catch_up(struct rxe_sq *sq);
-void rxe_sq_resend(struct rxe_qp *qp);
+struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
@@ -659,14 +634,10 @@ void rxe_timer_cancel(struct rxe_qp *qp);
 void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
-void rxe_sq_lost(struct rxe_sq *sq);
-bool rxe_sq_lossy(const struct rxe_sq *sq, ktime_t now);
-u64 rxe_rtt_most(const struct rxe_sq *sq);
-bool rxe_probe_due(const struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);
-u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now);
+struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp);
 
 /* local.c: the peer is on this device */
 struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);

@@ -16,8 +16,8 @@
 #include <linux/types.h>
 #include <rdma/ib_pack.h>
 #include <compat/unaligned.h>
+#include <rxe/psn.h>
 
-#define RXE_PSN_MASK		0xffffffu
 #define RXE_QPN_MASK		0xffffffu
 #define RXE_MSN_MASK		0xffffffu
 
@@ -176,31 +176,6 @@ enum rxe_aeth {
 	RXE_NAK_REM_ACCESS	= 0x62,
 	RXE_NAK_REM_OP		= 0x63,
 };
-
-/**
- * rxe_psn_diff - signed distance of two PSNs on the 24-bit circle
- * @a: a PSN
- * @b: a PSN
- *
- * Return: negative if @a is before @b, 0 if they are the same, positive if
- * @a is after @b; -2^23 to 2^23 - 1 (section 9.7.3.1).
- */
-static inline s32 rxe_psn_diff(u32 a, u32 b)
-{
-	return (s32)((a - b) << 8) >> 8;
-}
-
-/**
- * rxe_psn_add - the PSN that is @n packets after @psn
- * @psn: a PSN
- * @n: packets, may be the two's complement of a negative number
- *
- * Return: a PSN, 24 bits.
- */
-static inline u32 rxe_psn_add(u32 psn, u32 n)
-{
-	return (psn + n) & RXE_PSN_MASK;
-}
 
 /**
  * rxe_num_pkts - packets that a message takes

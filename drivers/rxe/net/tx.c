@@ -1,17 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a sender has in the queues below: counted when an skb is handed to the
- * stack, and when the last queue or driver lets go of it.
+ * What a device's senders have in the queues of the stack and of the netdev.
+ *
+ * Theory. A queue that is fuller than it takes to keep the netdev busy only makes
+ * packets late, until a queueing discipline drops them. So the bytes of all senders of
+ * a device together stay below a limit, which follows what the netdev drains, as byte
+ * queue limits (BQL) and TCP's small queues do:
+ *
+ *   - The queue ran dry while a sender waited: the limit was too low. It doubles.
+ *   - Something was left in the queue all the time, for RXE_TXQ_PERIOD: so much less
+ *     would have kept the netdev busy. The limit shrinks by half of that.
+ *
+ * One packet may always be queued. Senders that have to wait get their turn in the
+ * order in which they came, when half of the limit is free. In its turn a sender sends
+ * what its task sends in one run. So many senders share a slow netdev evenly, and each
+ * device has a queue of its own: a netdev that is stuck stops its own senders only.
+ *
+ * Where nothing leaves for RXE_TXQ_STUCK_NS, each sender may send a little nevertheless:
+ * it then has something in flight, whose timer ends in an error if the queue stays stuck.
+ *
+ * As long as nobody waits there is no lock, only two counters.
  *
  * Context: any, since skbs are freed anywhere.
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <compat/timer.h>
 #include "internal.h"
 
+/* Bytes: the limit of a new device, the least and the most that a limit can be */
+#define RXE_TXQ_FIRST	SZ_64K
+#define RXE_TXQ_LEAST	SZ_4K
+#define RXE_TXQ_MOST	SZ_16M
+
+/* For how long bytes must be left in the queue before the limit shrinks by them */
+#define RXE_TXQ_PERIOD	(10 * NSEC_PER_MSEC)
+
+/* For so long nothing has left: the queue is stuck */
+#define RXE_TXQ_STUCK_NS	(300 * NSEC_PER_MSEC)
+
+/**
+ * struct rxe_txq - the queues below a device
+ * @ref: one for the device, one for each sender
+ * @bytes: in the queues
+ * @limit: bytes that may be there before senders wait; read locklessly
+ * @lock: protects all below, and rxe_tx.owner
+ * @waiting: senders that wait, in the order in which they came
+ * @turn: the sender that may send now although others wait
+ * @least: the fewest bytes that were left in this period
+ * @since: when the period began
+ * @drained: when something left the last time
+ * @timer: looks whether the queue is stuck, while senders wait
+ */
+struct rxe_txq {
+	struct kref		ref;
+	atomic_t		bytes;
+	u32			limit;
+	spinlock_t		lock;	/* all below */
+	struct list_head	waiting;
+	struct rxe_tx		*turn;
+	u32			least;
+	ktime_t			since;
+	ktime_t			drained;
+	struct hrtimer		timer;
+};
+
 static const struct rxe_net_ops *rxe_net_ops;
-static atomic_t rxe_txs = ATOMIC_INIT(0);	/* counters that exist */
-static atomic_t rxe_tx_skbs = ATOMIC_INIT(0);	/* skbs of all senders */
+static atomic_t rxe_txs = ATOMIC_INIT(0);	/* senders that exist */
 
 /**
  * rxe_tx_set_ops - whom to tell that queues are short again
@@ -22,28 +77,104 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
+/* Let all that wait send once. Context: lock held */
+static void txq_force(struct rxe_txq *q)
+{
+	struct rxe_tx *tx, *next;
+
+	list_for_each_entry_safe(tx, next, &q->waiting, wait) {
+		list_del_init(&tx->wait);
+		WRITE_ONCE(tx->forced, true);
+		rxe_net_ops->sent(tx->owner);
+	}
+}
+
+static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
+{
+	struct rxe_txq *q = container_of(timer, struct rxe_txq, timer);
+	enum hrtimer_restart restart = HRTIMER_NORESTART;
+	ktime_t now = ktime_get(), due;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	due = ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS);
+	if (!list_empty(&q->waiting) && ktime_before(now, due)) {
+		hrtimer_set_expires(timer, due);
+		restart = HRTIMER_RESTART;
+	} else {
+		txq_force(q);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	return restart;
+}
+
 /**
- * rxe_tx_create - begin to count for a sender
+ * rxe_txq_create - begin to watch a device's queues
+ *
+ * Return: what its senders have in common, or NULL.
+ */
+struct rxe_txq *rxe_txq_create(void)
+{
+	struct rxe_txq *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return NULL;
+	kref_init(&q->ref);
+	q->limit = RXE_TXQ_FIRST;
+	q->least = U32_MAX;
+	spin_lock_init(&q->lock);
+	INIT_LIST_HEAD(&q->waiting);
+	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+	return q;
+}
+
+static void txq_release(struct kref *ref)
+{
+	struct rxe_txq *q = container_of(ref, struct rxe_txq, ref);
+
+	hrtimer_cancel(&q->timer);
+	kfree(q);
+}
+
+/**
+ * rxe_txq_put - the device goes
+ * @q: from rxe_txq_create(), or NULL
+ */
+void rxe_txq_put(struct rxe_txq *q)
+{
+	if (q)
+		kref_put(&q->ref, txq_release);
+}
+
+/**
+ * rxe_tx_create - make a sender
+ * @q: of its device
  * @owner: argument of rxe_net_ops.sent
  *
- * Return: the counter or NULL.
+ * Return: the sender or NULL.
  */
-struct rxe_tx *rxe_tx_create(void *owner)
+struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner)
 {
-	struct rxe_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL);
+	struct rxe_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL_ACCOUNT);
 
 	if (!tx)
 		return NULL;
 	kref_init(&tx->ref);
-	spin_lock_init(&tx->lock);
+	kref_get(&q->ref);
+	tx->q = q;
 	tx->owner = owner;
+	INIT_LIST_HEAD(&tx->wait);
 	atomic_inc(&rxe_txs);
 	return tx;
 }
 
-static void rxe_tx_release(struct kref *ref)
+static void tx_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct rxe_tx, ref));
+	struct rxe_tx *tx = container_of(ref, struct rxe_tx, ref);
+
+	rxe_txq_put(tx->q);
+	kfree(tx);
 	if (atomic_dec_and_test(&rxe_txs))
 		wake_up_var(&rxe_txs);
 }
@@ -59,81 +190,181 @@ void rxe_tx_wait(void)
 	synchronize_net();	/* whoever freed the last one has left */
 }
 
+static bool txq_full(const struct rxe_txq *q)
+{
+	return atomic_read(&q->bytes) >= READ_ONCE(q->limit);
+}
+
+/* The next one's turn. Context: lock held */
+static void txq_give_turn(struct rxe_txq *q)
+{
+	struct rxe_tx *tx = list_first_entry_or_null(&q->waiting, struct rxe_tx,
+						     wait);
+
+	if (!tx || q->turn || txq_full(q))
+		return;
+	list_del_init(&tx->wait);
+	WRITE_ONCE(q->turn, tx);
+	rxe_net_ops->sent(tx->owner);
+}
+
+/* A sender neither waits nor has its turn any more. Context: lock held */
+static void txq_leave(struct rxe_txq *q, struct rxe_tx *tx)
+{
+	list_del_init(&tx->wait);
+	if (q->turn == tx)
+		WRITE_ONCE(q->turn, NULL);
+	txq_give_turn(q);
+}
+
+/**
+ * rxe_tx_leave - the sender has nothing to send for now
+ * @tx: the sender
+ */
+void rxe_tx_leave(struct rxe_tx *tx)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&tx->q->lock, flags);
+	txq_leave(tx->q, tx);
+	spin_unlock_irqrestore(&tx->q->lock, flags);
+}
+
 /**
  * rxe_tx_destroy - the sender goes
- * @tx: its counter
+ * @tx: the sender, or NULL
  *
  * When it returns, rxe_net_ops.sent isn't called any more.
  */
 void rxe_tx_destroy(struct rxe_tx *tx)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&tx->lock, flags);
-	tx->owner = NULL;
-	spin_unlock_irqrestore(&tx->lock, flags);
-	kref_put(&tx->ref, rxe_tx_release);
-}
-
-/*
- * A sender has its share, and where there are many, each may have but one: the
- * queues below (a CPU's backlog takes 1000) know nothing of senders.
- */
-static bool rxe_tx_crowded(const struct rxe_tx *tx, int share)
-{
-	int skbs = atomic_read(&tx->skbs);
-
-	return skbs >= share ||
-	       (skbs && atomic_read(&rxe_tx_skbs) >= RXE_TX_ALL_SKBS);
+	if (!tx)
+		return;
+	rxe_tx_leave(tx);
+	kref_put(&tx->ref, tx_release);
 }
 
 /**
- * rxe_tx_full - should the sender wait?
- * @tx: its counter
- *
- * Return: true if it should; rxe_net_ops.sent will be called.
+ * rxe_tx_end_turn - a run of the sender's task is over
+ * @tx: the sender
  */
-bool rxe_tx_full(struct rxe_tx *tx)
+void rxe_tx_end_turn(struct rxe_tx *tx)
 {
-	if (!rxe_tx_crowded(tx, RXE_TX_SKBS))
-		return false;
-	WRITE_ONCE(tx->waiting, true);
-	smp_mb();	/* pairs with the decrement in rxe_tx_free() */
-	return rxe_tx_crowded(tx, RXE_TX_SKBS / 2 + 1);
+	struct rxe_txq *q = tx->q;
+	unsigned long flags;
+
+	if (READ_ONCE(q->turn) != tx)
+		return;
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->turn == tx) {
+		WRITE_ONCE(q->turn, NULL);
+		txq_give_turn(q);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-static void rxe_tx_wake(struct rxe_tx *tx)
+/* Queue up behind the others. What has become free meanwhile goes to the first. */
+static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&tx->lock, flags);
-	if (tx->owner)
-		rxe_net_ops->sent(tx->owner);
-	spin_unlock_irqrestore(&tx->lock, flags);
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->turn == tx)
+		WRITE_ONCE(q->turn, NULL);
+	if (list_empty(&tx->wait))
+		list_add_tail(&tx->wait, &q->waiting);
+	if (!hrtimer_active(&q->timer)) {
+		q->drained = ktime_get();
+		hrtimer_start(&q->timer,
+			      ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS),
+			      HRTIMER_MODE_ABS_SOFT);
+	}
+	smp_mb();	/* pairs with the subtraction in tx_free() */
+	txq_give_turn(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/**
+ * rxe_tx_full - must the sender wait?
+ * @tx: the sender
+ *
+ * Return: true if it must; rxe_net_ops.sent will be called.
+ */
+bool rxe_tx_full(struct rxe_tx *tx)
+{
+	struct rxe_txq *q = tx->q;
+
+	if (!txq_full(q) &&
+	    (list_empty(&q->waiting) || READ_ONCE(q->turn) == tx))
+		return false;
+	if (READ_ONCE(tx->forced)) {
+		WRITE_ONCE(tx->forced, false);
+		return false;
+	}
+	tx_queue_up(q, tx);
+	return true;
+}
+
+/* A new period: what is left from now on? */
+static void txq_new_limit(struct rxe_txq *q, u32 limit)
+{
+	WRITE_ONCE(q->limit, clamp_t(u32, limit, RXE_TXQ_LEAST, RXE_TXQ_MOST));
+	q->least = U32_MAX;
+	q->since = q->drained;
+}
+
+/* Somebody waits, and @left bytes are in the queues. Context: lock held */
+static void txq_adapt(struct rxe_txq *q, u32 left)
+{
+	if (!left) {
+		txq_new_limit(q, 2 * q->limit);
+		return;
+	}
+	q->least = min(q->least, left);
+	if (ktime_after(q->drained, ktime_add_ns(q->since, RXE_TXQ_PERIOD)))
+		txq_new_limit(q, q->limit - min(q->least, q->limit) / 2);
+}
+
+static noinline void txq_drained(struct rxe_txq *q, u32 left)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	q->drained = ktime_get();
+	if (!list_empty(&q->waiting)) {
+		txq_adapt(q, left);
+		if (left <= q->limit / 2)
+			txq_give_turn(q);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
 }
 
 /* The last that held the skb has let go of it */
-static void rxe_tx_free(struct sk_buff *skb)
+static void tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
+	struct rxe_txq *q = tx->q;
+	u32 left = atomic_sub_return(skb_shinfo(skb)->tskey, &q->bytes);
 
-	atomic_dec(&rxe_tx_skbs);
-	if (atomic_dec_return(&tx->skbs) <= RXE_TX_SKBS / 2 &&
-	    READ_ONCE(tx->waiting) && xchg(&tx->waiting, false))
-		rxe_tx_wake(tx);
-	kref_put(&tx->ref, rxe_tx_release);
+	if (!list_empty(&q->waiting))
+		txq_drained(q, left);
+	kref_put(&tx->ref, tx_release);
 }
 
 /**
  * rxe_tx_own - count an skb until it is freed or passed on to a receiver
  * @tx: whom it counts for
  * @skb: about to be sent
+ *
+ * Its size is kept with the skb, whose length may change on its way. (The place is
+ * that of a socket's timestamp key. There is no socket.)
  */
 void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb)
 {
 	kref_get(&tx->ref);
-	atomic_inc(&tx->skbs);
-	atomic_inc(&rxe_tx_skbs);
+	tx->sent++;
+	atomic_add(skb->len, &tx->q->bytes);
+	skb_shinfo(skb)->tskey = skb->len;
 	skb_shinfo(skb)->destructor_arg = tx;
-	skb->destructor = rxe_tx_free;
+	skb->destructor = tx_free;
 }

@@ -68,15 +68,25 @@ static void fail(struct rxe_qp *qp, u8 status)
 	rxe_qp_to_err(qp);
 }
 
+/* Silence led to a resending: was it for nothing? */
+static void check_doubt(struct rxe_sq *sq)
+{
+	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->una, ktime_get()))
+		rxe_cc_undo(&sq->cc);
+}
+
 /* A response moved things on: patience starts anew, in settle() */
 static void progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	sq->retries = 0;
+	sq->rec.retries = 0;
+	sq->rec.heard = false;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
 	sq->missing = 0;
+	if (sq->rec.in_doubt)
+		check_doubt(sq);
 	rxe_rtt_ack(sq, acked);
 	if (rxe_psn_diff(sq->una, sq->psn) > 0)
 		rxe_sq_catch_up(sq);
@@ -98,48 +108,49 @@ static void settle(struct rxe_qp *qp)
 		rxe_wait_anew(qp);
 }
 
-/* Was the oldest packet sent again so lately that no answer can be here yet? */
-static bool just_resent(const struct rxe_sq *sq)
-{
-	if (rxe_psn_diff(sq->una, sq->rewound_to) < 0 ||
-	    rxe_psn_diff(sq->una, sq->rewound_from) >= 0)
-		return false;
-	return ktime_before(ktime_get(),
-			    ktime_add_ns(sq->rewound_at, rxe_rtt_most(sq)));
-}
-
-/*
- * Count a retry (section 9.7.6.1.3). Return: false if it was one too many and
- * the QP has failed.
- */
-static bool retry(struct rxe_qp *qp)
+/* What loss recovery says of a hint is done */
+static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
+	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	struct rxe_flight flight = rxe_sq_flight(qp);
+	struct rxe_loss_verdict verdict;
 
-	if (sq->retries++ >= qp->attr.retry_cnt) {
+	flight.missing = missing;
+	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &flight, hint,
+				     ktime_get());
+	if (verdict.timeout) {
+		rxe_count(qp->rxe, ACK_TIMEOUT);
+		rxe_cc_timeout(&sq->cc, sq->top);
+	} else if (verdict.act != RXE_LOSS_WAIT) {
+		rxe_cc_lost(&sq->cc, sq->una, sq->top);
+	}
+	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
+		rxe_count(qp->rxe, RCVD_SEQ_ERR);
+	switch (verdict.act) {
+	case RXE_LOSS_RESEND:
+		sq->missing = verdict.npkts;
+		break;
+	case RXE_LOSS_REWIND:
+		rxe_sq_rewind(qp);
+		break;
+	case RXE_LOSS_FAIL:
 		rxe_count(qp->rxe, RETRY_EXCEEDED);
 		fail(qp, IB_WC_RETRY_EXC_ERR);
-		return false;
+		break;
+	case RXE_LOSS_WAIT:
+		if (hint == RXE_LOSS_SILENCE)
+			rxe_wait(qp);
+		break;
 	}
-	sq->since = ktime_get();
-	return true;
 }
 
-/*
- * Something got lost, as the peer or its responses say. Should it be sent again?
- * Once for one loss: later hints to the same gap are ignored. The peer is alive,
- * so no more than one in the QP's timeout counts as a retry.
- */
-static bool lost(struct rxe_qp *qp)
+/* Something got lost, as the peer or its responses say */
+static void lost(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
-	struct rxe_sq *sq = &qp->sq;
-
 	settle(qp);
-	if (sq->rnr_wait || just_resent(sq))
-		return false;
-	rxe_count(qp->rxe, RCVD_SEQ_ERR);
-	rxe_sq_lost(sq);
-	return (qp->attr.retry_cnt && rxe_probe_due(qp)) || retry(qp);
+	if (!qp->sq.rnr_wait)
+		recover(qp, hint, missing);
 }
 
 /*
@@ -272,8 +283,7 @@ static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
-		if (lost(qp))
-			rxe_sq_resend(qp);
+		lost(qp, RXE_LOSS_NAK, 0);
 		break;
 	case RXE_NAK_INV_REQ:
 		fail(qp, IB_WC_REM_INV_REQ_ERR);
@@ -344,6 +354,15 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	       rxe_psn_diff(pkt->psn, qp->sq.una) > 0;
 }
 
+/* What it answers was answered before */
+static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
+{
+	rxe_gap_late(&sq->gap, pkt->psn);
+	if (sq->rec.in_doubt &&
+	    rxe_recovery_doubled(&sq->rec, &sq->rtt, ktime_get()))
+		rxe_cc_undo(&sq->cc);
+}
+
 /**
  * rxe_complete_pkt - take in one response
  * @qp: the QP
@@ -363,9 +382,10 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	spin_lock(&sq->lock);
 	/* Only what was sent can be answered; the rest is old or forged */
 	if (rxe_psn_diff(pkt->psn, sq->una) < 0)
-		rxe_gap_late(&sq->gap, pkt->psn);
+		take_old_response(sq, pkt);
 	else if (rxe_psn_diff(pkt->psn, sq->top) < 0)
 		early = take_response(qp, pkt, data);
+	sq->rec.heard |= early;
 	spin_unlock(&sq->lock);
 	return early;
 }
@@ -402,8 +422,8 @@ void rxe_complete_end(struct rxe_qp *qp)
 	settle(qp);
 	if (sq->una != sq->top && oldest(sq))
 		npkts = missing(qp);
-	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una) && lost(qp))
-		sq->missing = npkts;
+	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una))
+		lost(qp, RXE_LOSS_GAP, npkts);
 	spin_unlock(&sq->lock);
 }
 
@@ -425,27 +445,6 @@ void rxe_sq_retire(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
-/*
- * No answer. Before the QP's own timeout that's only a probe; after it, a retry. A
- * slow peer doesn't make the path a lossy one for longer than it is.
- */
-static void silence(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	if (rxe_probe_due(qp)) {
-		sq->probes++;
-		if (!rxe_sq_lossy(sq, ktime_get()))
-			rxe_sq_lost(sq);
-		rxe_sq_resend(qp);
-		return;
-	}
-	rxe_count(qp->rxe, ACK_TIMEOUT);
-	rxe_sq_lost(sq);
-	if (retry(qp))
-		rxe_sq_rewind(qp);
-}
-
 /**
  * rxe_timeout - the timer fired: go on after RNR, or send again
  * @qp: the QP
@@ -458,14 +457,15 @@ void rxe_timeout(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	spin_lock(&sq->lock);
+	settle(qp);
 	if (!sq->timer_fired)
 		goto out;
 	sq->timer_fired = false;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
-		sq->since = ktime_get();
+		sq->rec.since = ktime_get();
 	} else if (sq->una != sq->top && oldest(sq)) {
-		silence(qp);
+		recover(qp, RXE_LOSS_SILENCE, 0);
 	}
 out:
 	spin_unlock(&sq->lock);

@@ -133,15 +133,13 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 
 /**
  * rxe_sent - the queues of the stack take trains again
- * @owner: the QP
+ * @owner: the task that found them full
  *
- * Context: any; rxe_tx.lock held, which keeps the QP.
+ * Context: any, with a lock held that keeps the QP.
  */
 void rxe_sent(void *owner)
 {
-	struct rxe_qp *qp = owner;
-
-	rxe_task_schedule(&qp->recv_task);	/* it runs the send task, too */
+	rxe_task_schedule(owner);
 }
 
 /**
@@ -249,6 +247,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_respond_end(qp);
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.out);
+	rxe_tx_end_turn(qp->rq.tx);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);
@@ -273,10 +272,11 @@ bool rxe_receiver(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more;
 
-	if (READ_ONCE(qp->sq.timer_fired))
-		rxe_timeout(qp);
 	waited(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
+	/* an answer that waited here isn't late */
+	if (!more && READ_ONCE(qp->sq.timer_fired))
+		rxe_timeout(qp);
 	more |= receive_requests(qp);
 	more |= rxe_receiver_end(qp);
 	return more;

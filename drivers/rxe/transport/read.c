@@ -151,7 +151,7 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 			rq->read.active = false;
 			return;
 		}
-		rq->out.train.tx = qp->tx;
+		rq->out.train.tx = rq->tx;
 		fill_pkt(qp, &pkt, data, hdr);
 	} while (rq->read.active && !rxe_train_full(&rq->out.train));
 }
@@ -167,7 +167,7 @@ static void read_lost(struct rxe_qp *qp)
 
 static bool read_blocked(struct rxe_qp *qp)
 {
-	qp->rq.read.blocked = rxe_tx_full(qp->tx);
+	qp->rq.read.blocked = !qp->path.same_dev && rxe_tx_full(qp->rq.tx);
 	return qp->rq.read.blocked;
 }
 

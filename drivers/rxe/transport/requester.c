@@ -85,11 +85,11 @@ bool rxe_sq_import(struct rxe_qp *qp)
 static void again(struct rxe_qp *qp, u32 end)
 {
 	struct rxe_sq *sq = &qp->sq;
+	bool timed = sq->rtt_start && sq->rtt_una == sq->una;
 
 	rxe_count(qp->rxe, COMP_RETRY);
-	sq->rewound_from = end;
-	sq->rewound_to = sq->una;
-	sq->rewound_at = ktime_get();
+	rxe_recovery_resent(&sq->rec, sq->una, end,
+			    timed ? sq->rtt_start : sq->rec.since, ktime_get());
 	sq->missing = 0;
 	sq->rtt_start = 0;
 	rxe_rtt_start(sq, sq->una);
@@ -124,8 +124,8 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 {
 	const struct rxe_swqe *wqe;
 
-	sq->go_back = 0;
-	sq->rewound_from = sq->psn;
+	sq->rec.go_back = 0;
+	sq->rec.resent_end = sq->psn;
 	sq->psn = sq->top;
 	for (sq->cur = sq->tail; sq->cur != sq->head; sq->cur++) {
 		wqe = rxe_swqe(sq, sq->cur);
@@ -148,32 +148,28 @@ static s32 train_most(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_sq_resend - the oldest packet got lost
+ * rxe_sq_flight - what is in flight, for loss recovery
  * @qp: the QP
  *
- * No more is sent again than one loss takes away, a packet or a train: a peer like
- * us keeps what follows. If that turns out to be missing, too, this one doesn't:
- * now and for the next losses, everything is sent again. So it is where small
- * messages share trains. Context: sq.lock held; the caller runs the send task.
+ * One loss takes a train away, or a packet where those don't share one. Context:
+ * sq.lock held; something is in flight.
+ *
+ * Return: all but what is missing.
  */
-void rxe_sq_resend(struct rxe_qp *qp)
+struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp)
 {
-	struct rxe_sq *sq = &qp->sq;
+	const struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	s32 loss = rxe_sq_alone(sq) ? 1 : train_most(qp);
-	bool follows = sq->una == sq->rewound_from &&
-		       sq->una != sq->rewound_to;
-	bool rd_atomic = rxe_is_rd_atomic(wqe);
-	s32 rest = unanswered(sq, wqe);
+	u32 queued = rxe_tx_skbs(sq->tx);
 
-	if (sq->go_back)
-		sq->go_back--;
-	else if (follows)
-		sq->go_back = RXE_GO_BACK;
-	if (sq->go_back || (rd_atomic ? 1 : rest) < loss)
-		rxe_sq_rewind(qp);
-	else
-		sq->missing = rd_atomic ? rest : loss;
+	return (struct rxe_flight) {
+		.una		= sq->una,
+		.rest		= unanswered(sq, wqe),
+		.burst		= rxe_sq_alone(sq) ? 1 : train_most(qp),
+		.rd_atomic	= rxe_is_rd_atomic(wqe),
+		.queued		= queued,
+		.drained	= READ_ONCE(sq->tx->sent) - queued,
+	};
 }
 
 /* What is missing of the oldest work request, and no more */
@@ -181,7 +177,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	s32 npkts = sq->missing;
+	s32 npkts = min(sq->missing, sq->cc.window);
 
 	sq->missing = 0;
 	if (sq->tail == sq->head || !wqe->started || wqe->status ||
@@ -260,7 +256,8 @@ static s32 train_room(const struct rxe_qp *qp)
 /* Packets of a SEND or WRITE that the window lets go now */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	s32 most = max_t(s32, PICK_BYTES >> ilog2(qp->mtu), PICK_PKTS);
+	s32 most = rxe_sq_alone(&qp->sq) ? PICK_PKTS :
+		   max_t(s32, PICK_BYTES >> ilog2(qp->mtu), PICK_PKTS);
 	s32 npkts = min(room, left), fits;
 
 	pick->hint = npkts;
@@ -278,7 +275,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
-	s32 room = sq->window - rxe_psn_diff(sq->psn, sq->una);
+	s32 room = sq->cc.window - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
 	sq->limited |= room < left;
@@ -385,7 +382,7 @@ static void *push(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 {
 	void *hdr = rxe_out_push(qp, &qp->sq.out, pkt, hint);
 
-	qp->sq.out.train.tx = qp->tx;
+	qp->sq.out.train.tx = qp->sq.tx;
 	return hdr;
 }
 
@@ -562,28 +559,56 @@ static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
-/* Return: true if the budget was spent, and there may be more to send */
-static bool rc_requester(struct rxe_qp *qp)
+/* Is there something that the window lets go? A guess, since the answer may change */
+static bool wants_to_send(const struct rxe_qp *qp)
 {
-	struct pick p;
+	const struct rxe_sq *sq = &qp->sq;
+
+	if (READ_ONCE(sq->missing))
+		return true;
+	return (READ_ONCE(sq->cur) != READ_ONCE(sq->head) ||
+		rxe_ring_pending(sq->ring)) &&
+	       rxe_psn_diff(READ_ONCE(sq->psn), READ_ONCE(sq->una)) <
+	       (s32)READ_ONCE(sq->cc.window);
+}
+
+/* Must the QP wait for its turn at the queues below? A peer on this device has none. */
+static bool must_wait(const struct rxe_qp *qp)
+{
+	return !qp->path.same_dev && wants_to_send(qp) &&
+	       rxe_tx_full(qp->sq.tx);
+}
+
+/* Return: true if the budget was spent, and there may be more to send */
+static bool send_run(struct rxe_qp *qp, struct pick *p)
+{
 	struct run run;
 	bool go_on;
 
-	if (rxe_tx_full(qp->tx) || !pick(qp, &p))
-		return false;
 	qp->sq.out.trains = 0;
 	run.bytes = 0;
 	run.peer = rxe_local_begin(qp, false);
 	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
-		go_on = emit(qp, &run, &p) && budget_left(qp, &run);
-	} while (go_on && pick(qp, &p));
+		go_on = emit(qp, &run, p) && budget_left(qp, &run);
+	} while (go_on && !must_wait(qp) && pick(qp, p));
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
 	rxe_out_flush(qp, &qp->sq.out);
 	end_run(qp);
 	return !go_on && (qp->sq.cur != qp->sq.head ||
 			  rxe_ring_pending(qp->sq.ring));
+}
+
+static bool rc_requester(struct rxe_qp *qp)
+{
+	struct pick p;
+	bool more = false;
+
+	if (!must_wait(qp) && pick(qp, &p))
+		more = send_run(qp, &p);
+	rxe_tx_end_turn(qp->sq.tx);
+	return more;
 }
 
 /**

@@ -210,7 +210,6 @@ static void reset_sq(struct rxe_qp *qp)
 	}
 	drop_posted(qp);
 	sq->rd_atomic = 0;
-	sq->retries = 0;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;
 	sq->stalled = false;
@@ -218,21 +217,15 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->timer_fired = false;
 	sq->deadline = 0;
 	sq->anew = false;
-	sq->probes = 0;
-	sq->lossy_until = 0;
-	sq->window = RXE_WINDOW_MIN;
 	sq->missing = 0;
 	sq->implied = false;
 	rxe_gap_reset(&sq->gap);
+	rxe_recovery_reset(&sq->rec, sq->psn);
+	sq->rtt = (struct rxe_rtt){};
+	rxe_cc_init(&sq->cc);
 	sq->rtt_start = 0;
-	sq->rtt_min = 0;
-	sq->srtt = 0;
-	sq->rttvar = 0;
 	sq->una = sq->psn;
 	sq->top = sq->psn;
-	sq->rewound_from = sq->psn;
-	sq->rewound_to = sq->psn;
-	sq->go_back = 0;
 }
 
 static void reset_rq(struct rxe_qp *qp)
@@ -264,6 +257,8 @@ void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->gap_timer);
+	rxe_tx_leave(qp->sq.tx);
+	rxe_tx_leave(qp->rq.tx);
 	rxe_cork_reset(qp);
 	rxe_inq_purge(&qp->requests);
 	rxe_inq_purge(&qp->responses);

@@ -12,17 +12,8 @@
 #include <rxe/transport.h>
 #include <compat/timer.h>
 
-/* How late a response may be before it must be lost, if the QP allows less */
-#define RXE_PATIENCE_NS	((u64)NSEC_PER_SEC)
-
-/* How long a loss makes a path a lossy one, and a round trip counts as the shortest */
-#define RXE_MEMORY_NS	(10ULL * NSEC_PER_SEC)
-
-/* The least that a probe waits: less than that is the machine's own doing */
-#define RXE_PROBE_NS	(500ULL * NSEC_PER_USEC)
-
-/* So long a silence is a loss rather than a slow peer, though none was known of */
-#define RXE_SILENCE_NS	(300ULL * NSEC_PER_MSEC)
+/* A timer that fires so late tells of this host's CPU, not of the peer */
+#define RXE_TIMER_LATE_NS	(2ULL * NSEC_PER_MSEC)
 
 /* RNR NAK timer codes in units of 10 us (table 45) */
 static const u32 rnr_table[32] = {
@@ -42,121 +33,42 @@ u64 rxe_rnr_ns(u8 code)
 	return rnr_table[code & RXE_AETH_VALUE_MASK] * 10ULL * NSEC_PER_USEC;
 }
 
-/* The QP's timeout: 4.096 us * 2^timeout; 0: never (section 9.7.6.1.3) */
-static u64 timeout_ns(const struct rxe_qp *qp)
+/**
+ * rxe_retry_limit - how long to wait, and how often, for the QP's owner
+ * @qp: the QP
+ *
+ * The timeout is 4.096 us * 2^timeout; 0: for ever (section 9.7.6.1.3).
+ *
+ * Return: as loss recovery wants it.
+ */
+struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
 {
 	u8 t = READ_ONCE(qp->attr.timeout) & 0x1f;
 
-	return t ? 4096ULL << t : 0;
-}
-
-/**
- * rxe_rtt_most - how long an answer takes, at the most, as far as we know
- * @sq: the send queue
- *
- * Return: nanoseconds; a guess while nothing was measured.
- */
-u64 rxe_rtt_most(const struct rxe_sq *sq)
-{
-	return sq->srtt ? sq->srtt + 4 * sq->rttvar : RXE_PROBE_NS;
-}
-
-/**
- * rxe_sq_lossy - did anything get lost on the path of late?
- * @sq: the send queue
- * @now: the time
- *
- * Return: true in the ten seconds after a loss.
- */
-bool rxe_sq_lossy(const struct rxe_sq *sq, ktime_t now)
-{
-	return !ktime_after(now, sq->lossy_until);
-}
-
-/**
- * rxe_rto_ns - how long to wait for a response
- * @qp: the QP
- * @now: the time
- *
- * The specification allows one to four times the QP's timeout. Where packets do
- * get lost, the measured round trip moves it within those bounds. Where they
- * don't, the peer is rather slow, and patience is longest; likewise before there
- * is a measurement, and when the peer has kept silent already. Beyond
- * RXE_PATIENCE_NS a packet is rather lost than late, and the QP's timeout is taken
- * as it is.
- *
- * Return: nanoseconds; 0: wait for ever.
- */
-u64 rxe_rto_ns(const struct rxe_qp *qp, ktime_t now)
-{
-	const struct rxe_sq *sq = &qp->sq;
-	u64 t = timeout_ns(qp);
-	u64 most = clamp(RXE_PATIENCE_NS, t, 4 * t);
-
-	if (!t || !sq->srtt || sq->retries || !rxe_sq_lossy(sq, now))
-		return most;
-	return clamp(2 * rxe_rtt_most(sq), t, most);
+	return (struct rxe_retry_limit) {
+		.timeout	= t ? 4096ULL << t : 0,
+		.retry_cnt	= qp->attr.retry_cnt,
+	};
 }
 
 static void arm(struct rxe_sq *sq, ktime_t at)
 {
 	sq->deadline = at;
+	sq->graced = false;
 	if (hrtimer_is_queued(&sq->timer) &&
 	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
 		return;
 	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
-/*
- * Where packets do get lost, an answer that is overdue by its round trip is worth
- * a question, at longer and longer intervals. Where they don't, the QP's timeout
- * may be much longer than it takes to tell that one has: RDMA_CM asks for a second
- * or two. 0: don't ask.
- */
-static u64 probe_ns(const struct rxe_qp *qp, u64 rto, ktime_t now)
-{
-	const struct rxe_sq *sq = &qp->sq;
-	u64 ns = max(rxe_rtt_most(sq), RXE_PROBE_NS);
-
-	if (!sq->srtt || !rxe_sq_lossy(sq, now))
-		ns = rto ? max(ns, RXE_SILENCE_NS) : 0;
-	return ns << min_t(u8, sq->probes, 16);
-}
-
-/**
- * rxe_sq_lost - something was lost on the path
- * @sq: the send queue
- */
-void rxe_sq_lost(struct rxe_sq *sq)
-{
-	sq->lossy_until = ktime_add_ns(ktime_get(), RXE_MEMORY_NS);
-}
-
-/**
- * rxe_probe_due - the timer fired: for a probe, or is the QP's timeout over?
- * @qp: the QP
- *
- * Return: true for a probe.
- */
-bool rxe_probe_due(const struct rxe_qp *qp)
-{
-	ktime_t now = ktime_get();
-	u64 rto = rxe_rto_ns(qp, now);
-
-	return !rto || ktime_before(now, ktime_add_ns(qp->sq.since, rto));
-}
-
 static void wait_from(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u64 rto = rxe_rto_ns(qp, now), probe = probe_ns(qp, rto, now);
-	ktime_t at = ktime_add_ns(sq->since, rto);
+	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, now);
 
-	if (probe && (!rto || ktime_before(ktime_add_ns(now, probe), at)))
-		at = ktime_add_ns(now, probe);
-	else if (!rto)
-		return;
-	arm(sq, at);
+	if (ns)
+		arm(sq, ktime_add_ns(now, ns));
 }
 
 /**
@@ -174,9 +86,10 @@ void rxe_wait(struct rxe_qp *qp)
  */
 void rxe_wait_anew(struct rxe_qp *qp)
 {
-	qp->sq.since = ktime_get();
-	qp->sq.probes = 0;
-	wait_from(qp, qp->sq.since);
+	ktime_t now = ktime_get();
+
+	rxe_recovery_wait_anew(&qp->sq.rec, now);
+	wait_from(qp, now);
 }
 
 /**
@@ -196,50 +109,6 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 	sq->limited = false;
 }
 
-/* Smoothed as in RFC 6298 */
-static void smooth(struct rxe_sq *sq, s64 rtt)
-{
-	s64 err = rtt - (s64)sq->srtt;
-
-	if (!sq->srtt) {
-		sq->srtt = rtt;
-		sq->rttvar = rtt / 2;
-		return;
-	}
-	sq->rttvar += (abs(err) - (s64)sq->rttvar) / 4;
-	sq->srtt += err / 8;
-}
-
-/* Where each packet may get lost by itself, and all that follows it with it, less */
-static u32 window_min(const struct rxe_sq *sq)
-{
-	if (sq->go_back && rxe_sq_alone(sq))
-		return RXE_WINDOW_DROPS;
-	return RXE_WINDOW_MIN;
-}
-
-/*
- * The window is twice bandwidth times delay: what came through in this round
- * trip, had it taken no longer than the shortest. While the path takes all that
- * the window lets go, it doubles; when packets begin to queue, it stays. Where
- * packets get lost it shrinks, too: what was lost comes again behind all that queues.
- */
-static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
-{
-	u64 through = rxe_psn_diff(sq->una, sq->rtt_una);
-	u64 window;
-
-	if (!sq->rtt_min || rtt <= sq->rtt_min ||
-	    ktime_after(now, ktime_add_ns(sq->rtt_min_at, RXE_MEMORY_NS))) {
-		sq->rtt_min = rtt;
-		sq->rtt_min_at = now;
-	}
-	if (!sq->limited && !(rxe_sq_lossy(sq, now) && rtt > 2 * sq->rtt_min))
-		return;
-	window = div64_u64(2 * through * sq->rtt_min, rtt);
-	sq->window = clamp_t(u64, window, window_min(sq), RXE_WINDOW_MAX);
-}
-
 /**
  * rxe_rtt_ack - take a sample if the timed packet is acknowledged
  * @sq: the send queue
@@ -247,16 +116,35 @@ static void adapt_window(struct rxe_sq *sq, u64 rtt, ktime_t now)
  */
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 {
+	struct rxe_cc_sample sample;
 	ktime_t now;
-	s64 rtt;
 
 	if (!sq->rtt_start || rxe_psn_diff(psn, sq->rtt_psn) < 0)
 		return;
 	now = ktime_get();
-	rtt = max(ktime_to_ns(ktime_sub(now, sq->rtt_start)), 1LL);
+	sample.rtt = max(ktime_to_ns(ktime_sub(now, sq->rtt_start)), 1LL);
 	sq->rtt_start = 0;
-	smooth(sq, rtt);
-	adapt_window(sq, rtt, now);
+	rxe_rtt_add(&sq->rtt, sample.rtt, now);
+	sample.rtt_min = sq->rtt.min;
+	sample.delivered = rxe_psn_diff(sq->una, sq->rtt_una);
+	sample.limited = sq->limited;
+	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
+	rxe_cc_acked(&sq->cc, &sample, sq->una);
+}
+
+/*
+ * Put off once what is overdue because this CPU was away: answers may have come
+ * meanwhile, and have waited for the CPU, too.
+ */
+static bool put_off(struct rxe_sq *sq, ktime_t now)
+{
+	u64 late = ktime_to_ns(ktime_sub(now, sq->deadline));
+
+	if (sq->rnr_wait || sq->graced || late < RXE_TIMER_LATE_NS)
+		return false;
+	sq->deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
+	sq->graced = true;
+	return true;
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -264,13 +152,14 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, sq.timer);
 	struct rxe_sq *sq = &qp->sq;
 	enum hrtimer_restart restart = HRTIMER_NORESTART;
+	ktime_t now = ktime_get();
 
 	spin_lock(&sq->lock);
 	if (!sq->deadline) {
 		;	/* nothing to wait for any more */
 	} else if (hrtimer_is_queued(timer)) {
 		;	/* armed again while we waited for the lock */
-	} else if (ktime_before(ktime_get(), sq->deadline)) {
+	} else if (ktime_before(now, sq->deadline) || put_off(sq, now)) {
 		hrtimer_set_expires(timer, sq->deadline);
 		restart = HRTIMER_RESTART;
 	} else {

@@ -51,6 +51,7 @@ static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);
 	if (!p)
 		return IB_WC_SUCCESS;
+	train.tx = qp->sq.tx;
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
 	if (rxe_gather(qp, wqe, p)) {
@@ -94,13 +95,13 @@ static void to_sqe(struct rxe_qp *qp)
 	spin_unlock(&qp->state_lock);
 }
 
-/**
- * rxe_ud_requester - send datagrams; the send task's function for UD and GSI
- * @qp: the QP
- *
- * Return: true if the budget was spent.
- */
-bool rxe_ud_requester(struct rxe_qp *qp)
+static bool must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	return !wqe->status && !wqe->ah->path.same_dev &&
+	       rxe_tx_full(qp->sq.tx);
+}
+
+static bool send_run(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_swqe *wqe;
@@ -113,7 +114,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 		if (state != IB_QPS_RTS)
 			return false;
 		wqe = next(qp);
-		if (!wqe)
+		if (!wqe || must_wait(qp, wqe))
 			return false;
 		status = wqe->status ? wqe->status : send(qp, wqe);
 		rxe_task_spend(&budget, wqe->length);
@@ -122,6 +123,20 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 			to_sqe(qp);
 	}
 	return true;
+}
+
+/**
+ * rxe_ud_requester - send datagrams; the send task's function for UD and GSI
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_ud_requester(struct rxe_qp *qp)
+{
+	bool more = send_run(qp);
+
+	rxe_tx_end_turn(qp->sq.tx);
+	return more;
 }
 
 static void copy_grh(struct sk_buff *skb, u8 *grh)

@@ -51,8 +51,8 @@ static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
 
 static void destroy_queues(struct rxe_qp *qp)
 {
-	if (qp->tx)
-		rxe_tx_destroy(qp->tx);
+	rxe_tx_destroy(qp->sq.tx);
+	rxe_tx_destroy(qp->rq.tx);
 	kfree(qp->sq.segs);
 	kvfree(qp->sq.wqes);
 	kfree(qp->rq.wqe.sge);
@@ -103,8 +103,9 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	int err;
 
 	qp->cap = init->cap;
-	qp->tx = rxe_tx_create(qp);
-	err = qp->tx ? create_sq(qp, uctx) : -ENOMEM;
+	qp->sq.tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
+	qp->rq.tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
+	err = qp->sq.tx && qp->rq.tx ? create_sq(qp, uctx) : -ENOMEM;
 	if (!err)
 		err = create_rq(qp, uctx);
 	if (err) {
@@ -278,8 +279,6 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	unpublish(qp);
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
-	rxe_tx_destroy(qp->tx);
-	qp->tx = NULL;
 	rxe_qp_reset(qp);
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);

@@ -144,6 +144,7 @@ static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->sq.psn = attr->sq_psn & RXE_PSN_MASK;
 		qp->sq.una = qp->sq.psn;
 		qp->sq.top = qp->sq.psn;
+		rxe_recovery_reset(&qp->sq.rec, qp->sq.psn);
 	}
 }
 

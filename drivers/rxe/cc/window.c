@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The window: packets in flight.
+ *
+ * Theory. A path holds bandwidth times delay without a queue. More in flight only
+ * waits in a queue, which makes all packets later and in the end drops some. So the
+ * window grows while packets don't queue, and follows delay and loss otherwise:
+ *
+ *   calm   = 2 * rtt_min + RXE_QUEUE_NS	the longest round trip without a queue to
+ *						speak of
+ *   grow     rtt <= calm, and the window kept packets back: window = 2 * delivered.
+ *            Where packets were lost of late, that goes up to half of what it was
+ *            before; from there on window += delivered / 4 + 1.
+ *   shrink   rtt > calm: window = delivered * calm / rtt, to its half at the most.
+ *            While nothing gets lost it stays at RXE_WINDOW_CALM at least, so that an
+ *            acknowledgment is worth its cost.
+ *   loss     in a queue: window /= 2. Without a queue it is the path's own doing, and
+ *            the window shrinks by an eighth: at a loss rate p it comes to rest near
+ *            1 / p packets. Once for all that was in flight.
+ *   timeout  window = 1.
+ *
+ * The host's own queues don't count: what waits there hasn't been sent (net/tx.c).
+ *
+ * Pure; any context.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <cc/window.h>
+#include <rxe/psn.h>
+
+/* So long a queue, in time, is no sign of congestion: interrupts and schedulers do that */
+#define RXE_QUEUE_NS	(2ULL * NSEC_PER_MSEC)
+
+/**
+ * rxe_cc_init - a new connection
+ * @cc: its congestion control
+ */
+void rxe_cc_init(struct rxe_cc *cc)
+{
+	*cc = (struct rxe_cc){ .window = RXE_WINDOW_FIRST, .queued = true };
+}
+
+/* Is @una still among the packets that were in flight at the last loss? */
+static bool in_recovery(const struct rxe_cc *cc, u32 una)
+{
+	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
+}
+
+static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
+{
+	u32 window = 2 * s->delivered;
+
+	if (s->lossy && window > cc->enough)
+		window = max(cc->enough, cc->window + s->delivered / 4 + 1);
+	cc->window = clamp_t(u32, window, cc->window, RXE_WINDOW_MAX);
+}
+
+static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
+			  u64 calm)
+{
+	u32 least = max_t(u32, cc->window / 2, s->lossy ? 1 : RXE_WINDOW_CALM);
+	u64 window = div64_u64(s->delivered * calm, s->rtt);
+
+	if (least < cc->window)
+		cc->window = clamp_t(u64, window, least, cc->window);
+}
+
+/**
+ * rxe_cc_acked - a round trip is over
+ * @cc: congestion control
+ * @s: what came of it
+ * @una: oldest PSN that isn't acknowledged
+ */
+void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+{
+	u64 calm = 2 * s->rtt_min + RXE_QUEUE_NS;
+
+	cc->queued = s->rtt > calm;
+	if (in_recovery(cc, una))
+		return;
+	cc->cut = false;
+	if (cc->queued && (s->limited || s->lossy))
+		shrink_window(cc, s, calm);
+	else if (!cc->queued && s->limited)
+		grow_window(cc, s);
+}
+
+static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
+{
+	cc->before = cc->window;
+	cc->enough = cc->window / 2;
+	cc->window = max(window, 1U);
+	cc->recover = top;
+	cc->cut = true;
+}
+
+/**
+ * rxe_cc_lost - a packet got lost
+ * @cc: congestion control
+ * @una: oldest PSN that isn't acknowledged
+ * @top: one after the highest PSN ever sent
+ */
+void rxe_cc_lost(struct rxe_cc *cc, u32 una, u32 top)
+{
+	if (!in_recovery(cc, una))
+		cut_window(cc, top, cc->queued ? cc->window / 2 :
+			   cc->window - DIV_ROUND_UP(cc->window, 8));
+}
+
+/**
+ * rxe_cc_timeout - no answer for the QP's timeout
+ * @cc: congestion control
+ * @top: one after the highest PSN ever sent
+ */
+void rxe_cc_timeout(struct rxe_cc *cc, u32 top)
+{
+	cut_window(cc, top, 1);
+}
+
+/**
+ * rxe_cc_undo - what seemed lost had only been late
+ * @cc: congestion control
+ */
+void rxe_cc_undo(struct rxe_cc *cc)
+{
+	if (cc->cut)
+		cc->window = max(cc->window, cc->before);
+	cc->cut = false;
+}

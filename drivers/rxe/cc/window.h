@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Congestion control: how many packets a QP may have in flight. Pure arithmetic; the
+ * caller has the lock and tells what happened.
+ */
+#ifndef RXE_CC_WINDOW_H
+#define RXE_CC_WINDOW_H
+
+#include <linux/types.h>
+
+/*
+ * Packets: the window of a new connection, the most that it can be, and the least
+ * while nothing gets lost
+ */
+#define RXE_WINDOW_FIRST	32
+#define RXE_WINDOW_MAX		16384
+#define RXE_WINDOW_CALM		16
+
+/**
+ * struct rxe_cc_sample - a round trip, as seen by the sender
+ * @delivered: packets that were acknowledged in it
+ * @rtt: how long it took, ns
+ * @rtt_min: the shortest of late, ns
+ * @limited: the window kept packets back
+ * @lossy: packets got lost of late
+ */
+struct rxe_cc_sample {
+	u32	delivered;
+	u64	rtt;
+	u64	rtt_min;
+	bool	limited;
+	bool	lossy;
+};
+
+/**
+ * struct rxe_cc - congestion control of a QP
+ * @window: packets that may be in flight, 1 to RXE_WINDOW_MAX
+ * @queued: the last round trip had a queue in it
+ * @before: @window before the last loss
+ * @enough: up to here it doubles after a loss, too
+ * @recover: PSN behind the packets that were in flight at that loss
+ * @cut: that loss is what @window comes of
+ */
+struct rxe_cc {
+	u32	window;
+	bool	queued;
+	u32	before;
+	u32	enough;
+	u32	recover;
+	bool	cut;
+};
+
+void rxe_cc_init(struct rxe_cc *cc);
+void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *sample,
+		  u32 una);
+void rxe_cc_lost(struct rxe_cc *cc, u32 una, u32 top);
+void rxe_cc_timeout(struct rxe_cc *cc, u32 top);
+void rxe_cc_undo(struct rxe_cc *cc);
+
+#endif /* RXE_CC_WINDOW_H */

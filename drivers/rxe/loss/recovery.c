@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loss recovery (section 9.7.5.1.2, 9.7.6.1.3).
+ *
+ * Theory. What has no answer is lost, or it is late: in a queue, at a peer that is
+ * busy, or because this host's own CPU was away. Sending it again where it was only
+ * late makes the queue longer and answers later still. So:
+ *
+ *   - A NAK, or responses that came behind a gap, tell a loss. What was sent again
+ *     less than a round trip ago isn't lost again yet.
+ *   - Silence tells one when it is longer than the longest likely round trip, on a path
+ *     that lost packets in the last ten seconds; elsewhere when it is longer than
+ *     RXE_SILENCE_NS. Then the oldest packets are sent again, a probe, and after each
+ *     probe silence must be twice as long. A probe is no retry.
+ *   - A retry is when the QP's timeout is over (rxe_rto_ns()), or when a NAK comes
+ *     without progress for that long. A peer that answered anything new meanwhile is
+ *     alive, and no retry is counted.
+ *   - What is still in this host's queues can't have an answer. While those drain,
+ *     silence is no hint; when they are stuck it counts as a retry, but sends nothing.
+ *   - An answer that comes sooner after a resending than any round trip takes, or that
+ *     comes twice, is one to what was sent first (as Eifel, RFC 3522, and D-SACK, RFC
+ *     3708, find out). Then nothing was lost: the round trip was so long, and is
+ *     remembered.
+ *
+ * No more is sent again than one loss takes away: a packet or a train, since a peer
+ * like us keeps what follows. If what follows turns out to be missing, the peer doesn't
+ * keep it: then, and for the next losses, everything is sent again.
+ *
+ * Pure; any context.
+ */
+#include <linux/minmax.h>
+#include <loss/recovery.h>
+#include <rxe/psn.h>
+
+/* How late a response may be before it must be lost, if the QP allows less */
+#define RXE_PATIENCE_NS		((u64)NSEC_PER_SEC)
+
+/* The longest timeout that measured round trips lead to */
+#define RXE_RTO_MOST_NS		(4ULL * NSEC_PER_SEC)
+
+/* So long a silence is a loss rather than a slow peer, though none was known of */
+#define RXE_SILENCE_NS		(300ULL * NSEC_PER_MSEC)
+
+/**
+ * rxe_recovery_reset - a new connection
+ * @rec: loss recovery
+ * @psn: first PSN
+ */
+void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
+{
+	*rec = (struct rxe_recovery){ .resent_from = psn, .resent_end = psn };
+}
+
+/* The longest round trip of late, twice: a stall is no loss */
+static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
+{
+	if (ktime_after(now, ktime_add_ns(rtt->max_at, RXE_LOSS_MEMORY_NS)))
+		return 0;
+	return min(2 * rtt->max, RXE_RTO_MOST_NS);
+}
+
+/**
+ * rxe_rto_ns - how long to wait for a response
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @limit: of the QP
+ * @now: the time
+ *
+ * The specification allows one to four times the QP's timeout. Where packets do
+ * get lost, the measured round trip moves it within those bounds. Where they
+ * don't, the peer is rather slow, and patience is longest; likewise when the peer has
+ * kept silent already. Beyond RXE_PATIENCE_NS a packet is rather lost than late, and
+ * the QP's timeout is taken as it is. While nothing was measured, it is RXE_PATIENCE_NS
+ * at least (RFC 6298). Round trips that took longer than all that are waited for.
+ *
+ * Return: nanoseconds; 0: wait for ever.
+ */
+u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+	       const struct rxe_retry_limit *limit, ktime_t now)
+{
+	u64 t = limit->timeout, most = clamp(RXE_PATIENCE_NS, t, 4 * t), rto;
+
+	if (!t)
+		return 0;
+	if (!rtt->smooth && !rec->retries)
+		rto = max(most, RXE_PATIENCE_NS);
+	else if (rec->retries || !rxe_recovery_lossy(rec, now))
+		rto = most;
+	else
+		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
+	return max(rto, longest_rtt(rtt, now));
+}
+
+/* Is the QP's timeout not over yet? */
+static bool in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+		    const struct rxe_retry_limit *limit, ktime_t now)
+{
+	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
+
+	return !rto || ktime_before(now, ktime_add_ns(rec->since, rto));
+}
+
+/* How long to be silent before a probe; 0: no probe */
+static u64 probe_wait_ns(const struct rxe_recovery *rec,
+			 const struct rxe_rtt *rtt, u64 rto, ktime_t now)
+{
+	u64 ns = max(rxe_rtt_most(rtt), RXE_RTT_GUESS_NS);
+
+	if (!rtt->smooth || !rxe_recovery_lossy(rec, now))
+		ns = rto ? max3(ns, RXE_SILENCE_NS, longest_rtt(rtt, now)) : 0;
+	return ns << min_t(u8, rec->probes, 16);
+}
+
+/**
+ * rxe_recovery_wait_ns - when should the timer fire?
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @limit: of the QP
+ * @now: the time
+ *
+ * Return: nanoseconds from now: for a probe, or what is left of the QP's timeout;
+ * 0: never.
+ */
+u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
+			 const struct rxe_rtt *rtt,
+			 const struct rxe_retry_limit *limit, ktime_t now)
+{
+	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
+	u64 probe = probe_wait_ns(rec, rtt, rto, now);
+	s64 left;
+
+	if (!rto)
+		return probe;
+	left = ktime_to_ns(ktime_sub(ktime_add_ns(rec->since, rto), now));
+	left = max_t(s64, left, 1);
+	return probe ? min_t(u64, probe, left) : left;
+}
+
+/**
+ * rxe_recovery_wait_anew - something was acknowledged, or sent after nothing was in
+ *	flight
+ * @rec: loss recovery
+ * @now: the time
+ */
+void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
+{
+	rec->since = now;
+	rec->probes = 0;
+}
+
+/**
+ * rxe_recovery_resent - packets are sent again
+ * @rec: loss recovery
+ * @from: the first, which is the oldest that isn't acknowledged
+ * @end: one after the last
+ * @left_at: when @from had left before, as far as is known
+ * @now: the time
+ */
+void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
+			 ktime_t left_at, ktime_t now)
+{
+	rec->resent_from = from;
+	rec->resent_end = end;
+	rec->resent_at = now;
+	rec->left_at = left_at;
+	rec->answer_ns = 0;
+}
+
+/* Nothing was lost. The round trip was that long, and is remembered. */
+static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now)
+{
+	rec->in_doubt = false;
+	rec->lossy_until = rec->lossy_before;
+	rxe_rtt_add(rtt, rec->answer_ns, now);
+}
+
+/**
+ * rxe_recovery_answered - progress after a resending that is in doubt
+ * @rec: loss recovery
+ * @rtt: round trips; learns how long this one took
+ * @una: oldest PSN that isn't acknowledged now
+ * @now: the time
+ *
+ * An answer that comes sooner than any round trip takes is one to what was sent first.
+ *
+ * Return: true if nothing had been lost.
+ */
+bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
+			   u32 una, ktime_t now)
+{
+	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
+		return false;
+	rec->answer_ns = max_t(s64, ktime_to_ns(ktime_sub(now, rec->left_at)), 1);
+	if (!ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min)))
+		return false;
+	undo_loss(rec, rtt, now);
+	return true;
+}
+
+/**
+ * rxe_recovery_doubled - an acknowledgment came twice
+ * @rec: loss recovery
+ * @rtt: round trips; learns how long the doubtful one took
+ * @now: the time
+ *
+ * The peer got both what was sent first and what was sent again.
+ *
+ * Return: true if a resending was in doubt, and nothing had been lost.
+ */
+bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
+			  ktime_t now)
+{
+	if (!rec->in_doubt || !rec->answer_ns)
+		return false;
+	undo_loss(rec, rtt, now);
+	return true;
+}
+
+/* Was the oldest packet sent again so lately that no answer can be here yet? */
+static bool just_resent(const struct rxe_recovery *rec,
+			const struct rxe_rtt *rtt, u32 una, ktime_t now)
+{
+	if (rxe_psn_diff(una, rec->resent_from) < 0 ||
+	    rxe_psn_diff(una, rec->resent_end) >= 0)
+		return false;
+	return ktime_before(now, ktime_add_ns(rec->resent_at,
+					      rxe_rtt_most(rtt)));
+}
+
+/* Return: false if it was one too many */
+static bool count_retry(struct rxe_recovery *rec,
+			const struct rxe_retry_limit *limit, ktime_t now)
+{
+	rec->since = now;
+	if (rec->heard) {
+		rec->heard = false;
+		return true;
+	}
+	return rec->retries++ < limit->retry_cnt;
+}
+
+static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
+					  const struct rxe_flight *flight)
+{
+	bool follows = flight->una == rec->resent_end &&
+		       flight->una != rec->resent_from;
+
+	if (rec->go_back)
+		rec->go_back--;
+	else if (follows)
+		rec->go_back = RXE_GO_BACK;
+	if (rec->go_back || (!flight->rd_atomic && flight->rest < flight->burst))
+		return (struct rxe_loss_verdict){ .act = RXE_LOSS_REWIND };
+	return (struct rxe_loss_verdict) {
+		.act = RXE_LOSS_RESEND,
+		.npkts = flight->rd_atomic ? flight->rest : flight->burst,
+	};
+}
+
+static void set_lossy(struct rxe_recovery *rec, ktime_t now)
+{
+	rec->lossy_until = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
+}
+
+/* What is in this host's queues has no answer yet; if they are stuck, that's a retry */
+static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
+					      const struct rxe_rtt *rtt,
+					      const struct rxe_retry_limit *limit,
+					      const struct rxe_flight *flight,
+					      ktime_t now)
+{
+	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_WAIT };
+
+	if (flight->drained != rec->drained) {
+		rec->drained = flight->drained;
+		rxe_recovery_wait_anew(rec, now);
+	} else if (!in_time(rec, rtt, limit, now)) {
+		verdict.timeout = true;
+		if (!count_retry(rec, limit, now))
+			verdict.act = RXE_LOSS_FAIL;
+	} else {
+		rec->probes++;
+	}
+	return verdict;
+}
+
+static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
+					  const struct rxe_rtt *rtt,
+					  const struct rxe_retry_limit *limit,
+					  const struct rxe_flight *flight,
+					  ktime_t now)
+{
+	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_REWIND };
+	bool timeout;
+
+	if (flight->queued)
+		return wait_for_queue(rec, rtt, limit, flight, now);
+	timeout = !in_time(rec, rtt, limit, now);
+	if (!rec->in_doubt)
+		rec->lossy_before = rec->lossy_until;
+	rec->in_doubt = true;
+	if (timeout) {
+		set_lossy(rec, now);
+		if (!count_retry(rec, limit, now))
+			verdict.act = RXE_LOSS_FAIL;
+		verdict.timeout = true;
+		return verdict;
+	}
+	/* a slow peer doesn't make the path a lossy one for longer than it is */
+	if (!rxe_recovery_lossy(rec, now))
+		set_lossy(rec, now);
+	rec->probes++;
+	return send_again(rec, flight);
+}
+
+/**
+ * rxe_recovery_event - there is a hint of a loss: what is to be done?
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @limit: of the QP
+ * @flight: what is in flight
+ * @hint: the hint
+ * @now: the time
+ *
+ * Return: the verdict. Whoever sends something again tells rxe_recovery_resent().
+ */
+struct rxe_loss_verdict
+rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+		   const struct rxe_retry_limit *limit,
+		   const struct rxe_flight *flight, enum rxe_loss_hint hint,
+		   ktime_t now)
+{
+	if (hint == RXE_LOSS_SILENCE)
+		return on_silence(rec, rtt, limit, flight, now);
+	if (just_resent(rec, rtt, flight->una, now))
+		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
+	set_lossy(rec, now);
+	rec->in_doubt = false;
+	/* the peer is alive: no more than one in the QP's timeout counts as a retry */
+	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&
+	    !count_retry(rec, limit, now))
+		return (struct rxe_loss_verdict){ .act = RXE_LOSS_FAIL };
+	if (hint == RXE_LOSS_GAP)
+		return (struct rxe_loss_verdict) {
+			.act = RXE_LOSS_RESEND, .npkts = flight->missing,
+		};
+	return send_again(rec, flight);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Round trips, smoothed as TCP does (RFC 6298), with the shortest and the longest of
+ * late: the shortest is the path's own, without queues; the longest tells what a
+ * stall, here or at the peer, may take.
+ *
+ * Pure; any context.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <loss/rtt.h>
+
+static void smooth_rtt(struct rxe_rtt *rtt, s64 ns)
+{
+	s64 err = ns - (s64)rtt->smooth;
+
+	if (!rtt->smooth) {
+		rtt->smooth = ns;
+		rtt->var = ns / 2;
+		return;
+	}
+	rtt->var += ((err < 0 ? -err : err) - (s64)rtt->var) / 4;
+	rtt->smooth += err / 8;
+}
+
+static bool is_forgotten(ktime_t at, ktime_t now)
+{
+	return ktime_after(now, ktime_add_ns(at, RXE_LOSS_MEMORY_NS));
+}
+
+/**
+ * rxe_rtt_add - a round trip was measured
+ * @rtt: the path's
+ * @ns: it took so long, at least 1
+ * @now: the time
+ */
+void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
+{
+	smooth_rtt(rtt, ns);
+	if (!rtt->min || ns <= rtt->min || is_forgotten(rtt->min_at, now)) {
+		rtt->min = ns;
+		rtt->min_at = now;
+	}
+	if (ns >= rtt->max || is_forgotten(rtt->max_at, now)) {
+		rtt->max = ns;
+		rtt->max_at = now;
+	}
+}
+
+/**
+ * rxe_rtt_most - how long an answer takes, at the most, as far as we know
+ * @rtt: the path's
+ *
+ * Return: nanoseconds; a guess while nothing was measured.
+ */
+u64 rxe_rtt_most(const struct rxe_rtt *rtt)
+{
+	return rtt->smooth ? rtt->smooth + 4 * rtt->var : RXE_RTT_GUESS_NS;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Round trips: how long an answer takes. Pure arithmetic; the caller has the lock
+ * and tells the time.
+ */
+#ifndef RXE_LOSS_RTT_H
+#define RXE_LOSS_RTT_H
+
+#include <linux/ktime.h>
+#include <linux/types.h>
+
+/* A guess while nothing was measured, and the least that a probe waits */
+#define RXE_RTT_GUESS_NS	(500ULL * NSEC_PER_USEC)
+
+/* For how long a round trip counts as the shortest or longest, and a path as lossy */
+#define RXE_LOSS_MEMORY_NS	(10ULL * NSEC_PER_SEC)
+
+/**
+ * struct rxe_rtt - what is known of a path's round trips, in nanoseconds
+ * @smooth: smoothed as in RFC 6298; 0: nothing was measured
+ * @var: its variation, likewise
+ * @min: shortest of the last ten seconds or so
+ * @min_at: when that was
+ * @max: longest of the last ten seconds or so
+ * @max_at: when that was
+ */
+struct rxe_rtt {
+	u64	smooth;
+	u64	var;
+	u64	min;
+	ktime_t	min_at;
+	u64	max;
+	ktime_t	max_at;
+};
+
+void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now);
+u64 rxe_rtt_most(const struct rxe_rtt *rtt);
+
+#endif /* RXE_LOSS_RTT_H */

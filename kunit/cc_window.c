@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cc/window.c: the window grows while packets don't queue, follows delay when they do,
+ * and loss down to one packet.
+ */
+#include <cc/window.h>
+#include <rxe/psn.h>
+#include "util.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+
+static u32 una;		/* of the connection that a case plays */
+
+static void begin(struct rxe_cc *cc)
+{
+	una = 0xfffff0;
+	rxe_cc_init(cc);
+}
+
+/* @pkts come through in a round trip of @rtt, of which 1 ms is the path's own */
+static void come_through(struct rxe_cc *cc, u32 pkts, u64 rtt, bool limited,
+			 bool lossy)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = pkts, .rtt = rtt, .rtt_min = MS,
+		.limited = limited, .lossy = lossy,
+	};
+
+	una = rxe_psn_add(una, pkts);
+	rxe_cc_acked(cc, &sample, una);
+}
+
+/* All that was in flight comes through, and one packet of it is lost */
+static void lose_one(struct rxe_cc *cc)
+{
+	rxe_cc_lost(cc, una, rxe_psn_add(una, cc->window));
+	una = rxe_psn_add(una, cc->before);
+}
+
+/* It doubles each round trip, to its end */
+static void grows(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i, window;
+
+	begin(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+	for (i = 0; i < 8; i++) {
+		window = cc.window;
+		come_through(&cc, window, MS, true, false);
+		KUNIT_ASSERT_EQ(test, cc.window, 2 * window);
+	}
+	for (i = 0; i < 10; i++)
+		come_through(&cc, cc.window, MS, true, false);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_MAX);
+}
+
+/* A sender that had no more to send says nothing about the path */
+static void idle(struct kunit *test)
+{
+	struct rxe_cc cc;
+
+	begin(&cc);
+	come_through(&cc, 1, MS, false, false);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+	come_through(&cc, 1, 100 * MS, false, false);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+}
+
+/* On a path of 1000 packets a millisecond the queue stays short */
+static void stays(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 30; i++)
+		come_through(&cc, cc.window, max(MS, cc.window * MS / 1000),
+			     true, false);
+	KUNIT_EXPECT_GE(test, cc.window, 3000u);
+	KUNIT_EXPECT_LE(test, cc.window, 8000u);
+}
+
+/* A queue that others make shrinks it, by half a round trip, not below what is cheap */
+static void shrinks(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	cc.window = 4096;
+	come_through(&cc, 4096, 100 * MS, true, false);
+	KUNIT_EXPECT_EQ(test, cc.window, 2048u);
+	for (i = 0; i < 20; i++)
+		come_through(&cc, cc.window, 100 * MS, true, false);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_CALM);
+	/* where packets get lost, down to one */
+	for (i = 0; i < 20; i++)
+		come_through(&cc, cc.window, 100 * MS, true, true);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+}
+
+/* Loss in a queue halves it, once for all that was in flight */
+static void halves(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 top;
+
+	begin(&cc);
+	cc.window = 1000;
+	come_through(&cc, 1000, 100 * MS, false, false);
+	top = rxe_psn_add(una, 1000);
+	rxe_cc_lost(&cc, una, top);
+	KUNIT_EXPECT_EQ(test, cc.window, 500u);
+	rxe_cc_lost(&cc, rxe_psn_add(una, 999), rxe_psn_add(top, 500));
+	KUNIT_EXPECT_EQ(test, cc.window, 500u);
+	rxe_cc_lost(&cc, top, rxe_psn_add(top, 500));
+	KUNIT_EXPECT_EQ(test, cc.window, 250u);
+}
+
+/* Many losses: one packet, and never none */
+static void to_one(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 20; i++)
+		lose_one(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	cc.window = 1000;
+	rxe_cc_timeout(&cc, una);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	rxe_cc_lost(&cc, una, una);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+}
+
+/* Without a queue, a loss is the path's own: one in a hundred leaves it wide open */
+static void random_loss(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(11);
+	struct rxe_cc cc;
+	u64 sum = 0;
+	u32 i, n;
+
+	begin(&cc);
+	for (i = 0; i < 2000; i++) {
+		bool lost = false;
+
+		for (n = 0; n < cc.window; n++)
+			lost |= !rnd_below(&rnd, 100);
+		if (lost)
+			lose_one(&cc);
+		else
+			come_through(&cc, cc.window, MS, true, true);
+		sum += cc.window;
+	}
+	KUNIT_EXPECT_GE(test, sum / i, 50ull);
+	KUNIT_EXPECT_LE(test, sum / i, 400ull);
+}
+
+/* After a timeout it doubles up to half of what it was, then goes on with care */
+static void recovers(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	cc.window = 1024;
+	rxe_cc_timeout(&cc, una);
+	for (i = 0; i < 9; i++) {
+		KUNIT_ASSERT_EQ(test, cc.window, BIT(i));
+		come_through(&cc, cc.window, MS, true, true);
+	}
+	KUNIT_EXPECT_EQ(test, cc.window, 512u);
+	come_through(&cc, cc.window, MS, true, true);
+	KUNIT_EXPECT_EQ(test, cc.window, 512u + 128 + 1);
+}
+
+/* What had only been late costs nothing */
+static void undo(struct kunit *test)
+{
+	struct rxe_cc cc;
+
+	begin(&cc);
+	cc.window = 1000;
+	rxe_cc_timeout(&cc, una);
+	rxe_cc_undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 1000u);
+	cc.window = 10;
+	rxe_cc_undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 10u);
+}
+
+/* Whatever happens: one packet at least, RXE_WINDOW_MAX at most */
+static void bounds(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(12);
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 100000; i++) {
+		struct rxe_cc_sample sample = {
+			.delivered = rnd_below(&rnd, 1 << 23),
+			.rtt = 1 + (rnd_u64(&rnd) >> (20 + rnd_below(&rnd, 44))),
+			.rtt_min = 1 + (rnd_u64(&rnd) >> (20 + rnd_below(&rnd, 44))),
+			.limited = rnd_below(&rnd, 2), .lossy = rnd_below(&rnd, 2),
+		};
+		u32 psn = rnd_below(&rnd, 1 << 24);
+
+		switch (rnd_below(&rnd, 6)) {
+		case 0:
+			rxe_cc_lost(&cc, psn, rnd_below(&rnd, 1 << 24));
+			break;
+		case 1:
+			rxe_cc_timeout(&cc, psn);
+			break;
+		case 2:
+			rxe_cc_undo(&cc);
+			break;
+		default:
+			rxe_cc_acked(&cc, &sample, psn);
+		}
+		KUNIT_ASSERT_GE(test, cc.window, 1u);
+		KUNIT_ASSERT_LE(test, cc.window, (u32)RXE_WINDOW_MAX);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(grows),
+	KUNIT_CASE(idle),
+	KUNIT_CASE(stays),
+	KUNIT_CASE(shrinks),
+	KUNIT_CASE(halves),
+	KUNIT_CASE(to_one),
+	KUNIT_CASE(random_loss),
+	KUNIT_CASE(recovers),
+	KUNIT_CASE(undo),
+	KUNIT_CASE(bounds),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cc-window",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

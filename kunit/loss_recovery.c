@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * loss/recovery.c: the timeout within its bounds, and the verdict on each hint in each
+ * state. Time is a number here.
+ */
+#include <loss/recovery.h>
+#include <rxe/psn.h>
+#include "util.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+#define T	(100 * MS)		/* the QP's timeout, in most cases */
+#define NOW	((ktime_t)(100 * NSEC_PER_SEC))
+#define PSN	0xfffffeu		/* the seam is near */
+#define BURST	16u
+
+/* What a case plays */
+struct game {
+	struct rxe_recovery	rec;
+	struct rxe_rtt		rtt;
+	struct rxe_retry_limit	limit;
+	struct rxe_flight	flight;
+};
+
+/* Round trips of 1 ms were measured, something is in flight since NOW */
+static void begin(struct game *g)
+{
+	*g = (struct game) {
+		.rtt	= { .smooth = MS, .var = MS / 4, .min = MS,
+			    .min_at = NOW, .max = MS, .max_at = NOW },
+		.limit	= { .timeout = T, .retry_cnt = 2 },
+		.flight	= { .una = PSN, .rest = 100, .burst = BURST,
+			    .missing = 3 },
+	};
+	rxe_recovery_reset(&g->rec, PSN);
+	g->rec.since = NOW;
+}
+
+static struct rxe_loss_verdict hint(struct game *g, enum rxe_loss_hint hint,
+				    u64 after)
+{
+	return rxe_recovery_event(&g->rec, &g->rtt, &g->limit, &g->flight, hint,
+				  ktime_add_ns(NOW, after));
+}
+
+static void make_lossy(struct game *g)
+{
+	g->rec.lossy_until = ktime_add_ns(NOW, RXE_LOSS_MEMORY_NS);
+}
+
+static u64 rto(const struct game *g)
+{
+	return rxe_rto_ns(&g->rec, &g->rtt, &g->limit, NOW);
+}
+
+static void rto_never(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	g.limit.timeout = 0;
+	KUNIT_EXPECT_EQ(test, rto(&g), 0ull);
+	make_lossy(&g);
+	KUNIT_EXPECT_EQ(test, rto(&g), 0ull);
+}
+
+/* Section 9.7.6.1.3: at least the timeout, at most four times as long */
+static void rto_bounds(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(9);
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	make_lossy(&g);
+	for (i = 0; i < 31 * 1000; i++) {
+		g.limit.timeout = 4096ull << (1 + i % 31);
+		g.rtt.smooth = 1 + (rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40)));
+		g.rtt.var = rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40));
+		g.rtt.max = 0;
+		KUNIT_ASSERT_GE(test, rto(&g), g.limit.timeout);
+		KUNIT_ASSERT_LE(test, rto(&g), 4 * g.limit.timeout);
+	}
+}
+
+/* Nothing is known of the round trip: a second, or the timeout if that is longer */
+static void rto_without_sample(struct kunit *test)
+{
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	g.rtt = (struct rxe_rtt){};
+	for (i = 1; i < 32; i++) {
+		g.limit.timeout = 4096ull << i;
+		KUNIT_EXPECT_EQ(test, rto(&g),
+				max(1000 * MS, g.limit.timeout));
+	}
+}
+
+/* Nothing was lost, or the peer kept silent already: four times, to a second */
+static void rto_patient(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	KUNIT_EXPECT_EQ(test, rto(&g), 4 * T);
+	make_lossy(&g);
+	KUNIT_EXPECT_EQ(test, rto(&g), T);
+	g.rec.retries = 1;
+	KUNIT_EXPECT_EQ(test, rto(&g), 4 * T);
+	g.limit.timeout = 500 * MS;
+	KUNIT_EXPECT_EQ(test, rto(&g), 1000 * MS);
+	g.limit.timeout = 2000 * MS;
+	KUNIT_EXPECT_EQ(test, rto(&g), 2000 * MS);
+}
+
+/* A stall of the last ten seconds is waited for, to four seconds */
+static void rto_follows_stalls(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	g.rtt.max = 300 * MS;
+	KUNIT_EXPECT_EQ(test, rto(&g), 600 * MS);
+	g.rtt.max = 60000 * MS;
+	KUNIT_EXPECT_EQ(test, rto(&g), 4000 * MS);
+	g.rtt.max_at = ktime_sub_ns(NOW, RXE_LOSS_MEMORY_NS + 1);
+	KUNIT_EXPECT_EQ(test, rto(&g), 4 * T);
+}
+
+/*
+ * The table: what a hint leads to, in which state. @after: ms since the last progress;
+ * @resent: ms since the oldest packet was sent again, 0: it wasn't.
+ */
+static const struct row {
+	const char		*name;
+	enum rxe_loss_hint	hint;
+	u32			after;
+	bool			lossy;
+	u8			retries;
+	u8			go_back;
+	u32			resent;
+	u32			rest;
+	bool			rd_atomic;
+	u32			queued;
+	enum rxe_loss_act	act;
+	u32			npkts;
+	bool			timeout;
+} table[] = {
+	/* a NAK: a train, or all if that is less, once a round trip */
+	{ "nak", RXE_LOSS_NAK, 1, false, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_RESEND, BURST, false },
+	{ "nak, little in flight", RXE_LOSS_NAK, 1, false, 0, 0, 0, 3, false, 0,
+	  RXE_LOSS_REWIND, 0, false },
+	{ "nak, just resent", RXE_LOSS_NAK, 5, true, 0, 0, 1, 100, false, 0,
+	  RXE_LOSS_WAIT, 0, false },
+	{ "nak, resent long ago", RXE_LOSS_NAK, 50, true, 0, 0, 40, 100, false, 0,
+	  RXE_LOSS_RESEND, BURST, false },
+	{ "nak, peer drops", RXE_LOSS_NAK, 1, true, 0, 4, 0, 100, false, 0,
+	  RXE_LOSS_REWIND, 0, false },
+	{ "nak, no progress", RXE_LOSS_NAK, 500, true, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_RESEND, BURST, false },
+	{ "nak, no progress for the last time", RXE_LOSS_NAK, 500, true, 2, 0, 0, 100,
+	  false, 0, RXE_LOSS_FAIL, 0, false },
+	{ "nak for a read", RXE_LOSS_NAK, 1, false, 0, 0, 0, 7, true, 0,
+	  RXE_LOSS_RESEND, 7, false },
+	/* a gap: what is missing */
+	{ "gap", RXE_LOSS_GAP, 1, false, 0, 0, 0, 100, true, 0,
+	  RXE_LOSS_RESEND, 3, false },
+	{ "gap, just asked again", RXE_LOSS_GAP, 5, true, 0, 0, 1, 100, true, 0,
+	  RXE_LOSS_WAIT, 0, false },
+	{ "gap for the last time", RXE_LOSS_GAP, 500, true, 2, 0, 0, 100, true, 0,
+	  RXE_LOSS_FAIL, 0, false },
+	/* silence: a probe in time, a retry after it */
+	{ "probe", RXE_LOSS_SILENCE, 350, false, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_RESEND, BURST, false },
+	{ "probe, lossy", RXE_LOSS_SILENCE, 10, true, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_RESEND, BURST, false },
+	{ "probe, little in flight", RXE_LOSS_SILENCE, 10, true, 0, 0, 0, 3, false, 0,
+	  RXE_LOSS_REWIND, 0, false },
+	{ "timeout", RXE_LOSS_SILENCE, 400, false, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_REWIND, 0, true },
+	{ "timeout, lossy", RXE_LOSS_SILENCE, 100, true, 0, 0, 0, 100, false, 0,
+	  RXE_LOSS_REWIND, 0, true },
+	{ "last timeout", RXE_LOSS_SILENCE, 400, true, 2, 0, 0, 100, false, 0,
+	  RXE_LOSS_FAIL, 0, true },
+	/* still in this host's queues: nothing is sent */
+	{ "queued", RXE_LOSS_SILENCE, 10, true, 0, 0, 0, 100, false, 1,
+	  RXE_LOSS_WAIT, 0, false },
+	{ "stuck", RXE_LOSS_SILENCE, 400, false, 0, 0, 0, 100, false, 1,
+	  RXE_LOSS_WAIT, 0, true },
+	{ "stuck for the last time", RXE_LOSS_SILENCE, 400, false, 2, 0, 0, 100, false,
+	  1, RXE_LOSS_FAIL, 0, true },
+};
+
+static void play_row(struct kunit *test, const struct row *row)
+{
+	struct rxe_loss_verdict verdict;
+	struct game g;
+
+	begin(&g);
+	if (row->lossy)
+		make_lossy(&g);
+	if (row->resent)
+		rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW,
+				    NOW + (row->after - row->resent) * MS);
+	g.rec.retries = row->retries;
+	g.rec.go_back = row->go_back;
+	g.flight.rest = row->rest;
+	g.flight.rd_atomic = row->rd_atomic;
+	g.flight.queued = row->queued;
+	verdict = hint(&g, row->hint, row->after * MS);
+	KUNIT_EXPECT_EQ_MSG(test, verdict.act, row->act, "%s", row->name);
+	KUNIT_EXPECT_EQ_MSG(test, verdict.timeout, row->timeout, "%s", row->name);
+	if (row->act == RXE_LOSS_RESEND)
+		KUNIT_EXPECT_EQ_MSG(test, verdict.npkts, row->npkts, "%s",
+				    row->name);
+}
+
+static void verdicts(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		play_row(test, &table[i]);
+}
+
+/* The peer asks for what follows the resent packets: it drops those */
+static void peer_drops(struct kunit *test)
+{
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW, NOW);
+	g.flight.una = rxe_psn_add(PSN, 4);
+	for (i = 0; i < RXE_GO_BACK; i++)
+		KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
+				RXE_LOSS_REWIND);
+	g.flight.una = rxe_psn_add(PSN, 20);
+	hint(&g, RXE_LOSS_NAK, 10 * MS);
+	KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
+			RXE_LOSS_RESEND);
+}
+
+/* While the host's queue drains, silence is neither a loss nor a retry */
+static void queue_drains(struct kunit *test)
+{
+	struct rxe_loss_verdict verdict;
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	g.flight.queued = 5;
+	for (i = 1; i < 50; i++) {
+		g.flight.drained = i;
+		verdict = hint(&g, RXE_LOSS_SILENCE, 300 * i * MS);
+		KUNIT_ASSERT_EQ(test, verdict.act, RXE_LOSS_WAIT);
+		KUNIT_ASSERT_FALSE(test, verdict.timeout);
+	}
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW));
+}
+
+/* When it is stuck the QP ends, after all its retries */
+static void queue_stuck(struct kunit *test)
+{
+	enum rxe_loss_act act = RXE_LOSS_WAIT;
+	struct game g;
+	u64 ms;
+
+	begin(&g);
+	g.flight.queued = 5;
+	for (ms = 1; act == RXE_LOSS_WAIT && ms < 10000; ms++)
+		act = hint(&g, RXE_LOSS_SILENCE, ms * MS).act;
+	KUNIT_EXPECT_EQ(test, act, RXE_LOSS_FAIL);
+	KUNIT_EXPECT_GE(test, ms, 3 * 4 * T / MS);
+	KUNIT_EXPECT_LE(test, ms, 3 * 4 * T / MS + 10);
+}
+
+/* A peer that answers other packets is alive */
+static void peer_alive(struct kunit *test)
+{
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	for (i = 1; i < 20; i++) {
+		g.rec.heard = true;
+		KUNIT_ASSERT_EQ(test,
+				hint(&g, RXE_LOSS_SILENCE, i * 500 * MS).act,
+				RXE_LOSS_REWIND);
+	}
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+}
+
+/* Probes come at longer and longer intervals, up to the timeout */
+static void backs_off(struct kunit *test)
+{
+	u64 at = 0, wait, last = 0;
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	make_lossy(&g);
+	g.limit.timeout = 2000 * MS;
+	for (i = 0; i < 8; i++) {
+		wait = rxe_recovery_wait_ns(&g.rec, &g.rtt, &g.limit,
+					    NOW + at);
+		KUNIT_ASSERT_GE(test, wait, 2 * last);
+		KUNIT_ASSERT_LE(test, at + wait, 2000 * MS);
+		at += wait;
+		last = wait;
+		hint(&g, RXE_LOSS_SILENCE, at);
+	}
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+}
+
+static void resend_by_silence(struct game *g)
+{
+	hint(g, RXE_LOSS_SILENCE, 350 * MS);
+	rxe_recovery_resent(&g->rec, PSN, rxe_psn_add(PSN, BURST), NOW,
+			    NOW + 350 * MS);
+}
+
+/* The answer comes before it could: nothing was lost, and the wait gets longer */
+static void needless_too_soon(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	resend_by_silence(&g);
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 350 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, PSN,
+						       NOW + 350 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_answered(&g.rec, &g.rtt,
+						      rxe_psn_add(PSN, 1),
+						      NOW + 350 * MS + 1000));
+	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 351 * MS));
+	KUNIT_EXPECT_GE(test, g.rtt.max, 350 * MS);
+	KUNIT_EXPECT_GE(test, rto(&g), 700 * MS);
+}
+
+/* The answer comes twice: both came through */
+static void needless_doubled(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	resend_by_silence(&g);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
+						      NOW + 355 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt,
+						       rxe_psn_add(PSN, 1),
+						       NOW + 360 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
+						     NOW + 362 * MS));
+	KUNIT_EXPECT_EQ(test, g.rtt.max, 360 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 362 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
+						      NOW + 363 * MS));
+}
+
+/* What a NAK asked for is no doubt */
+static void needed(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	hint(&g, RXE_LOSS_NAK, MS);
+	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + MS));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(rto_never),
+	KUNIT_CASE(rto_bounds),
+	KUNIT_CASE(rto_without_sample),
+	KUNIT_CASE(rto_patient),
+	KUNIT_CASE(rto_follows_stalls),
+	KUNIT_CASE(verdicts),
+	KUNIT_CASE(peer_drops),
+	KUNIT_CASE(queue_drains),
+	KUNIT_CASE(queue_stuck),
+	KUNIT_CASE(peer_alive),
+	KUNIT_CASE(backs_off),
+	KUNIT_CASE(needless_too_soon),
+	KUNIT_CASE(needless_doubled),
+	KUNIT_CASE(needed),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "loss-recovery",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * loss/rtt.c: smoothing follows the samples and stays sane, the shortest and the
+ * longest are forgotten after a while.
+ */
+#include <loss/rtt.h>
+#include "util.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+
+/* @count samples of @ns, a millisecond apart; returns the time of the last */
+static ktime_t add_rtts(struct rxe_rtt *rtt, u32 count, u64 ns, ktime_t now)
+{
+	while (count--) {
+		now = ktime_add_ns(now, MS);
+		rxe_rtt_add(rtt, ns, now);
+	}
+	return now;
+}
+
+static void follows(struct kunit *test)
+{
+	struct rxe_rtt rtt = {};
+	ktime_t now = add_rtts(&rtt, 100, 50 * MS, MS);
+
+	KUNIT_EXPECT_EQ(test, rtt.smooth, 50 * MS);
+	KUNIT_EXPECT_LE(test, rtt.var, MS);
+	add_rtts(&rtt, 100, 1000 * MS, now);
+	KUNIT_EXPECT_GE(test, rtt.smooth, 990 * MS);
+}
+
+/* One long round trip makes the next wait longer than it was */
+static void stall(struct kunit *test)
+{
+	struct rxe_rtt rtt = {};
+	ktime_t now = add_rtts(&rtt, 100, MS, MS);
+
+	add_rtts(&rtt, 1, 200 * MS, now);
+	KUNIT_EXPECT_GE(test, rxe_rtt_most(&rtt), 200 * MS);
+	KUNIT_EXPECT_EQ(test, rtt.max, 200 * MS);
+	KUNIT_EXPECT_EQ(test, rtt.min, MS);
+}
+
+static void guess(struct kunit *test)
+{
+	struct rxe_rtt rtt = {};
+
+	KUNIT_EXPECT_EQ(test, rxe_rtt_most(&rtt), RXE_RTT_GUESS_NS);
+}
+
+/* Ten seconds later other round trips count */
+static void forgets(struct kunit *test)
+{
+	struct rxe_rtt rtt = {};
+	ktime_t now = MS;
+
+	rxe_rtt_add(&rtt, MS, now);
+	rxe_rtt_add(&rtt, 9 * MS, now);
+	now = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
+	rxe_rtt_add(&rtt, 5 * MS, now);
+	KUNIT_EXPECT_EQ(test, rtt.min, MS);
+	KUNIT_EXPECT_EQ(test, rtt.max, 9 * MS);
+	now = ktime_add_ns(now, MS);
+	rxe_rtt_add(&rtt, 5 * MS, now);
+	KUNIT_EXPECT_EQ(test, rtt.min, 5 * MS);
+	KUNIT_EXPECT_EQ(test, rtt.max, 5 * MS);
+}
+
+/* Smoothed values stay within the samples, whatever these are */
+static void random_rtts(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(10);
+	struct rxe_rtt rtt = {};
+	u64 max = 0, ns;
+	u32 i;
+
+	for (i = 0; i < 10000; i++) {
+		ns = 1 + (rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 40)));
+		max = max(max, ns);
+		rxe_rtt_add(&rtt, ns, i * MS);
+		KUNIT_ASSERT_LE(test, rtt.smooth, max);
+		KUNIT_ASSERT_LE(test, rtt.var, max);
+		KUNIT_ASSERT_LE(test, rtt.min, rtt.max);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(follows),
+	KUNIT_CASE(stall),
+	KUNIT_CASE(guess),
+	KUNIT_CASE(forgets),
+	KUNIT_CASE(random_rtts),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "loss-rtt",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
