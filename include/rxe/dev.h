@@ -63,7 +63,8 @@ struct rxe_tune {
  * @ndev_tracker: of that reference
  * @list: link in the namespace's list of devices (net/), RCU
  * @netns: the namespace it is known in, NULL when in none; net/'s own
- * @qps: QPN -> struct rxe_qp; readers in RCU
+ * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, whose
+ *	lock needs no more: likewise the following
  * @mrs: key index -> struct rxe_mr; readers in RCU
  * @ahs: AH number -> struct rxe_ah_ref of user AHs; readers in RCU
  * @next_qpn: where the next search for a free QPN starts

@@ -50,36 +50,53 @@ static bool rxe_block_idle(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-static struct page *rxe_block_alloc(u32 len)
+/* An idle block's place, or one for a new block. */
+static u32 rxe_block_place(const struct rxe_blocks *b)
+{
+	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
+
+	while (probes--) {
+		i = (i + 1) % RXE_BLOCKS;
+		if (!b->ring[i] || rxe_block_idle(b->ring[i]))
+			break;
+	}
+	return i;
+}
+
+/*
+ * A full-sized block in place of @old. If memory is short: @old, where it can hold
+ * @len bytes, or one that can.
+ */
+static struct page *rxe_block_renew(struct page *old, u32 len)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NOMEMALLOC;
 	struct page *page = alloc_pages(gfp & ~__GFP_HIGH, RXE_BLOCK_ORDER);
 
-	return page ?: alloc_pages(gfp, get_order(len));
+	if (!page && rxe_block_idle(old) && page_size(old) >= len)
+		return old;
+	if (!page)
+		page = alloc_pages(gfp, get_order(len));
+	if (page && old)
+		put_page(old);
+	return page;
 }
 
-/* Make @b->cur an empty block, with room for @len bytes if memory is short. */
+/*
+ * Make @b->cur an empty block, with room for @len bytes. A small one, made when
+ * memory was short, doesn't outlast the shortage.
+ */
 static bool rxe_block_next(struct rxe_blocks *b, u32 len)
 {
-	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
-	struct page *page;
+	u32 i = rxe_block_place(b);
+	struct page *page = b->ring[i];
 
-	while (probes--) {
-		i = (i + 1) % RXE_BLOCKS;
-		if (rxe_block_idle(b->ring[i]))
-			goto found;
-		if (!b->ring[i])
-			break;
-	}
-	page = rxe_block_alloc(len);
+	if (!rxe_block_idle(page) || compound_order(page) < RXE_BLOCK_ORDER)
+		page = rxe_block_renew(page, len);
 	if (!page)
 		return false;
-	if (b->ring[i])
-		put_page(b->ring[i]);
 	b->ring[i] = page;
-found:
 	b->cur = i;
-	b->size = page_size(b->ring[i]);
+	b->size = page_size(page);
 	b->used = 0;
 	return true;
 }
@@ -87,8 +104,7 @@ found:
 /* A block with room for @len more bytes, or NULL. */
 static struct page *rxe_block_get(struct rxe_blocks *b, u32 len)
 {
-	if (b->used + len > b->size &&
-	    (!rxe_block_next(b, len) || len > b->size))
+	if (b->used + len > b->size && !rxe_block_next(b, len))
 		return NULL;
 	return b->ring[b->cur];
 }
@@ -316,17 +332,19 @@ void rxe_train_drop(struct rxe_train *train)
  *
  * Context: bottom halves off, until the train is sent or dropped.
  * Return: memory for the first packet, as rxe_train_push(); NULL if memory is
- * short, and there is no train.
+ * short, and there is no train: the packet is lost, and counted.
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts)
 {
-	void *data;
+	void *data = NULL;
 
-	if (!rxe_train_begin(rxe, path, train, len, npkts))
-		return NULL;
-	data = rxe_train_push(train, len);
+	if (rxe_train_begin(rxe, path, train, len, npkts)) {
+		data = rxe_train_push(train, len);
+		if (!data)
+			rxe_train_drop(train);
+	}
 	if (!data)
-		rxe_train_drop(train);
+		rxe_count(rxe, DROP_TX_MEM);
 	return data;
 }

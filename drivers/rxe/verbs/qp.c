@@ -159,11 +159,11 @@ static int publish(struct rxe_qp *qp, enum ib_qp_type type)
 	entry->qp = qp;
 	qp->entry = entry;
 	if (type == IB_QPT_GSI)
-		err = xa_insert_bh(&rxe->qps, qpn, entry, GFP_KERNEL);
+		err = xa_insert(&rxe->qps, qpn, entry, GFP_KERNEL);
 	else
-		err = xa_alloc_cyclic_bh(&rxe->qps, &qpn, entry,
-					 XA_LIMIT(RXE_MIN_QPN, RXE_QPN_MASK),
-					 &rxe->next_qpn, GFP_KERNEL);
+		err = xa_alloc_cyclic(&rxe->qps, &qpn, entry,
+				      XA_LIMIT(RXE_MIN_QPN, RXE_QPN_MASK),
+				      &rxe->next_qpn, GFP_KERNEL);
 	if (err < 0) {
 		kfree(entry);
 		return err;
@@ -174,7 +174,7 @@ static int publish(struct rxe_qp *qp, enum ib_qp_type type)
 
 static void unpublish(struct rxe_qp *qp)
 {
-	xa_erase_bh(&qp->rxe->qps, rxe_qp_num(qp));
+	xa_erase(&qp->rxe->qps, rxe_qp_num(qp));
 	rxe_qp_put(qp);
 	wait_for_completion(&qp->idle);
 }
