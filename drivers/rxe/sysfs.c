@@ -2,7 +2,7 @@
 /*
  * A device's own attributes in /sys/class/infiniband/NAME/: its netdev, and
  * switches. What makes the device fast can be turned off, to measure it or to
- * rule it out when something goes wrong.
+ * rule it out when something goes wrong; so can the guard of its UDP port.
  *
  * Context: process; the fast path reads the switches locklessly.
  */
@@ -50,6 +50,7 @@ RXE_SWITCH(zero_copy);
 RXE_SWITCH(same_device);
 RXE_SWITCH(trust_local);
 RXE_SWITCH(cork);
+RXE_SWITCH(guard_port);
 
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
@@ -58,6 +59,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_same_device.attr,
 	&dev_attr_trust_local.attr,
 	&dev_attr_cork.attr,
+	&dev_attr_guard_port.attr,
 	NULL,
 };
 

@@ -47,6 +47,7 @@ enum rxe_limits {
  *	never does.
  * @trust_local: what never left this host's memory needs no ICRC check
  * @cork: small messages that are posted one after the other leave together
+ * @guard_port: others need CAP_NET_RAW to send to UDP port 4791 from here
  */
 struct rxe_tune {
 	bool	trains;
@@ -54,6 +55,7 @@ struct rxe_tune {
 	bool	same_device;
 	bool	trust_local;
 	bool	cork;
+	bool	guard_port;
 };
 
 /**

@@ -44,7 +44,8 @@
 	X(DROP_QUEUE, rx_drop_queue_full) \
 	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
 	X(DROP_TX, tx_drop) \
-	X(DROP_TX_MEM, tx_drop_no_memory)
+	X(DROP_TX_MEM, tx_drop_no_memory) \
+	X(DROP_GUARD, tx_drop_unprivileged)
 
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
 enum rxe_counter {

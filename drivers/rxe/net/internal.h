@@ -77,6 +77,10 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 				struct sk_buff *skb);
 bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4);
 
+/* guard.c */
+int rxe_guard_open(struct net *net);
+void rxe_guard_close(struct net *net);
+
 /* events.c */
 int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);

@@ -86,6 +86,11 @@ static int rxe_netns_get(struct net *net, struct rxe_netns *ns)
 		err = rxe_v2_open(net, ns);
 		if (err)
 			return err;
+		err = rxe_guard_open(net);
+		if (err) {
+			rxe_v2_close(net, ns);
+			return err;
+		}
 	}
 	WRITE_ONCE(ns->users, ns->users + 1);
 	if (!rxe_net_users++)
@@ -98,8 +103,10 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
 	if (!--rxe_net_users)
 		rxe_v1_close();
 	WRITE_ONCE(ns->users, ns->users - 1);
-	if (!ns->users)
+	if (!ns->users) {
+		rxe_guard_close(net);
 		rxe_v2_close(net, ns);
+	}
 }
 
 /**
