@@ -34,7 +34,8 @@ enum rxe_proto {
  * @sport: UDP source port, host order
  * @traffic_class: TOS or traffic class
  * @hop_limit: TTL or hop limit; never 0
- * @sl: service level, becomes skb->priority
+ * @sl: service level
+ * @priority: skb->priority, from @sl
  * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
  * @same_dev: the peer is this very device; never touches the wire
  * @local: the peer is another RDMA device of this network namespace; the stack
@@ -57,6 +58,7 @@ struct rxe_path {
 	u8			traffic_class;
 	u8			hop_limit;
 	u8			sl;
+	u8			priority;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	bool			local;
@@ -68,6 +70,7 @@ struct rxe_path {
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport);
+void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 
 struct rxe_txq;

@@ -5,8 +5,10 @@
  * rxe_path_init() and rxe_path_destroy() don't sleep. The owner (QP or AH)
  * sees to it that nobody sends on a path that is being destroyed.
  */
+#include <linux/capability.h>
 #include <linux/etherdevice.h>
 #include <linux/jhash.h>
+#include <linux/pkt_sched.h>
 #include <linux/random.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -115,6 +117,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->traffic_class = grh->traffic_class;
 	path->hop_limit = grh->hop_limit ?: RXE_DEFAULT_HOPS;
 	path->sl = rdma_ah_get_sl(attr);
+	path->priority = path->sl;
 	ether_addr_copy(path->dmac, attr->roce.dmac);
 	path->hash = rxe_path_hash(path);
 	atomic_set(&path->ip_id, get_random_u32());
@@ -124,6 +127,27 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->same_dev = rxe_path_same_dev(rxe, path, sgid_attr->gid_type);
 	path->local = !path->same_dev && rxe_path_local(path);
 	return 0;
+}
+
+/**
+ * rxe_path_unprivileged - no more priority than a socket of the process would get
+ * @rxe: device
+ * @path: of a process, not of a kernel consumer
+ *
+ * The rule is SO_PRIORITY's. A program that asks for a higher SL than it may have
+ * keeps it, as there are some that mean no harm; its packets have the highest
+ * priority that anyone may have.
+ *
+ * Context: process.
+ */
+void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
+{
+	struct user_namespace *user_ns = dev_net(rxe->ndev)->user_ns;
+
+	if (path->priority > TC_PRIO_INTERACTIVE &&
+	    !ns_capable(user_ns, CAP_NET_RAW) &&
+	    !ns_capable(user_ns, CAP_NET_ADMIN))
+		path->priority = TC_PRIO_INTERACTIVE;
 }
 
 /**

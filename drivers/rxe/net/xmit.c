@@ -84,7 +84,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 {
 	int err;
 
-	skb->priority = path->sl;
+	skb->priority = path->priority;
 	if (train->tx)
 		rxe_tx_own(train->tx, skb);
 	__skb_set_sw_hash(skb, path->hash, true);

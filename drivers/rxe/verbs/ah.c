@@ -136,6 +136,8 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		err = PTR_ERR(r);
 		goto err_limit;
 	}
+	if (udata)
+		rxe_path_unprivileged(rxe, &r->path);
 	ah->num = 0;
 	err = udata ? ah_number(rxe, ah, r, udata) : 0;
 	if (err)

@@ -97,6 +97,8 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 			kfree(prep->atomics);
 			return err;
 		}
+		if (qp->is_user)
+			rxe_path_unprivileged(qp->rxe, &prep->path);
 	}
 	return 0;
 }
