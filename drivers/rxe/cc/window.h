@@ -12,9 +12,9 @@
  * Packets: the window of a new connection, the most that it can be, and the least
  * while nothing gets lost
  */
-#define RXE_WINDOW_FIRST	32
+#define RXE_WINDOW_FIRST	64
 #define RXE_WINDOW_MAX		16384
-#define RXE_WINDOW_CALM		16
+#define RXE_WINDOW_CALM		128
 
 /**
  * struct rxe_cc_sample - a round trip, as seen by the sender

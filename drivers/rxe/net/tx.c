@@ -7,7 +7,8 @@
  * a device together stay below a limit, which follows what the netdev drains, as byte
  * queue limits (BQL) and TCP's small queues do:
  *
- *   - The queue ran dry while a sender waited: the limit was too low. It doubles.
+ *   - The queue ran dry while a sender waited, or had its turn and hadn't sent yet: the
+ *     limit was too low. It doubles.
  *   - Something was left in the queue all the time, for RXE_TXQ_PERIOD: so much less
  *     would have kept the netdev busy. The limit shrinks by half of that.
  *
@@ -305,6 +306,19 @@ bool rxe_tx_full(struct rxe_tx *tx)
 	return true;
 }
 
+/**
+ * rxe_tx_room - how much fits into the queues
+ * @tx: the sender
+ *
+ * Return: bytes, a guess.
+ */
+u32 rxe_tx_room(const struct rxe_tx *tx)
+{
+	u32 bytes = atomic_read(&tx->q->bytes), limit = READ_ONCE(tx->q->limit);
+
+	return limit > bytes ? limit - bytes : 0;
+}
+
 /* A new period: what is left from now on? */
 static void txq_new_limit(struct rxe_txq *q, u32 limit)
 {
@@ -313,7 +327,7 @@ static void txq_new_limit(struct rxe_txq *q, u32 limit)
 	q->since = q->drained;
 }
 
-/* Somebody waits, and @left bytes are in the queues. Context: lock held */
+/* Somebody wants to send, and @left bytes are in the queues. Context: lock held */
 static void txq_adapt(struct rxe_txq *q, u32 left)
 {
 	if (!left) {
@@ -330,8 +344,8 @@ static noinline void txq_drained(struct rxe_txq *q, u32 left)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	q->drained = ktime_get();
-	if (!list_empty(&q->waiting)) {
+	q->drained = ktime_get_coarse();
+	if (q->turn || !list_empty(&q->waiting)) {
 		txq_adapt(q, left);
 		if (left <= q->limit / 2)
 			txq_give_turn(q);
@@ -346,7 +360,7 @@ static void tx_free(struct sk_buff *skb)
 	struct rxe_txq *q = tx->q;
 	u32 left = atomic_sub_return(skb_shinfo(skb)->tskey, &q->bytes);
 
-	if (!list_empty(&q->waiting))
+	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
 		txq_drained(q, left);
 	kref_put(&tx->ref, tx_release);
 }

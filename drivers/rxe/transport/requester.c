@@ -256,8 +256,8 @@ static s32 train_room(const struct rxe_qp *qp)
 /* Packets of a SEND or WRITE that the window lets go now */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	s32 most = rxe_sq_alone(&qp->sq) ? PICK_PKTS :
-		   max_t(s32, PICK_BYTES >> ilog2(qp->mtu), PICK_PKTS);
+	u32 bytes = min_t(u32, PICK_BYTES, rxe_tx_room(qp->sq.tx));
+	s32 most = max_t(s32, bytes >> ilog2(qp->mtu), PICK_PKTS);
 	s32 npkts = min(room, left), fits;
 
 	pick->hint = npkts;
