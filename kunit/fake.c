@@ -62,6 +62,7 @@ static void on_event(struct ib_event *event, void *context)
 static void init_path(struct fake *f, struct rxe_path *path, u8 from, u8 to)
 {
 	path->sgid_attr = &f->gid_attr;
+	path->dgid_attr = &f->gid_attr;
 	path->sgid.raw[10] = 0xff;
 	path->sgid.raw[11] = 0xff;
 	path->dgid = path->sgid;
@@ -272,6 +273,7 @@ void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 			break;
 		payload += pkts[i].payload_len;
 	}
+	train.sqpn = FAKE_PEER;
 	if (i)
 		rxe_train_xmit(f->rxe, &f->peer, &train);
 	local_bh_enable();

@@ -37,7 +37,9 @@ enum rxe_proto {
  * @sl: service level
  * @priority: skb->priority, from @sl
  * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
- * @same_dev: the peer is this very device; never touches the wire
+ * @dgid_attr: the peer's GID if it is one of the same netdev (and so of the same
+ *	VLAN and namespace) as ours, reference held; else NULL
+ * @same_dev: there is a @dgid_attr; never touches the wire
  * @local: the peer is another RDMA device of this network namespace; the stack
  *	may take the loopback netdev to it
  * @hash: of the flow, for queue selection and RPS
@@ -50,6 +52,7 @@ enum rxe_proto {
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
+	const struct ib_gid_attr *dgid_attr;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	enum rxe_proto		proto;
@@ -72,6 +75,33 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
+
+/**
+ * rxe_path_ndev - the netdev of a path's source GID
+ * @path: path
+ *
+ * Return: to compare, not to follow; NULL when the GID was deleted.
+ */
+static inline const void *rxe_path_ndev(const struct rxe_path *path)
+{
+	return rcu_access_pointer(path->sgid_attr->ndev);
+}
+
+/**
+ * rxe_path_intact - does a same-device path still lead from its netdev to itself?
+ * @path: path with @same_dev set
+ *
+ * The RDMA core takes the netdev out of a GID that it deletes, which it does when
+ * an address goes or a netdev moves to another namespace.
+ *
+ * Return: true if both GIDs are there.
+ */
+static inline bool rxe_path_intact(const struct rxe_path *path)
+{
+	const void *ndev = rxe_path_ndev(path);
+
+	return ndev && ndev == rcu_access_pointer(path->dgid_attr->ndev);
+}
 
 struct rxe_txq;
 
@@ -129,6 +159,7 @@ struct rxe_l3_icrc {
  * @skb: the train
  * @tx: whom it counts for; set before it is sent, may be NULL
  * @l3_icrc: what the last train of this path and sender left; likewise
+ * @sqpn: the sender, if it is connected; likewise
  * @next: where the next packet goes, if @ready isn't 0
  * @ready: packets of @pkt bytes that there is memory for from @next on
  * @hint: packets that are yet to come, the caller thinks
@@ -144,6 +175,7 @@ struct rxe_train {
 	struct sk_buff	*skb;
 	struct rxe_tx	*tx;
 	struct rxe_l3_icrc *l3_icrc;
+	u32		sqpn;
 	void		*next;
 	u32		ready;
 	u32		hint;
@@ -208,6 +240,8 @@ void rxe_train_drop(struct rxe_train *train);
  * @trusted: never left this host's memory: its ICRC needn't be verified
  * @same_dev: came by the same-device path: no ICRC was computed; the network
  *	header is there for its addresses, lengths and ID in it mean nothing
+ * @ndev: @same_dev: the netdev of both addresses, to compare, not to follow
+ * @sqpn: @same_dev: the sender, if it is connected
  * @done: transport/: bytes taken in so far
  * @psn: transport/: the first packet behind those, while the train is held
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
@@ -221,9 +255,11 @@ void rxe_train_drop(struct rxe_train *train);
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
+	const void	*ndev;
 	u32		pkt;
 	u32		done;
 	u32		psn;
+	u32		sqpn;
 	u16		npkts;
 	u16		l3_off;
 	u16		vlan;

@@ -41,19 +41,27 @@ static int rxe_path_proto(struct rxe_path *path,
 	}
 }
 
-/* RoCE v1 has no other way to itself */
-static bool rxe_path_same_dev(struct rxe_dev *rxe, const struct rxe_path *path,
-			      enum ib_gid_type type)
+/*
+ * The destination as a GID of our own, if the switch is on; RoCE v1 has no other
+ * way to itself. The GID table has addresses of VLANs and other netdevs on top of
+ * ours, also where those were moved to another namespace: nothing leads there but
+ * the wire.
+ */
+static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
+					      const struct rxe_path *path)
 {
-	const struct ib_gid_attr *own;
+	const struct ib_gid_attr *own = NULL;
+	struct net_device *ndev;
 
 	if (!READ_ONCE(rxe->tune.same_device) && path->proto != RXE_ROCE_V1)
-		return false;
-	own = rdma_find_gid_by_port(&rxe->ibdev, &path->dgid, type, 1, NULL);
-	if (IS_ERR(own))
-		return false;
-	rdma_put_gid_attr(own);
-	return true;
+		return NULL;
+	rcu_read_lock();
+	ndev = rcu_dereference(path->sgid_attr->ndev);
+	if (ndev)
+		own = rdma_find_gid_by_port(&rxe->ibdev, &path->dgid,
+					    path->sgid_attr->gid_type, 1, ndev);
+	rcu_read_unlock();
+	return IS_ERR(own) ? NULL : own;
 }
 
 /* Is the peer another RDMA device of the namespace? Link-local can't tell. */
@@ -124,7 +132,8 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
-	path->same_dev = rxe_path_same_dev(rxe, path, sgid_attr->gid_type);
+	path->dgid_attr = rxe_path_own(rxe, path);
+	path->same_dev = path->dgid_attr;
 	path->local = !path->same_dev && rxe_path_local(path);
 	return 0;
 }
@@ -159,7 +168,10 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
 void rxe_path_destroy(struct rxe_path *path)
 {
 	rxe_route_forget(path);
+	if (path->dgid_attr)
+		rdma_put_gid_attr(path->dgid_attr);
 	if (path->sgid_attr)
 		rdma_put_gid_attr(path->sgid_attr);
+	path->dgid_attr = NULL;
 	path->sgid_attr = NULL;
 }

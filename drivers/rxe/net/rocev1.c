@@ -103,7 +103,7 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 	}
 	skb_reset_network_header(skb);
 	rxe_rx_deliver(rxe, skb, RXE_GRH_BYTES, RXE_ROCE_V1,
-		       skb->len - RXE_GRH_BYTES, false);
+		       skb->len - RXE_GRH_BYTES);
 	return NET_RX_SUCCESS;
 drop:
 	kfree_skb(skb);

@@ -225,8 +225,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 	if (rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt) {
-		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt,
-			       false);
+		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
 		return;
 	}
 drop:

@@ -164,6 +164,31 @@ static void rxe_rx_detach(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
+/* The stack lets go of it; skb->data is at the network header */
+static void rxe_rx_init(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
+			u8 proto, u32 pkt)
+{
+	u16 vlan = rxe_rx_vlan(skb);
+
+	rxe_rx_detach(skb);
+	skb_pull(skb, hdr_len);
+	*rxe_rx(skb) = (struct rxe_rx) {
+		.rxe		= rxe,
+		.pkt		= pkt,
+		.npkts		= DIV_ROUND_UP(skb->len, pkt),
+		.l3_off		= skb_network_header(skb) - skb->head,
+		.vlan		= vlan,
+		.proto		= proto,
+	};
+}
+
+static void rxe_rx_up(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	rxe_count_add(rxe, RCVD_PKTS, rxe_rx(skb)->npkts);
+	rxe_count_add(rxe, RCVD_BYTES, skb->len);
+	rxe_net_ops->rcv(rxe, skb);
+}
+
 /**
  * rxe_rx_deliver - hand a checked train to the transport
  * @rxe: whose it is
@@ -171,27 +196,34 @@ static void rxe_rx_detach(struct sk_buff *skb)
  * @hdr_len: bytes from skb->data to the first BTH, all in the linear part
  * @proto: enum rxe_proto
  * @pkt: bytes of each packet but the last
- * @same_dev: it comes from this very device
  */
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
-		    u8 proto, u32 pkt, bool same_dev)
+		    u8 proto, u32 pkt)
 {
-	struct rxe_rx *rx = rxe_rx(skb);
-	u16 vlan = rxe_rx_vlan(skb);
+	bool trusted = rxe_rx_trusts(rxe, skb);
 
-	rxe_rx_detach(skb);
-	skb_pull(skb, hdr_len);
-	*rx = (struct rxe_rx) {
-		.rxe		= rxe,
-		.pkt		= pkt,
-		.npkts		= DIV_ROUND_UP(skb->len, pkt),
-		.l3_off		= skb_network_header(skb) - skb->head,
-		.vlan		= vlan,
-		.proto		= proto,
-		.trusted	= same_dev || rxe_rx_trusts(rxe, skb),
-		.same_dev	= same_dev,
-	};
-	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);
-	rxe_count_add(rxe, RCVD_BYTES, skb->len);
-	rxe_net_ops->rcv(rxe, skb);
+	rxe_rx_init(rxe, skb, hdr_len, proto, pkt);
+	rxe_rx(skb)->trusted = trusted;
+	rxe_rx_up(rxe, skb);
+}
+
+/**
+ * rxe_rx_same_dev - hand a train back to the transport of the device that sent it
+ * @rxe: the device
+ * @skb: the train; skb->dev is the netdev of both addresses
+ * @proto: enum rxe_proto
+ * @train: what it was
+ */
+void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
+		     const struct rxe_train *train)
+{
+	const void *ndev = skb->dev;
+	struct rxe_rx *rx = rxe_rx(skb);
+
+	rxe_rx_init(rxe, skb, rxe_l3_bytes(proto), proto, train->pkt);
+	rx->trusted = true;
+	rx->same_dev = true;
+	rx->ndev = ndev;
+	rx->sqpn = train->sqpn;
+	rxe_rx_up(rxe, skb);
 }

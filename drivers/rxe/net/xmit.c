@@ -65,18 +65,27 @@ static void rxe_push_headers(struct sk_buff *skb, struct rxe_path *path,
 		rxe_v2_push(skb, path, npkts);
 }
 
-/* No wire, no ICRC: only the addresses are wanted. */
+/*
+ * No wire, no ICRC: only the addresses are wanted. When one of them is gone, so is
+ * the way: the wire never was one, and its packets have another size.
+ */
 static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 			     struct rxe_train *train, struct sk_buff *skb)
 {
+	int err = 0;
+
 	rcu_read_lock();
-	rxe_push_headers(skb, path, 0);
 	/* a VLAN upper tells the receiver the VLAN */
-	skb->dev = rcu_dereference(path->sgid_attr->ndev) ?: rxe->ndev;
-	rxe_rx_deliver(rxe, skb, rxe_l3_bytes(path->proto), path->proto,
-		       train->pkt, true);
+	skb->dev = rcu_dereference(path->sgid_attr->ndev);
+	if (skb->dev && rxe_path_intact(path)) {
+		rxe_push_headers(skb, path, 0);
+		rxe_rx_same_dev(rxe, skb, path->proto, train);
+	} else {
+		kfree_skb(skb);
+		err = -ENETDOWN;
+	}
 	rcu_read_unlock();
-	return 0;
+	return err;
 }
 
 static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,

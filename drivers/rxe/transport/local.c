@@ -11,20 +11,29 @@
  */
 #include <rxe/transport.h>
 
-/* Nothing may be overtaken, and both must mean each other (section 9.6.1.5) */
+/* Both must mean each other, on the same netdev (section 9.6.1.5) */
+static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
+{
+	const struct rxe_path *there = &peer->path, *here = &qp->path;
+
+	return rxe_receives(peer) && rxe_is_rc(peer) &&
+	       peer->attr.dest_qp_num == rxe_qp_num(qp) &&
+	       there->same_dev && there->proto == here->proto &&
+	       rxe_path_ndev(there) == rxe_path_ndev(here) &&
+	       rxe_gid_equal(&there->dgid, &here->sgid) &&
+	       rxe_gid_equal(&there->sgid, &here->dgid);
+}
+
+/* Nothing may be overtaken */
 static bool ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 		  bool response)
 {
 	const struct rxe_inq *in = response ? &peer->responses : &peer->requests;
-	const struct rxe_path *there = &peer->path, *here = &qp->path;
 
-	return rxe_receives(peer) && rxe_is_rc(peer) &&
+	return is_connected_to(qp, peer) &&
 	       skb_queue_empty_lockless(&in->queue) &&
 	       skb_queue_empty(&in->held) &&
-	       (response || !peer->rq.read.active) &&
-	       there->same_dev && there->proto == here->proto &&
-	       rxe_gid_equal(&there->dgid, &here->sgid) &&
-	       rxe_gid_equal(&there->sgid, &here->dgid);
+	       (response || !peer->rq.read.active);
 }
 
 /**
@@ -38,7 +47,8 @@ struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response)
 {
 	struct rxe_qp *peer;
 
-	if (!qp->path.same_dev || !READ_ONCE(qp->rxe->tune.zero_copy))
+	if (!qp->path.same_dev || !rxe_path_intact(&qp->path) ||
+	    !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
 	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.out);
 	peer = rxe_qp_get(qp->rxe, qp->attr.dest_qp_num);

@@ -19,6 +19,7 @@ void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
 	if (!out->train.npkts)
 		return;
 	out->train.l3_icrc = &out->l3_icrc;
+	out->train.sqpn = rxe_qp_num(qp);
 	if (rxe_train_xmit(qp->rxe, &qp->path, &out->train))
 		rxe_count(qp->rxe, SEND_ERR);
 	out->train.npkts = 0;

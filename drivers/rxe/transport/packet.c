@@ -216,6 +216,13 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 	return rxe_respond_pkt(qp, pkt, &data);
 }
 
+/* What came by the same-device path tells who sent it, and on which netdev */
+static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
+{
+	return rx->sqpn == qp->attr.dest_qp_num &&
+	       rx->ndev == rxe_path_ndev(&qp->path);
+}
+
 /* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
 static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
@@ -224,6 +231,8 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 
 	if (!rxe_is_rc(qp))
 		return true;
+	if (rxe_rx(skb)->same_dev && !from_local_peer(qp, rxe_rx(skb)))
+		return false;
 	rxe_rx_gids(skb, &sgid, &dgid);
 	return rxe_rx(skb)->proto == path->proto &&
 	       rxe_gid_equal(&sgid, &path->dgid) &&
