@@ -40,8 +40,6 @@ enum rxe_proto {
  * @dgid_attr: the peer's GID if it is one of the same netdev (and so of the same
  *	VLAN and namespace) as ours, reference held; else NULL
  * @same_dev: there is a @dgid_attr; never touches the wire
- * @local: the peer is another RDMA device of this network namespace; the stack
- *	may take the loopback netdev to it
  * @hash: of the flow, for queue selection and RPS
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
@@ -64,7 +62,6 @@ struct rxe_path {
 	u8			priority;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
-	bool			local;
 	u32			hash;
 	atomic_t		ip_id;
 	struct dst_entry __rcu	*dst;

@@ -10,6 +10,7 @@
 PORT=20000		# every program gets a port of its own, so that nothing left over matters
 LIMIT=60		# seconds that a program may take
 LOSSY=''		# not empty: packets get lost, so a program's good-bye may, too
+FROM=''		# not empty: RDMA_CM clients name their own address, which else the route chooses
 
 # cases COMMAND...: run a program that prints "ok|fail|skip CASE why" itself, as "PREFIXcase"
 cases() { # PREFIX COMMAND...
@@ -47,9 +48,9 @@ on_b_tools() {
 	on_b ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
 }
 
-# path loop|veth|vms: sets the ends; the devices must be up (path_up)
+# path loop|veth|ports|vms: sets the ends; the devices must be up (path_up)
 path() {
-	PATH_NAME=$1
+	PATH_NAME=$1 FROM=''
 	srv_host() { "$@"; }	# the server's machine, outside of its namespace
 	case $1 in
 	loop)
@@ -64,6 +65,13 @@ path() {
 		SRV_DEV=rxeB CLI_DEV=rxeA SRV_NET=veth CLI_NET=veth
 		SRV4=203.0.113.2 CLI4=203.0.113.1 SRV6=2001:db8:1::2 CLI6=2001:db8:1::1
 		;;
+	ports)
+		srv() { "$@"; }
+		cli() { "$@"; }
+		SRV_DEV=rxeB CLI_DEV=rxeA SRV_NET=portB CLI_NET=portA
+		SRV4=203.0.113.2 CLI4=203.0.113.1 SRV6=2001:db8:1::2 CLI6=2001:db8:1::1
+		FROM=1
+		;;
 	vms)
 		srv() { on_b_tools "$@"; }
 		srv_host() { on_b_tools "$@"; }
@@ -75,12 +83,25 @@ path() {
 	SRVLL='' CLILL=''
 }
 
+# Both ends of a veth pair, in this namespace
+ports_up() {
+	local end n=1
+	load_ours && ip link add portA type veth peer name portB || return 1
+	for end in A B; do
+		ip link set port$end up && ip addr add 203.0.113.$n/24 dev port$end &&
+			ip addr add 2001:db8:1::$n/64 dev port$end nodad || return 1
+		n=2
+	done
+	rxe_add rxeA portA && rxe_add rxeB portB
+}
+
 path_up() { # PATH: modules loaded, devices there, then path()
 	case $1 in
 	loop)
 		load_ours && rxe_add
 		;;
 	veth) netns_pair ;;
+	ports) ports_up ;;
 	vms) rxe_up ;;
 	esac && path "$1" && {
 		SRVLL=$(srv link_local "$SRV_NET")
@@ -160,19 +181,20 @@ run_ud_pingpong() {
 run_rping() {
 	PORT=$((PORT + 1))
 	both cm_ready rping ${LOSSY:+--lossy} -s -a "$SRV_BIND" -p $PORT -C 10 -S 20000 -V -- \
-		rping ${LOSSY:+--lossy} -c -a "$SRV_CM" -p $PORT -C 10 -S 20000 -V
+		rping ${LOSSY:+--lossy} -c ${FROM:+-I "$CLI_BIND"} -a "$SRV_CM" -p $PORT -C 10 -S 20000 -V
 }
 
 run_ucmatose() {
 	PORT=$((PORT + 1))
 	both cm_ready ucmatose -b "$SRV_BIND" -p $PORT -c 2 -C 5 -S 3000 -- \
-		ucmatose -s "$SRV_CM" -p $PORT -c 2 -C 5 -S 3000
+		ucmatose ${FROM:+-b "$CLI_BIND"} -s "$SRV_CM" -p $PORT -c 2 -C 5 -S 3000
 }
 
 # it has one port, and none of its options changes that
 run_udaddy() {
 	local PORT=7174
-	both cm_ready udaddy -b "$SRV_BIND" -c 2 -C 5 -S 500 -- udaddy -s "$SRV_CM" -c 2 -C 5 -S 500
+	both cm_ready udaddy -b "$SRV_BIND" -c 2 -C 5 -S 500 -- \
+		udaddy ${FROM:+-b "$CLI_BIND"} -s "$SRV_CM" -c 2 -C 5 -S 500
 }
 
 run_rdma_client() {

@@ -39,6 +39,9 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
 bool rxe_net_alone(struct net *net);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 
+/* path.c */
+struct net_device *rxe_path_port(const struct rxe_path *path);
+
 /* route.c */
 struct dst_entry *rxe_route(struct rxe_path *path);
 void rxe_route_forget(struct rxe_path *path);
@@ -73,6 +76,10 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		const struct rxe_train *train);
 int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
+
+/* arp.c */
+void rxe_arp_open(void);
+void rxe_arp_close(void);
 
 /* gro.c */
 struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,

@@ -93,15 +93,19 @@ static int rxe_netns_get(struct net *net, struct rxe_netns *ns)
 		}
 	}
 	WRITE_ONCE(ns->users, ns->users + 1);
-	if (!rxe_net_users++)
+	if (!rxe_net_users++) {
 		rxe_v1_open();
+		rxe_arp_open();
+	}
 	return 0;
 }
 
 static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
 {
-	if (!--rxe_net_users)
+	if (!--rxe_net_users) {
+		rxe_arp_close();
 		rxe_v1_close();
+	}
 	WRITE_ONCE(ns->users, ns->users - 1);
 	if (!ns->users) {
 		rxe_guard_close(net);

@@ -64,22 +64,41 @@ static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 	return IS_ERR(own) ? NULL : own;
 }
 
-/* Is the peer another RDMA device of the namespace? Link-local can't tell. */
-static bool rxe_path_local(const struct rxe_path *path)
+/**
+ * rxe_path_port - the netdev of a peer that is another port of this host
+ * @path: path
+ *
+ * Link-local addresses can't tell.
+ *
+ * Context: RCU read side.
+ * Return: the netdev of the namespace that has the peer's address, if it has an
+ * RDMA device, without a reference; or NULL.
+ */
+struct net_device *rxe_path_port(const struct rxe_path *path)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
-	struct net_device *ndev, *owner;
-	bool local = false;
+	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	struct net_device *port;
+
+	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
+		return NULL;
+	port = rxe_addr_owner(dev_net(ndev), addr);
+	return port && rxe_net_find(dev_net(ndev), port) ? port : NULL;
+}
+
+/*
+ * RoCE v1 leaves by the one port and comes in by the other. The RDMA core can't
+ * know the MAC address: the route to a local address leads nowhere.
+ */
+static void rxe_path_dmac(struct rxe_path *path)
+{
+	struct net_device *port;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(path->sgid_attr->ndev);
-	if (ndev && path->proto != RXE_ROCE_V1 &&
-	    !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)) {
-		owner = rxe_addr_owner(dev_net(ndev), addr);
-		local = owner && rxe_net_find(dev_net(ndev), owner);
-	}
+	port = rxe_path_port(path);
+	if (port)
+		ether_addr_copy(path->dmac, port->dev_addr);
 	rcu_read_unlock();
-	return local;
 }
 
 static u32 rxe_path_hash(const struct rxe_path *path)
@@ -134,7 +153,8 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->sgid_attr = sgid_attr;
 	path->dgid_attr = rxe_path_own(rxe, path);
 	path->same_dev = path->dgid_attr;
-	path->local = !path->same_dev && rxe_path_local(path);
+	if (!path->same_dev && path->proto == RXE_ROCE_V1)
+		rxe_path_dmac(path);
 	return 0;
 }
 

@@ -16,12 +16,12 @@
 
 /*
  * The netdev of the source GID is the way out, but for a peer that is another
- * device of this namespace: its address is only reached through loopback.
+ * port of this host: its address is only reached through loopback.
  */
 static int rxe_route_oif(const struct rxe_path *path,
 			 const struct net_device *ndev)
 {
-	return path->local ? 0 : ndev->ifindex;
+	return rxe_path_port(path) ? 0 : ndev->ifindex;
 }
 
 static struct dst_entry *rxe_route4(const struct rxe_path *path,

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: two devices of one namespace reach each other, as two ports of a host do
+# nodes: 1
+# level: full
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+CM="rping ucmatose udaddy"
+
+# cm TYPE PREFIX: the programs of RDMA_CM
+cm() {
+	local program
+	use_gid "$1" || { fail "$2$1" "no such GID"; return; }
+	for program in $CM; do
+		try "$2$1-$program" "run_$program"
+	done
+}
+
+# RoCE v1 has a wire only; what goes through loopback doesn't show on the netdev.
+leaves_by_the_port() {
+	local sent
+	use_gid v1-ipv4 && sent=$(packets $CLI_NET run_rc_pingpong) && [ "$sent" -gt 20 ]
+}
+
+# Without a neighbour of old: the RDMA core asks for it.
+asks_anew() {
+	ip neigh flush dev portA && ip neigh flush dev portB && use_gid v2-ipv4 && run_rc_pingpong &&
+		ip neigh show dev portA | grep -q '^203.0.113.2 '
+}
+
+# A stranger that asks in the name of this host hears nothing: not of a netdev without a device,
+# nor with a MAC address that isn't the one of the address.
+no_answer() { # SENDER'S-MAC
+	python3 - "$1" <<- 'END'
+		import sys
+		from scapy.all import ARP, Ether, srp
+		ask = Ether(dst="ff:ff:ff:ff:ff:ff", src=sys.argv[1]) / \
+			ARP(hwsrc=sys.argv[1], psrc="203.0.113.1", pdst="203.0.113.2")
+		answered, _ = srp(ask, iface="portA", timeout=2, verbose=0)
+		sys.exit(len(answered))
+	END
+}
+
+quiet_for_others() {
+	no_answer 02:00:00:00:00:99 && rdma link delete rxeA &&
+		no_answer "$(cat /sys/class/net/portA/address)"
+}
+
+TYPES="v2-ipv4 v2-ipv6 v2-ll v1-ipv4 v1-ipv6 v1-ll"
+matrix ports "$TYPES" "rc_pingpong ud_pingpong" "write_bw"
+# From port to port. Over IPv6 the server's RDMA core expects the client's address behind the
+# netdev that the request came in on, and a global one of this host isn't there for any driver.
+for type in v2-ipv4 v2-ll v1-ipv4 v1-ll; do
+	cm $type port-to-port-
+done
+# The client leaves it to the RDMA core, which takes the port with the server's address.
+FROM=''
+for type in $TYPES; do
+	cm $type local-address-
+done
+try v1-leaves-by-the-port leaves_by_the_port
+try asks-anew asks_anew
+try no-answer-to-others quiet_for_others
