@@ -5,6 +5,7 @@
  * Context: process. add_lock makes sure that a netdev gets one device; nothing in
  * the fast path takes it.
  */
+#include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
@@ -114,11 +115,18 @@ static int rxe_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
+/* RoCE v1 is an Ethertype. Tunnels have none, but IP. Loopback has one. */
+static bool ndev_is_ethernet(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER || (ndev->flags & IFF_LOOPBACK);
+}
+
 static int rxe_get_port_immutable(struct ib_device *ibdev, u32 port,
 				  struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE |
-				    RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if (ndev_is_ethernet(to_rxe_dev(ibdev)->ndev))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
 	immutable->gid_tbl_len = RXE_GID_TBL_LEN;
 	immutable->pkey_tbl_len = RXE_PKEY_TBL_LEN;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
@@ -276,10 +284,6 @@ static int check_ndev(struct net_device *ndev)
 {
 	struct ib_device *other;
 
-	if (ndev->type != ARPHRD_ETHER || (ndev->flags & IFF_LOOPBACK)) {
-		netdev_err(ndev, "rdma_rxe: not an Ethernet device\n");
-		return -EINVAL;
-	}
 	if (is_vlan_dev(ndev)) {
 		netdev_err(ndev, "rdma_rxe: add the link to the real device, VLAN GIDs come by themselves\n");
 		return -EINVAL;
@@ -300,6 +304,19 @@ static int check_ndev(struct net_device *ndev)
 	return 0;
 }
 
+/* From the MAC address; loopback and tunnels have none */
+static void set_node_guid(struct rxe_dev *rxe)
+{
+	const struct net_device *ndev = rxe->ndev;
+	u8 mac[ETH_ALEN];
+
+	if (ndev->addr_len == ETH_ALEN && is_valid_ether_addr(ndev->dev_addr))
+		ether_addr_copy(mac, ndev->dev_addr);
+	else
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&rxe->ibdev.node_guid, mac);
+}
+
 static void init_ibdev(struct rxe_dev *rxe, const char *name)
 {
 	struct ib_device *ibdev = &rxe->ibdev;
@@ -310,7 +327,7 @@ static void init_ibdev(struct rxe_dev *rxe, const char *name)
 	ibdev->local_dma_lkey = 0;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
-	addrconf_addr_eui48((u8 *)&ibdev->node_guid, rxe->ndev->dev_addr);
+	set_node_guid(rxe);
 	scnprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%s %s",
 		  init_utsname()->nodename, name);
 	rxe_mark_name_assigned_by_user(ibdev);

@@ -58,18 +58,8 @@ refused_by_core() {
 	fi
 }
 
-tun_up() {
-	modprobe tun && ip tuntap add tun9 mode tun && ip link set tun9 up
-}
-
 refusals() {
 	refused_by_core refuse-unknown-netdev r0 nosuch
-	refused refuse-lo 'not supported|Invalid argument|No such device' r0 lo
-	if tun_up; then
-		refused refuse-tun 'not supported|Invalid argument|No such device' r0 tun9
-	else
-		skip refuse-tun "no tun device"
-	fi
 	netdev small && ip link set small mtu 280
 	refused refuse-small-mtu 'Invalid argument|out of range|not supported|too' r0 small
 	rdma link add r0 type rxe netdev eth0
@@ -80,7 +70,7 @@ refusals() {
 	try refused-left-no-port wait_for 5 port_free
 	# a leaked reference would make these wait for ever
 	try refused-left-no-reference timeout 20 bash -c \
-		'for d in small d9; do ip link del $d; done; [ ! -e /sys/class/net/tun9 ] || ip link del tun9'
+		'for d in small d9; do ip link del $d; done'
 	try refused-left-no-link no_links
 }
 

@@ -163,7 +163,8 @@ static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 
 	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 	wc->network_hdr_type = hdr_type[rxe_rx(skb)->proto];
-	if (!rxe_rx(skb)->same_dev && skb_mac_header_was_set(skb)) {
+	if (!rxe_rx(skb)->same_dev && skb_mac_header_was_set(skb) &&
+	    skb_mac_header_len(skb) >= ETH_HLEN) {
 		wc->wc_flags |= IB_WC_WITH_SMAC;
 		ether_addr_copy(wc->smac, eth_hdr(skb)->h_source);
 	}

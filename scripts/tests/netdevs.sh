@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: every kind of netdev that the distribution's module takes, and data over loopback and tunnels
+# nodes: 1
+# level: core
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# takes NETDEV TYPES: a device comes and goes, and has GIDs of the types
+takes() {
+	local dev=r_$1 sys=/sys/class/infiniband/r_$1 types
+	rdma link add "$dev" type rxe netdev "$1" || return 1
+	types=$(cat "$sys"/ports/1/gid_attrs/types/* 2> /dev/null | sort -u | paste -sd,)
+	say "GIDs of $1: $types"
+	rdma link show "$dev/1" >&2
+	[ "$types" = "$2" ] && [ "$(cat "$sys/parent")" = "$1" ] &&
+		[ "$(cat "$sys/node_guid")" != 0200:00ff:fe00:0000 ] && rdma link delete "$dev"
+}
+
+# kind NAME TYPES TYPE...: a netdev that ip(8) makes, on top of LOWER if that is set
+kind() {
+	local name=$1 types=$2
+	shift 2
+	if ! ip link add "$name" ${LOWER:+link $LOWER} type "$@"; then
+		skip "takes-$name" "this kernel has no netdev of type $1"
+		return
+	fi
+	ip link set "$name" up
+	[ "$types" != "RoCE v2" ] || ip addr add 198.18.77.1/32 dev "$name"
+	try "takes-$name" takes "$name" "$types"
+	ip link del "$name"
+}
+
+tuns() {
+	modprobe tun && ip tuntap add tun9 mode tun && ip tuntap add tap9 mode tap &&
+		ip addr add 198.18.77.1/32 dev tun9 && ip link set tun9 up && ip link set tap9 up
+}
+
+# Namespaces A and B of netns_pair, joined by a tunnel over their veth
+tunnel_up() {
+	local ns end n=1
+	netns_pair || return 1
+	for ns in A B; do
+		ip netns exec $ns rdma link delete rxe$ns
+		ip -n $ns link add tunl type ipip local 203.0.113.$n remote 203.0.113.$((3 - n)) || return 1
+		ip -n $ns link set tunl up && ip -n $ns addr add 198.18.80.$n/24 dev tunl || return 1
+		ip netns exec $ns rdma link add rxe$ns type rxe netdev tunl || return 1
+		n=2
+	done
+	path veth
+	SRV_NET=tunl CLI_NET=tunl SRV4=198.18.80.2 CLI4=198.18.80.1
+	SRV_GID=$(srv gid_index rxeB v2 $SRV4) && CLI_GID=$(cli gid_index rxeA v2 $CLI4)
+}
+
+programs() { # PREFIX
+	local program
+	for program in rc_pingpong ud_pingpong; do
+		try "$1-$program" run_$program
+	done
+	try "$1-write_bw" run_perftest write_bw
+	try "$1-read_lat" run_perftest read_lat
+}
+
+# Whatever the driver, the RDMA core of these kernels resolves no address of loopback.
+loopback_cm() { # PROGRAM
+	local out
+	if out=$("run_$1" 2>&1); then
+		ok "lo-$1"
+	elif grep -q 'resolve.route.*: No such device' <<< "$out"; then
+		skip "lo-$1" "the RDMA core resolves no route to an address of loopback"
+	else
+		fail "lo-$1" "$out"
+	fi
+}
+
+loopback() {
+	local type
+	rxe_add rlo lo || { fail lo "no device"; return; }
+	path loop
+	SRV_DEV=rlo CLI_DEV=rlo SRV_NET=lo CLI_NET=lo SRV4=127.0.0.1 CLI4=127.0.0.1 SRV6=::1 CLI6=::1
+	for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ipv6; do
+		if ! use_gid $type; then
+			if [ "${RXE_MODULE:-ours}" = shipped ] && [ ${type%-*} = v1 ]; then
+				skip "lo-$type" "it has no v1"
+			else
+				fail "lo-$type" "no such GID"
+			fi
+			continue
+		fi
+		programs "lo-$type"
+	done
+	use_gid v2-ipv4
+	if [ "${RXE_MODULE:-ours}" = ours ]; then
+		echo 0 > /sys/class/infiniband/rlo/same_device
+		programs lo-through-the-netdev
+	fi
+	loopback_cm rping
+	loopback_cm ucmatose
+	rdma link delete rlo
+}
+
+# With a namespace goes its loopback, and the device on that
+namespace_goes() {
+	ip netns add gone && ip -n gone link set lo up &&
+		ip netns exec gone rdma link add rgone type rxe netdev lo || return 1
+	ip netns del gone && wait_for 20 eval '! [ -e /sys/class/infiniband/rgone ]'
+}
+
+load_ours
+modprobe -a dummy veth bridge bonding macvlan ipvlan 8021q ipip ip_gre || true
+BOTH="IB/RoCE v1,RoCE v2"
+if [ "${RXE_MODULE:-ours}" = shipped ]; then
+	BOTH="RoCE v2"
+fi
+ip link add low type dummy
+ip link set low up
+kind dummy9 "$BOTH" dummy
+kind veth9 "$BOTH" veth
+kind bridge9 "$BOTH" bridge
+kind bond9 "$BOTH" bond
+LOWER=low kind macvlan9 "$BOTH" macvlan mode bridge
+LOWER=low kind ipvlan9 "$BOTH" ipvlan
+kind ipip9 "RoCE v2" ipip local 192.0.2.1 remote 192.0.2.2
+kind gre9 "RoCE v2" gre local 192.0.2.1 remote 192.0.2.2
+kind gretap9 "$BOTH" gretap local 192.0.2.1 remote 192.0.2.2
+kind wg9 "RoCE v2" wireguard
+if tuns; then
+	try takes-tun takes tun9 "RoCE v2"
+	try takes-tap takes tap9 "$BOTH"
+	ip link del tun9
+	ip link del tap9
+else
+	skip takes-tun "no tun device"
+fi
+loopback
+try namespace-goes namespace_goes
+if tunnel_up; then
+	programs ipip
+else
+	fail ipip "no tunnel, or no GIDs"
+fi
