@@ -7,7 +7,6 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
-#include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include <linux/utsname.h>
 #include <net/addrconf.h>
@@ -154,6 +153,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
 
 	rxe_net_del(rxe);
+	rxe_gid_release(rxe);
 	xa_destroy(&rxe->qps);
 	xa_destroy(&rxe->mrs);
 	xa_destroy(&rxe->ahs);
@@ -174,6 +174,8 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.query_pkey		= rxe_query_pkey,
 	.get_port_immutable	= rxe_get_port_immutable,
 	.get_link_layer		= rxe_get_link_layer,
+	.add_gid		= rxe_add_gid,
+	.del_gid		= rxe_del_gid,
 	.alloc_hw_port_stats	= rxe_alloc_hw_port_stats,
 	.get_hw_stats		= rxe_get_hw_stats,
 	.dealloc_driver		= rxe_dealloc_driver,
@@ -284,10 +286,6 @@ static int check_ndev(struct net_device *ndev)
 {
 	struct ib_device *other;
 
-	if (is_vlan_dev(ndev)) {
-		netdev_err(ndev, "rdma_rxe: add the link to the real device, VLAN GIDs come by themselves\n");
-		return -EINVAL;
-	}
 	if (ndev_ib_mtu(ndev) < 0) {
 		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU %u takes %u\n",
 			   ndev->mtu, RXE_LEAST_MTU,
@@ -332,6 +330,7 @@ static void init_ibdev(struct rxe_dev *rxe, const char *name)
 		  init_utsname()->nodename, name);
 	rxe_mark_name_assigned_by_user(ibdev);
 	ib_set_device_ops(ibdev, &rxe_dev_ops);
+	rxe_gid_init(rxe);
 }
 
 static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
@@ -377,6 +376,7 @@ static int catch_up(struct rxe_dev *rxe)
 	if (alive)
 		rxe_dev_changed(rxe);
 	rtnl_unlock();
+	rxe_gid_claim(rxe);
 	if (!alive) {
 		ib_unregister_device_and_put(&rxe->ibdev);
 		return -ENODEV;

@@ -5,6 +5,8 @@
 #ifndef RXE_COMPAT_DEVICE_H
 #define RXE_COMPAT_DEVICE_H
 
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 #include <rxe/dev.h>
@@ -39,6 +41,23 @@ static inline void rxe_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 #ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 	ib_mark_name_assigned_by_user(ibdev);
+#endif
+}
+
+/*
+ * Take a netdev's GIDs from a device, which refuses them by now. Where the core has
+ * no function for that, it takes them from all devices when the netdev's MAC address
+ * changes, and offers them again.
+ */
+static inline void rxe_del_netdev_gids(struct ib_device *ibdev,
+				       struct net_device *ndev)
+{
+#ifdef HAVE_ROCE_DEL_ALL_NETDEV_GIDS
+	roce_del_all_netdev_gids(ibdev, 1, ndev);
+#else
+	rtnl_lock();
+	call_netdevice_notifiers(NETDEV_CHANGEADDR, ndev);
+	rtnl_unlock();
 #endif
 }
 

@@ -88,6 +88,14 @@ void probe_mark_name(struct ib_device *dev)
 	ib_mark_name_assigned_by_user(dev);
 }
 
+/* 6.12: the GIDs of a netdev can be taken from a device */
+#line 1 "HAVE_ROCE_DEL_ALL_NETDEV_GIDS"
+void *probe_roce_del_all_netdev_gids(void);
+void *probe_roce_del_all_netdev_gids(void)
+{
+	return roce_del_all_netdev_gids;
+}
+
 /* 6.13: hrtimer_setup() in place of hrtimer_init() and an assignment */
 #line 1 "HAVE_HRTIMER_SETUP"
 void *probe_hrtimer_setup(void);

@@ -133,6 +133,13 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 /* sysfs.c */
 extern const struct attribute_group rxe_attr_group;
 
+/* gid.c */
+int rxe_add_gid(const struct ib_gid_attr *attr, void **context);
+int rxe_del_gid(const struct ib_gid_attr *attr, void **context);
+void rxe_gid_init(struct rxe_dev *rxe);
+void rxe_gid_claim(struct rxe_dev *rxe);
+void rxe_gid_release(struct rxe_dev *rxe);
+
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);
 void rxe_dev_changed(struct rxe_dev *rxe);

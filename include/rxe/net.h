@@ -305,5 +305,6 @@ void rxe_net_exit(void);
 int rxe_net_add(struct rxe_dev *rxe);
 bool rxe_net_moved(struct rxe_dev *rxe);
 void rxe_net_del(struct rxe_dev *rxe);
+bool rxe_net_has_dev(const struct net_device *ndev);
 
 #endif /* RXE_NET_H */

@@ -34,7 +34,7 @@ static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
 /**
  * rxe_net_find - the RDMA device of a netdev
  * @net: namespace
- * @ndev: the netdev itself, or a VLAN upper of it
+ * @ndev: the netdev itself, or a VLAN upper of it that has none
  *
  * Context: RCU read side; the device is good until its end.
  * Return: the device or NULL.
@@ -47,6 +47,18 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
 	if (!rxe && is_vlan_dev(ndev))
 		rxe = rxe_net_match(ns, vlan_dev_real_dev(ndev));
 	return rxe;
+}
+
+/**
+ * rxe_net_has_dev - has a netdev an RDMA device of its own?
+ * @ndev: the netdev
+ *
+ * Context: RCU read side.
+ * Return: true if it has.
+ */
+bool rxe_net_has_dev(const struct net_device *ndev)
+{
+	return rxe_net_match(net_generic(dev_net(ndev), rxe_net_id), ndev);
 }
 
 /**

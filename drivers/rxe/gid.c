@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which GIDs a device has. The RDMA core finds them and keeps the table.
+ *
+ * The addresses of a VLAN are GIDs of the real netdev's device, unless the VLAN
+ * netdev has a device of its own: then they are that one's alone. Received packets
+ * go by the netdev, and RDMA_CM takes the first device that has an address.
+ *
+ * Context: process, may sleep.
+ */
+#include <linux/if_vlan.h>
+#include <linux/sched.h>
+#include <compat/device.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+
+/*
+ * The core finds the addresses of a VLAN by its real netdev only. It looks for them
+ * while the device is registered, and later from work items. For everybody else
+ * the netdev of the port is the VLAN's.
+ */
+static struct net_device *rxe_vlan_get_netdev(struct ib_device *ibdev, u32 port)
+{
+	struct net_device *ndev = to_rxe_dev(ibdev)->ndev;
+
+	if ((current->flags & PF_WQ_WORKER) || !refcount_read(&ibdev->refcount))
+		ndev = vlan_dev_real_dev(ndev);
+	dev_hold(ndev);
+	return ndev;
+}
+
+static const struct ib_device_ops rxe_vlan_ops = {
+	.get_netdev	= rxe_vlan_get_netdev,
+};
+
+static bool owns_gids_of(const struct rxe_dev *rxe,
+			 const struct net_device *ndev)
+{
+	if (ndev == rxe->ndev)
+		return true;
+	return !is_vlan_dev(rxe->ndev) &&
+	       !(is_vlan_dev(ndev) && rxe_net_has_dev(ndev));
+}
+
+/**
+ * rxe_add_gid - ib_device_ops.add_gid
+ * @attr: a GID that the core has found
+ * @context: not used
+ *
+ * Return: 0, or -EPERM if it belongs to another device. The core then writes a line
+ * to the log.
+ */
+int rxe_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	const struct net_device *ndev;
+	bool own;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(attr->ndev);
+	own = ndev && owns_gids_of(to_rxe_dev(attr->device), ndev);
+	rcu_read_unlock();
+	return own ? 0 : -EPERM;
+}
+
+/**
+ * rxe_del_gid - ib_device_ops.del_gid, which goes with add_gid
+ * @attr: the GID
+ * @context: not used
+ *
+ * Return: 0.
+ */
+int rxe_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return 0;
+}
+
+/**
+ * rxe_gid_init - before a device is registered
+ * @rxe: the device, with its netdev
+ */
+void rxe_gid_init(struct rxe_dev *rxe)
+{
+	if (is_vlan_dev(rxe->ndev))
+		ib_set_device_ops(&rxe->ibdev, &rxe_vlan_ops);
+}
+
+static struct ib_device *real_device(const struct rxe_dev *rxe)
+{
+	struct net_device *ndev = rxe->ndev;
+
+	return is_vlan_dev(ndev) ?
+	       ib_device_get_by_netdev(vlan_dev_real_dev(ndev),
+				       RDMA_DRIVER_RXE) : NULL;
+}
+
+/**
+ * rxe_gid_claim - a VLAN netdev has got a device
+ * @rxe: the device, which received packets find already
+ *
+ * Connections of the real netdev's device by these addresses end.
+ */
+void rxe_gid_claim(struct rxe_dev *rxe)
+{
+	struct ib_device *real = real_device(rxe);
+
+	if (!real)
+		return;
+	rxe_del_netdev_gids(real, rxe->ndev);
+	ib_device_put(real);
+}
+
+/**
+ * rxe_gid_release - a VLAN netdev has lost its device: undo rxe_gid_claim()
+ * @rxe: the device, which received packets don't find any more
+ */
+void rxe_gid_release(struct rxe_dev *rxe)
+{
+	struct ib_device *real = real_device(rxe);
+
+	if (!real)
+		return;
+	rdma_roce_rescan_device(real);
+	ib_device_put(real);
+}

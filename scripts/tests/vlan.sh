@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: a device on a VLAN netdev has that VLAN's GIDs and tag, beside one on the real netdev
+# nodes: 1
+# level: core
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SYS=/sys/class/infiniband
+
+# gid_netdevs DEV: whose GIDs it has
+gid_netdevs() {
+	cat $SYS/"$1"/ports/1/gid_attrs/ndevs/* 2> /dev/null | sort -u | paste -sd,
+}
+
+# Namespaces A and B joined by a veth pair, VLAN 5 on both ends.
+vlans_up() {
+	local ns n=1
+	netns_pair || return 1
+	for ns in A B; do
+		ip -n $ns link add link veth name veth.5 type vlan id 5 egress-qos-map 3:6 &&
+			ip -n $ns link set veth.5 up && ip -n $ns addr add 198.18.5.$n/24 dev veth.5 &&
+			ip -n $ns addr add 2001:db8:5::$n/64 dev veth.5 nodad || return 1
+		n=2
+	done
+	wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth,veth.5 ]' &&
+		wait_for 10 eval '[ "$(gid_netdevs rxeB)" = veth,veth.5 ]'
+}
+
+add() { # NS
+	ip netns exec "$1" rdma link add "vlan$1" type rxe netdev veth.5
+}
+
+# vlan_path [CLIENT'S-DEVICE]: what the programs run over; B has a device on its VLAN
+vlan_path() {
+	path veth
+	SRV_DEV=vlanB CLI_DEV=${1:-vlanA} SRV_NET=veth.5 CLI_NET=veth.5
+	SRV4=198.18.5.2 CLI4=198.18.5.1 SRV6=2001:db8:5::2 CLI6=2001:db8:5::1
+	SRVLL=$(srv link_local veth.5) CLILL=$(cli link_local veth.5)
+}
+
+shown() {
+	ip netns exec A rdma link show vlanA/1 | tee /dev/stderr | grep -q 'ACTIVE.*netdev veth.5' &&
+		[ "$(cat $SYS/vlanA/parent)" = veth.5 ]
+}
+
+# An address is of one device: the VLAN's own, as soon as there is one.
+claimed() {
+	wait_for 10 eval '[ "$(gid_netdevs vlanA)" = veth.5 ]' &&
+		wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth ]'
+}
+
+# Addresses that come later, and go
+follows() {
+	ip -n A addr add 198.18.5.77/24 dev veth.5 && wait_for 10 gid_index vlanA v1 198.18.5.77 &&
+		! gid_index rxeA any 198.18.5.77 && ip -n A addr del 198.18.5.77/24 dev veth.5 &&
+		wait_for 10 eval '! gid_index vlanA any 198.18.5.77'
+}
+
+frames() { # PCAP-FILTER
+	tcpdump -r /tmp/vlan.pcap "$1" 2> /dev/null | wc -l
+}
+
+# tagged TYPE: each frame of a ping-pong has the tag, with the priority of its service level
+tagged() {
+	local pid with without roce='udp port 4791 or ether proto 0x8915'
+	use_gid "$1" || return 1
+	PORT=$((PORT + 1))
+	ip netns exec A tcpdump -i veth -U -w /tmp/vlan.pcap "$roce or vlan" 2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	both wait_tcp ibv_rc_pingpong -e -p $PORT -l 3 -d "$SRV_DEV" -g "$SRV_GID" -n 5 -s 3000 -- \
+		ibv_rc_pingpong -e -p $PORT -l 3 -d "$CLI_DEV" -g "$CLI_GID" -n 5 -s 3000 "$SRV4" || return 1
+	kill -INT $pid
+	wait $pid || true
+	without=$(frames "$roce")
+	with=$(frames "ether[14:2] & 0xe000 = 0xc000 and vlan 5 and ($roce)")
+	say "$with frames with the tag and priority 6, $without without a tag"
+	[ "$with" -gt 10 ] && [ "$without" = 0 ]
+}
+
+# Both devices of A at once
+at_once() {
+	local pid
+	vlan_path
+	use_gid v2-ipv4 && run_rc_random -n 300 & pid=$!
+	path veth
+	PORT=21000
+	use_gid v2-ipv4 && run_rc_random -n 300 && wait $pid
+}
+
+# Without its device the VLAN is the real one's again.
+released() {
+	ip netns exec A rdma link delete vlanA && wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth,veth.5 ]' &&
+		vlan_path rxeA && use_gid v2-ipv4 && run_rc_pingpong
+}
+
+# The VLAN's netdev is moved to another namespace, and has a device there.
+moves() {
+	ip netns add C && ip -n A link set veth.5 netns C && ip -n C link set veth.5 up &&
+		ip -n C addr add 198.18.5.1/24 dev veth.5 && ip -n C link set lo up &&
+		ip netns exec C rdma link add vlanC type rxe netdev veth.5 || return 1
+	vlan_path vlanC
+	cli() { in_netns C "$@"; }
+	wait_for 10 eval '[ "$(gid_netdevs vlanC)" = veth.5 ]' && use_gid v2-ipv4 && run_rc_pingpong && run_rping
+}
+
+netdev_goes() {
+	ip -n C link del veth.5 && wait_for 20 eval "! [ -e $SYS/vlanC ]"
+}
+
+load_ours
+modprobe 8021q
+try up vlans_up
+add A && add B
+try shown shown
+try claimed claimed
+try follows follows
+vlan_path
+for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ll; do
+	use_gid $type || { fail $type "no such GID"; continue; }
+	for program in rc_pingpong ud_pingpong rping ucmatose; do
+		try $type-$program run_$program
+	done
+done
+try v1-tagged tagged v1-ipv4
+try v2-tagged tagged v2-ipv4
+path veth
+use_gid v2-ipv4
+try real-netdev-rping run_rping
+try at-once at_once
+try released released
+try moves-to-namespace moves
+try netdev-goes netdev_goes
