@@ -17,7 +17,7 @@
 
 /**
  * struct rxe_ring - the kernel's side of one ring
- * @buf: shared memory, vmalloc_user()
+ * @buf: shared memory, in the kernel's map of it
  * @mmap: how user space finds @buf; NULL for a kernel consumer's ring
  * @mask: number of elements minus one
  * @shift: log2 of the element size in bytes
@@ -115,11 +115,11 @@ static inline void rxe_ring_pop(struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_next - go on to the next element, but keep the head's place
- * @ring: a ring whose head has been copied
+ * rxe_ring_next - go on to the next element; the other side doesn't see it yet
+ * @ring: a ring whose head has been copied, or written
  *
  * Send rings: a place is free when its work request has completed, see
- * rxe_ring_release().
+ * rxe_ring_release(). Completion rings: see rxe_ring_publish().
  */
 static inline void rxe_ring_next(struct rxe_ring *ring)
 {
@@ -158,14 +158,23 @@ static inline void *rxe_ring_space(const struct rxe_ring *ring)
 }
 
 /**
+ * rxe_ring_publish - hand what was written to the consumer
+ * @ring: a ring; rxe_ring_next() went on behind each element
+ */
+static inline void rxe_ring_publish(struct rxe_ring *ring)
+{
+	/* Written: pairs with the consumer's acquire */
+	smp_store_release(&ring->buf->producer_index, ring->index);
+}
+
+/**
  * rxe_ring_push - hand what was written to rxe_ring_space() to the consumer
  * @ring: a ring
  */
 static inline void rxe_ring_push(struct rxe_ring *ring)
 {
-	ring->index = (ring->index + 1) & ring->mask;
-	/* Written: pairs with the consumer's acquire */
-	smp_store_release(&ring->buf->producer_index, ring->index);
+	rxe_ring_next(ring);
+	rxe_ring_publish(ring);
 }
 
 #endif /* RXE_RING_H */

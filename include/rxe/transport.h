@@ -415,6 +415,9 @@ struct rxe_qpn {
  * @responses: those received
  * @gap_timer: the time to wait for what is missing is over
  * @cork: what is posted waits for more
+ * @flushing: in ERR: link in rxe_cq.flushing, if it is a process's
+ * @flush_work: in ERR: looks for receives that were posted since
+ * @flush_ms: when it will
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -442,6 +445,9 @@ struct rxe_qp {
 	struct rxe_inq		responses;
 	struct hrtimer		gap_timer;
 	struct rxe_cork		cork;
+	struct list_head	flushing;
+	struct delayed_work	flush_work;
+	u32			flush_ms;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -624,6 +630,7 @@ bool rxe_qp_to_err(struct rxe_qp *qp);
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 bool rxe_qp_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
+void rxe_flush_init(struct rxe_qp *qp);
 void rxe_qp_drop_posted(struct rxe_qp *qp);
 void rxe_qp_reset(struct rxe_qp *qp);
 

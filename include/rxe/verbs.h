@@ -70,13 +70,18 @@ void rxe_ah_put(struct rxe_ah_ref *r);
 /**
  * struct rxe_cq - completion queue
  * @ibcq: the RDMA core's CQ
- * @lock: protects @ring, @armed, @event_due, @overflow; innermost lock of the
- *	driver, interrupts off
+ * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @moving and
+ *	@flushing; innermost lock of the driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
  * @is_user: who polls
  * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
+ * @wakes: what it must be armed for to be woken by what nobody has seen yet
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
+ * @moving: the ring is new, and what was in the old one is being copied to it;
+ *	until that is done nobody sees what is written
+ * @resize: one resize at a time
+ * @flushing: QPs of processes in ERR whose receives complete here
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
  * @cpu: where the completion handler runs, by the completion vector
  * @kicked: the handler is on its way to run on @cpu
@@ -89,8 +94,12 @@ struct rxe_cq {
 	struct rxe_ring		*ring;
 	bool			is_user;
 	u8			armed;
+	u8			wakes;
 	bool			event_due;
 	bool			overflow;
+	bool			moving;
+	struct mutex		resize;	/* rxe_resize_cq() */
+	struct list_head	flushing;
 	struct work_struct	overflow_work;
 	int			cpu;
 	atomic_t		kicked;

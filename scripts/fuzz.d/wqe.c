@@ -193,6 +193,7 @@ static void check_sendable(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	CHECK(wqe->opcode == posted()->wr.opcode && allowed(qp, wqe->opcode));
 	CHECK(wqe->wr_id == posted()->wr.wr_id);
 	CHECK(wqe->imm == posted()->wr.ex.imm_data);
+	CHECK(!(posted()->wr.send_flags & ~0xf));	/* none that nobody knows */
 	CHECK(wqe->length <= (rxe_is_rc(qp) ? RXE_MAX_MSG : qp->rxe->active_mtu));
 	check_remote(qp, wqe);
 	if (wqe->flags & IB_SEND_INLINE) {

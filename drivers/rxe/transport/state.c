@@ -4,6 +4,13 @@
  */
 #include <rxe/transport.h>
 
+/* Work requests of a queue that one run flushes */
+#define FLUSH_MOST	256
+
+/* How often receives of a process are looked for in ERR: at first, and at least */
+#define FLUSH_MIN_MS	1u
+#define FLUSH_MAX_MS	1000u
+
 /**
  * rxe_qp_to_err - put a QP into the error state
  * @qp: the QP
@@ -71,11 +78,11 @@ static bool flush_posted(struct rxe_qp *qp)
 static bool flush_sq(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 left = 2 * rxe_ring_capacity(sq->ring) + 1;
+	u32 left = FLUSH_MOST;
 
 	spin_lock(&sq->lock);
 	rxe_timer_cancel(qp);
-	for (; sq->tail != sq->head; left--)
+	for (; left && sq->tail != sq->head; left--)
 		rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR);
 	while (left && flush_posted(qp))
 		left--;
@@ -89,7 +96,7 @@ static bool flush_sq(struct rxe_qp *qp)
 static bool flush_rq(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 left = rq->ring ? rxe_ring_capacity(rq->ring) + 1 : 1;
+	u32 left = FLUSH_MOST;
 
 	rq->read.active = false;
 	while (left && rxe_rq_next(qp)) {
@@ -104,13 +111,66 @@ static bool flush_rq(struct rxe_qp *qp)
 	return !left;
 }
 
+/*
+ * A receive that a process posts on a QP in ERR has no doorbell, and must complete
+ * all the same: programs drain a QP by posting one and waiting for it. So somebody
+ * looks for them, less and less often while there are none, and at once when the
+ * process asks for an event of the CQ (rxe_req_notify_cq()).
+ */
+static void watch_rq(struct rxe_qp *qp)
+{
+	struct rxe_cq *cq = rxe_rcq(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (list_empty(&qp->flushing))
+		list_add_tail(&qp->flushing, &cq->flushing);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	queue_delayed_work(system_power_efficient_wq, &qp->flush_work,
+			   msecs_to_jiffies(qp->flush_ms));
+}
+
+static void unwatch_rq(struct rxe_qp *qp)
+{
+	struct rxe_cq *cq = rxe_rcq(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	list_del_init(&qp->flushing);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	cancel_delayed_work_sync(&qp->flush_work);
+	qp->flush_ms = FLUSH_MIN_MS;
+}
+
+static void look_for_recvs(struct work_struct *work)
+{
+	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
+					 flush_work);
+
+	if (rxe_ring_pending(qp->rq.ring))
+		qp->flush_ms = FLUSH_MIN_MS;
+	else
+		qp->flush_ms = min(2 * qp->flush_ms, FLUSH_MAX_MS);
+	rxe_task_kick(&qp->recv_task);	/* flushes, and has us look again */
+}
+
+/**
+ * rxe_flush_init - set up a QP's watch over receives that are posted in ERR
+ * @qp: the QP
+ */
+void rxe_flush_init(struct rxe_qp *qp)
+{
+	INIT_LIST_HEAD(&qp->flushing);
+	INIT_DEFERRABLE_WORK(&qp->flush_work, look_for_recvs);
+	qp->flush_ms = FLUSH_MIN_MS;
+}
+
 /**
  * rxe_qp_flush - complete what is queued with an error (section 10.8.3.4)
  * @qp: the QP, in ERR or SQE
  *
- * A process that posts for ever keeps only its own task busy: one ring's
- * worth a run. Context: recv_task; for UD's send queue, which the send task
- * alone completes, send_task.
+ * A run completes FLUSH_MOST of a queue; then others have their turn. Context:
+ * recv_task; for UD's send queue, which the send task alone completes, send_task.
  *
  * Return: true if there may be more.
  */
@@ -124,6 +184,8 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		__skb_queue_purge(&qp->requests.held);
 		__skb_queue_purge(&qp->responses.held);
 		more |= flush_rq(qp);
+		if (qp->is_user)
+			watch_rq(qp);
 	}
 	return more;
 }
@@ -257,6 +319,7 @@ void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.timer);
 	hrtimer_cancel(&qp->gap_timer);
+	unwatch_rq(qp);
 	rxe_tx_leave(qp->sq.tx);
 	rxe_tx_leave(qp->rq.tx);
 	rxe_cork_reset(qp);

@@ -14,8 +14,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
-#include <rxe/qp.h>
-#include <rxe/verbs.h>
+#include <rxe/transport.h>
 
 static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 {
@@ -38,14 +37,18 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 	};
 }
 
-/* Does this completion wake an armed CQ (section 11.4.2.2)? */
-static bool cq_wakes(const struct rxe_cq *cq, const struct ib_wc *wc,
-		     bool solicited)
+/*
+ * Let the consumer see what was written. Does it wake an armed CQ (section
+ * 11.4.2.2)?
+ */
+static void cq_show(struct rxe_cq *cq)
 {
-	if (cq->armed & IB_CQ_NEXT_COMP)
-		return true;
-	return (cq->armed & IB_CQ_SOLICITED) &&
-	       (solicited || wc->status != IB_WC_SUCCESS);
+	rxe_ring_publish(cq->ring);
+	if (cq->armed & cq->wakes) {
+		cq->armed = 0;
+		cq->event_due = true;
+	}
+	cq->wakes = 0;
 }
 
 static void cq_overflow(struct rxe_cq *cq)
@@ -81,11 +84,12 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 		wc_to_user(place, wc);
 	else
 		*(struct ib_wc *)place = *wc;
-	rxe_ring_push(cq->ring);
-	if (cq_wakes(cq, wc, solicited)) {
-		cq->armed = 0;
-		cq->event_due = true;
-	}
+	rxe_ring_next(cq->ring);
+	cq->wakes |= IB_CQ_NEXT_COMP;
+	if (solicited || wc->status != IB_WC_SUCCESS)
+		cq->wakes |= IB_CQ_SOLICITED;
+	if (!cq->moving)
+		cq_show(cq);
 unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
@@ -206,6 +210,8 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	cq->ibcq.comp_vector = vector;
 	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize);
+	INIT_LIST_HEAD(&cq->flushing);
 	INIT_WORK(&cq->overflow_work, cq_overflow_work);
 	INIT_CSD(&cq->csd, cq_arrived, cq);
 	tasklet_setup(&cq->tasklet, cq_tasklet);
@@ -260,19 +266,60 @@ static u32 cq_cons(const struct rxe_ring *ring)
 	return smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
 }
 
-/* Move what is not polled yet into @new; @old and @new may differ in size */
-static bool cq_move(struct rxe_ring *new, const struct rxe_ring *old)
+/*
+ * From now on completions go to @new, behind the places of those that are not
+ * polled yet, but nobody sees them before cq_move_end(). Return: how many those
+ * are, with the first at @cons of the old ring; -EINVAL if they don't fit.
+ */
+static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 {
-	u32 cons = cq_cons(old);
+	struct rxe_ring *old = cq->ring;
+	u32 num;
 
-	if (((old->index - cons) & old->mask) > rxe_ring_capacity(new))
-		return false;
-	for (; cons != old->index; cons = (cons + 1) & old->mask) {
-		memcpy(rxe_ring_elem(new, new->index),
-		       rxe_ring_elem(old, cons), 1 << new->shift);
-		rxe_ring_push(new);
+	spin_lock_irq(&cq->lock);
+	*cons = cq_cons(old);	/* once: a process may change it all the time */
+	num = (old->index - *cons) & old->mask;
+	if (num <= rxe_ring_capacity(new)) {
+		new->index = num;
+		cq->moving = true;
+		/* Pairs with rxe_cq_next() */
+		smp_store_release(&cq->ring, new);
+		cq->ibcq.cqe = rxe_ring_capacity(new);
 	}
-	return true;
+	spin_unlock_irq(&cq->lock);
+	return num <= rxe_ring_capacity(new) ? num : -EINVAL;
+}
+
+static void cq_move_end(struct rxe_cq *cq)
+{
+	spin_lock_irq(&cq->lock);
+	cq->moving = false;
+	cq_show(cq);
+	spin_unlock_irq(&cq->lock);
+	local_bh_disable();
+	rxe_cq_event(cq);
+	local_bh_enable();
+}
+
+/*
+ * Change rings. Nothing is written to the old one any more while it is copied,
+ * without a lock: that takes as long as it takes.
+ */
+static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
+{
+	const struct rxe_ring *old = cq->ring;
+	u32 cons;
+	int num = cq_move_begin(cq, new, &cons), i;
+
+	if (num < 0)
+		return num;
+	for (i = 0; i < num; i++) {
+		memcpy(rxe_ring_elem(new, i), rxe_ring_elem(old, cons + i),
+		       1 << new->shift);
+		cond_resched();
+	}
+	cq_move_end(cq);
+	return 0;
 }
 
 /**
@@ -290,8 +337,7 @@ static bool cq_move(struct rxe_ring *new, const struct rxe_ring *old)
 int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
-	struct rxe_ring *new;
-	bool moved;
+	struct rxe_ring *new, *unused;
 	int err;
 
 	if (!cqe || cqe > RXE_MAX_CQE || cq->is_user != !!udata)
@@ -299,20 +345,19 @@ int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	new = cq_ring_create(cq->is_user, cqe, udata);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
+	unused = new;
 	err = cq_respond(new, udata);
 	if (err)
 		goto out;
-	spin_lock_irq(&cq->lock);
-	moved = cq_move(new, cq->ring);
-	if (moved) {
-		swap(cq->ring, new);
-		ibcq->cqe = rxe_ring_capacity(cq->ring);
-	}
-	spin_unlock_irq(&cq->lock);
+	mutex_lock(&cq->resize);
+	unused = cq->ring;
+	err = cq_move(cq, new);
+	if (err)
+		unused = new;
+	mutex_unlock(&cq->resize);
 	synchronize_rcu();	/* rxe_cq_next() */
-	err = moved ? 0 : -EINVAL;
 out:
-	rxe_ring_destroy(new);
+	rxe_ring_destroy(unused);
 	return err;
 }
 
@@ -356,7 +401,7 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
 	cons = cq_cons(cq->ring);
-	while (n < num && cons != cq->ring->index) {
+	while (n < num && !cq->moving && cons != cq->ring->index) {
 		wc[n++] = *(struct ib_wc *)rxe_ring_elem(cq->ring, cons);
 		cons = (cons + 1) & cq->ring->mask;
 	}
@@ -381,7 +426,7 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 	u32 qpn = 0;
 
 	rcu_read_lock();	/* rxe_resize_cq() */
-	ring = READ_ONCE(cq->ring);
+	ring = smp_load_acquire(&cq->ring);	/* cq_move_begin() */
 	*polled = cq_cons(ring);
 	wc = rxe_ring_elem(ring, *polled);
 	if (*polled != READ_ONCE(ring->index))
@@ -396,18 +441,24 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
  * @flags: for the next completion or the next solicited one (the former includes
  *	the latter); whether to report completions that are there already
  *
+ * Receives that a process posts on a QP in ERR have no doorbell. Who waits for an
+ * event may have posted some: they are flushed now.
+ *
  * Return: 0; 1 if asked to report and there are completions.
  */
 int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 	unsigned long irqflags;
+	struct rxe_qp *qp;
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
 	cq->armed |= flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = cq_cons(cq->ring) != cq->ring->index;
+	list_for_each_entry(qp, &cq->flushing, flushing)
+		rxe_task_schedule(&qp->recv_task);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

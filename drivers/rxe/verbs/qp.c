@@ -141,6 +141,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_timer_init(qp);
 	rxe_gap_timer_init(qp);
 	rxe_cork_init(qp);
+	rxe_flush_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
 }

@@ -7,6 +7,8 @@
  * Prints "ok NAME", "fail NAME why" or "skip NAME why" per case.
  */
 #include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
 #include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
 
@@ -675,6 +677,18 @@ static bool c_peer_in_init(void)
 
 /* ---- flush, drain, full CQ ---- */
 
+static bool cq_event(struct pair *p, int ms)
+{
+	struct pollfd f = { .fd = p->chan->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *c;
+
+	if (poll(&f, 1, ms) <= 0 || ibv_get_cq_event(p->chan, &cq, &c))
+		return false;
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
 static bool expect_flush(struct ibv_cq *cq, uint64_t first, int n)
 {
 	struct ibv_wc wc;
@@ -750,12 +764,89 @@ static bool c_flush_posted_in_error(void)
 	post_n(p, 100, 5, true);
 	if (!expect_flush(p->ca, 100, 5))
 		return false;
-	/* a receive has no doorbell: the next send's doorbell or a state change must find it */
 	for (i = 0; i < 5; i++)
 		recv_one(p->a, 200 + i, p->src, 100, p->src_mr->lkey);
-	qp_to_state(p->a, IBV_QPS_ERR);
 	if (!expect_flush(p->ca, 200, 5))
 		return false;
+	return pair_free(p);
+}
+
+/* a receive has no doorbell, and is flushed even if nothing else happens for long */
+static bool c_flush_recv_late(void)
+{
+	static const int pause[] = { 0, 10, 3000, 0 };
+	struct pair *p = pair_up();
+	struct ibv_wc wc;
+	unsigned int i;
+
+	qp_to_state(p->a, IBV_QPS_ERR);
+	for (i = 0; i < ARRAY_LEN(pause); i++) {
+		usleep(1000 * pause[i]);
+		recv_one(p->a, 200 + i, p->src, 100, p->src_mr->lkey);
+		CHECK(wait_wc_ms(p->ca, &wc, 5000), "receive %u isn't flushed", i);
+		CHECK(wc.wr_id == 200 + i && wc.status == IBV_WC_WR_FLUSH_ERR,
+		      "receive %d: %s", (int)wc.wr_id, ibv_wc_status_str(wc.status));
+	}
+	return pair_free(p);
+}
+
+/* who waits for an event doesn't wait until somebody looks */
+static bool c_flush_recv_notify(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_wc wc;
+	uint64_t t;
+
+	qp_to_state(p->a, IBV_QPS_ERR);
+	usleep(3000000);
+	CHECK(!ibv_req_notify_cq(p->ca, 0), "req_notify_cq failed");
+	recv_one(p->a, 200, p->src, 100, p->src_mr->lkey);
+	t = now_ms();
+	CHECK(!ibv_req_notify_cq(p->ca, 0), "req_notify_cq failed");
+	CHECK(cq_event(p, 5000), "no event");
+	CHECK(wait_wc_ms(p->ca, &wc, 0), "an event, but no completion");
+	CHECK(wc.wr_id == 200 && wc.status == IBV_WC_WR_FLUSH_ERR, "receive %d: %s",
+	      (int)wc.wr_id, ibv_wc_status_str(wc.status));
+	printf("# after %d ms\n", (int)(now_ms() - t));
+	return pair_free(p);
+}
+
+/* more than one run flushes: all of them, once, in order */
+static bool c_flush_many(void)
+{
+	const int num = 5000;
+	struct pair *p = pair_make();
+	struct ibv_cq *cq = ibv_create_cq(ctx, 2 * num, NULL, NULL, 0);
+	struct ibv_qp_init_attr ia = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = num, .max_recv_wr = num, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	int i, sends = 0, recvs = 0;
+	struct ibv_wc wc;
+
+	ibv_destroy_qp(p->a);
+	p->a = ibv_create_qp(p->pd, &ia);
+	CHECK(p->a, "create_qp: %s", strerror(errno));
+	pair_connect(p);
+	qp_to_state(p->a, IBV_QPS_SQD);
+	post_n(p, 0, num, true);
+	for (i = 0; i < num; i++)
+		recv_one(p->a, 100000 + i, p->src, 100, p->src_mr->lkey);
+	qp_to_state(p->a, IBV_QPS_ERR);
+	while (sends + recvs < 2 * num) {
+		CHECK(wait_wc(cq, &wc), "only %d and %d flushed", sends, recvs);
+		CHECK(wc.status == IBV_WC_WR_FLUSH_ERR, "%s", ibv_wc_status_str(wc.status));
+		if (wc.wr_id < 100000)
+			CHECK((int)wc.wr_id == sends++, "send %d out of order", (int)wc.wr_id);
+		else
+			CHECK((int)wc.wr_id == 100000 + recvs++, "receive %d out of order",
+			      (int)wc.wr_id);
+	}
+	CHECK(!wait_wc_ms(cq, &wc, 50), "more completions than requests");
+	ibv_destroy_qp(p->a);
+	p->a = NULL;
+	CHECK(!ibv_destroy_cq(cq), "destroy_cq: %s", strerror(errno));
 	return pair_free(p);
 }
 
@@ -866,18 +957,6 @@ static bool c_cq_full(void)
 }
 
 /* ---- notification ---- */
-
-static bool cq_event(struct pair *p, int ms)
-{
-	struct pollfd f = { .fd = p->chan->fd, .events = POLLIN };
-	struct ibv_cq *cq;
-	void *c;
-
-	if (poll(&f, 1, ms) <= 0 || ibv_get_cq_event(p->chan, &cq, &c))
-		return false;
-	ibv_ack_cq_events(cq, 1);
-	return true;
-}
 
 static bool send_flagged(struct pair *p, int flags)
 {
@@ -1763,6 +1842,100 @@ static bool c_mr_empty_rereg(void)
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
+/* ---- changes under load ---- */
+
+struct load {
+	struct pair *p;
+	volatile bool stop;
+	volatile uint64_t sent, taken;
+};
+
+/* As many as the CQ takes; a completion's wr_id says how many were before it */
+static void *post_load(void *arg)
+{
+	struct load *l = arg;
+	struct ibv_sge sge = sge_of(l->p->src, 8, l->p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(l->p, W, &sge, ADDR(l->p, 0), l->p->dst_mr->rkey);
+
+	while (!l->stop) {
+		wr.wr_id = l->sent;
+		if (l->sent - l->taken < 3 * DEPTH && !post_one(l->p->a, &wr))
+			l->sent++;
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* All completions that are there, each once and in order */
+static bool take_in_order(struct load *l)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(l->p->ca, 1, &wc) == 1) {
+		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
+		CHECK(wc.wr_id == l->taken, "completion %d, expected %d", (int)wc.wr_id,
+		      (int)l->taken);
+		l->taken++;
+	}
+	return true;
+}
+
+/* completions that come while a CQ changes its size are neither lost nor doubled */
+static bool c_resize_load(void)
+{
+	struct load l = { .p = pair_up() };
+	pthread_t thread;
+	uint64_t end;
+	int i, err;
+
+	pthread_create(&thread, NULL, post_load, &l);
+	for (i = 0; i < 100; i++) {
+		err = ibv_resize_cq(l.p->ca, i & 1 ? 4 * DEPTH : 100000);
+		CHECK(!err, "resize_cq: %s", strerror(err));
+		if (i % 3 && !take_in_order(&l))
+			return false;
+	}
+	l.stop = true;
+	pthread_join(thread, NULL);
+	for (end = now_ms() + 20000; l.taken < l.sent && now_ms() < end; )
+		if (!take_in_order(&l))
+			return false;
+	CHECK(l.taken == l.sent, "%d completions of %d", (int)l.taken, (int)l.sent);
+	CHECK(l.taken > 100, "only %d completions", (int)l.taken);
+	return pair_free(l.p);
+}
+
+/* once rereg_mr has taken a right away, nobody uses it any more */
+static bool c_rereg_load(void)
+{
+	static uint8_t after[BUF_LEN];
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		struct pair *p = pair_up();
+		struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
+		struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+		struct ibv_wc wc;
+		int n;
+
+		for (n = 0; n < DEPTH; n++) {
+			p->src[n * 1000] += n;
+			CHECK(!post_one(p->a, &wr), "post_send refused it");
+		}
+		CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				IBV_ACCESS_LOCAL_WRITE), "rereg_mr failed");
+		memcpy(after, p->dst, BUF_LEN);
+		rnd_fill(p->src, BUF_LEN, i);
+		while (wait_wc_ms(p->ca, &wc, 200))
+			;
+		CHECK(!memcmp(after, p->dst, BUF_LEN), "written after it, in round %d", i);
+		if (!pair_free(p))
+			return false;
+	}
+	return true;
+}
+
 /* the responder's MTU is smaller than what comes: refused or dropped, never taken */
 /* within one device there needn't be packets, whose size could be wrong */
 static bool c_mtu_mismatch(void)
@@ -1841,7 +2014,8 @@ static const struct { const char *name; bool (*fn)(void); } cases[] = {
 	CASE(rereg_mr),
 	CASE(post_refused_forgotten), CASE(post_sqd_kept), CASE(write_imm_bad_rkey),
 	CASE(inline_read), CASE(inline_atomic), CASE(flags_unknown), CASE(flags_harmless),
-	CASE(mr_empty), CASE(mr_empty_one_past), CASE(mr_empty_rereg),
+	CASE(flush_recv_late), CASE(flush_recv_notify), CASE(flush_many), CASE(resize_load),
+	CASE(rereg_load), CASE(mr_empty), CASE(mr_empty_one_past), CASE(mr_empty_rereg),
 };
 
 static bool wanted(const char *name, char **names)
