@@ -9,6 +9,7 @@
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
+#include <rxe/memory.h>
 #include <rxe/stats.h>
 
 struct rxe_netns;
@@ -120,11 +121,12 @@ static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
  * @num: how many exist
  * @max: how many may
  *
- * Return: true if the object may be made; undo with atomic_dec().
+ * Return: true if the object may be made; undo with atomic_dec(). False also if
+ * the machine's memory is short.
  */
 static inline bool rxe_limit_get(atomic_t *num, int max)
 {
-	if (atomic_inc_return(num) <= max)
+	if (atomic_inc_return(num) <= max && rxe_memory_left(0))
 		return true;
 	atomic_dec(num);
 	return false;

@@ -2,6 +2,9 @@
 /*
  * Rings: allocation, and mapping into user space.
  *
+ * A process's ring is charged to its memory cgroup, page by page. When memory runs
+ * out, making a ring fails; nobody is killed for it.
+ *
  * Context: process, may sleep. No locks here: a ring belongs to one QP or CQ,
  * whose creation and destruction the RDMA core serialises.
  */
@@ -11,6 +14,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <rxe/memory.h>
 #include <rxe/ring.h>
 
 /**
@@ -28,10 +32,17 @@ struct rxe_ring_mmap {
 	u32				size;
 };
 
+/*
+ * So many pages more must be there when a ring is made: else a process that has
+ * filled its memory cgroup would be killed at its next page fault. It had better be
+ * told that memory is short.
+ */
+#define RING_SPARE	64
+
 static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 					 size_t size)
 {
-	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!m)
@@ -55,11 +66,62 @@ static size_t buf_size(u32 elems, u32 stride)
 	return size > U32_MAX - PAGE_SIZE ? 0 : PAGE_ALIGN(size);
 }
 
+static void free_pages_from(struct page **pages, u32 from, u32 to)
+{
+	while (to > from)
+		__free_page(pages[--to]);
+}
+
+/* @num pages, all or none, in a list that the caller frees */
+static struct page **list_pages(u32 num)
+{
+	struct page **pages;
+	u32 n;
+
+	pages = kvmalloc_array(num + RING_SPARE, sizeof(*pages), RXE_GFP_USER);
+	if (!pages)
+		return NULL;
+	for (n = 0; n < num + RING_SPARE; n++) {
+		pages[n] = alloc_page(n < num ? RXE_GFP_USER | __GFP_ZERO :
+						RXE_GFP_USER);
+		if (!pages[n])
+			break;
+		cond_resched();
+	}
+	if (n == num + RING_SPARE) {
+		free_pages_from(pages, num, n);
+		return pages;
+	}
+	free_pages_from(pages, 0, n);
+	kvfree(pages);
+	return NULL;
+}
+
+/* As vmalloc_user(), but charged, and without killing anybody */
+static void *alloc_user(size_t size)
+{
+	u32 num = size >> PAGE_SHIFT;
+	struct page **pages = list_pages(num);
+	void *buf;
+
+	if (!pages)
+		return NULL;
+	buf = vmap(pages, num, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES,
+		   PAGE_KERNEL);
+	if (!buf) {
+		free_pages_from(pages, 0, num);
+		kvfree(pages);
+	}
+	return buf;
+}
+
 static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
 		      size_t size)
 {
-	void *buf = uctx ? vmalloc_user(size) : vzalloc(size);
+	void *buf = NULL;
 
+	if (rxe_memory_left(size))
+		buf = uctx ? alloc_user(size) : vzalloc(size);
 	if (!buf)
 		return -ENOMEM;
 	if (uctx) {
@@ -98,7 +160,7 @@ struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
 	if (!size)
 		return ERR_PTR(-EINVAL);
 
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->mask = roundup_pow_of_two(num + 1) - 1;

@@ -131,7 +131,7 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		return -ENOMEM;
 	r = ah_ref_create(ibah, attr->ah_attr,
 			  attr->flags & RDMA_CREATE_AH_SLEEPABLE ?
-			  GFP_KERNEL : GFP_ATOMIC);
+			  GFP_KERNEL_ACCOUNT : GFP_ATOMIC);
 	if (IS_ERR(r)) {
 		err = PTR_ERR(r);
 		goto err_limit;
@@ -167,7 +167,7 @@ int rxe_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	struct rxe_ah *ah = to_rxe_ah(ibah);
 	struct rxe_ah_ref *r, *old;
 
-	r = ah_ref_create(ibah, attr, GFP_KERNEL);
+	r = ah_ref_create(ibah, attr, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(r))
 		return PTR_ERR(r);
 	if (ah->num)

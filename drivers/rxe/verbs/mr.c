@@ -122,7 +122,7 @@ static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 
 	if (!rxe_limit_get(&rxe->num_mr, RXE_MAX_MR))
 		return ERR_PTR(-ENOMEM);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		atomic_dec(&rxe->num_mr);
 		return ERR_PTR(-ENOMEM);
@@ -207,7 +207,7 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 	u32 i, k;
 
 	mr->pages = kvmalloc_array(ib_umem_num_pages(umem), sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
+				   RXE_GFP_USER);
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_sg(sgt, sg, i) {

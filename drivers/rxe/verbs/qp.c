@@ -74,9 +74,9 @@ static int create_sq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 		return PTR_ERR(ring);
 	sq->ring = ring;
 	sq->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
-	sq->wqes = kvcalloc(ring->mask + 1, sq->stride, GFP_KERNEL);
+	sq->wqes = kvcalloc(ring->mask + 1, sq->stride, RXE_GFP_USER);
 	sq->segs = kcalloc(max(qp->cap.max_send_sge, 1U), sizeof(*sq->segs),
-			   GFP_KERNEL);
+			   GFP_KERNEL_ACCOUNT);
 	return sq->wqes && sq->segs ? 0 : -ENOMEM;
 }
 
@@ -92,7 +92,7 @@ static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
 		return PTR_ERR(ring);
 	rq->ring = ring;
 	rq->wqe.sge = kcalloc(max(qp->cap.max_recv_sge, 1U),
-			      sizeof(*rq->wqe.sge), GFP_KERNEL);
+			      sizeof(*rq->wqe.sge), GFP_KERNEL_ACCOUNT);
 	return rq->wqe.sge ? 0 : -ENOMEM;
 }
 
@@ -150,7 +150,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 static int publish(struct rxe_qp *qp, enum ib_qp_type type)
 {
 	struct rxe_dev *rxe = qp->rxe;
-	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	u32 qpn = 1;
 	int err;
 

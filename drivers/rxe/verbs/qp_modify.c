@@ -86,7 +86,8 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		prep->num_atomics = max_t(u32, attr->max_dest_rd_atomic, 1);
 		prep->atomics = kcalloc(prep->num_atomics,
-					sizeof(*prep->atomics), GFP_KERNEL);
+					sizeof(*prep->atomics),
+					GFP_KERNEL_ACCOUNT);
 		if (!prep->atomics)
 			return -ENOMEM;
 	}

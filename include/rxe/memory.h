@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that processes ask for: who pays, and what is left for others.
+ */
+#ifndef RXE_MEMORY_H
+#define RXE_MEMORY_H
+
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+/*
+ * For what may be large: charged to the caller's memory cgroup, and fails where
+ * another allocation would have somebody killed for it.
+ */
+#define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/* A part of the machine's memory that stays for others: one in so many pages */
+#define RXE_MEMORY_SPARE	32
+
+/**
+ * rxe_memory_left - is there memory for one more object?
+ * @bytes: that it takes, about
+ *
+ * A guess, as everybody allocates at the same time: what it lets pass may still
+ * fail. Context: any.
+ *
+ * Return: false if little would be left.
+ */
+static inline bool rxe_memory_left(size_t bytes)
+{
+	unsigned long spare = totalram_pages() / RXE_MEMORY_SPARE;
+
+	return si_mem_available() >= (long)(spare + (bytes >> PAGE_SHIFT));
+}
+
+#endif /* RXE_MEMORY_H */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_many: makes objects of one kind until there is none more or enough of them, then
+ * destroys them all, in the order in which they were made.
+ *
+ * Says how many there were and why there was none more, and how long one took, in nanoseconds:
+ * the median of each quarter, so that what takes longer the more there are is seen.
+ */
+#include <getopt.h>
+
+#include "verbs_util.h"
+
+#define QUARTERS 4
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_ah_attr ah_attr;
+static char page[4096];
+static int depth = 1;
+
+static void *make_qp(void)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+
+	return ibv_create_qp(pd, &ia);
+}
+
+static void *make_cq(void)
+{
+	return ibv_create_cq(ctx, depth, NULL, NULL, 0);
+}
+
+static void *make_mr(void)
+{
+	return ibv_reg_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
+}
+
+static void *make_ah(void)
+{
+	return ibv_create_ah(pd, &ah_attr);
+}
+
+static const struct kind {
+	const char *name;
+	void *(*make)(void);
+	int (*destroy)(void *obj);
+} kinds[] = {
+	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp },
+	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq },
+	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr },
+	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah },
+};
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of each quarter: what else runs on the machine doesn't count */
+static void print_times(const char *what, uint32_t *ns, unsigned long num)
+{
+	unsigned long q, len = num / QUARTERS;
+
+	printf(" %s", what);
+	for (q = 0; len && q < QUARTERS; q++) {
+		qsort(ns + q * len, len, sizeof(*ns), compare_u32);
+		printf(" %u", ns[q * len + len / 2]);
+	}
+}
+
+static const struct kind *find_kind(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(kinds); i++)
+		if (name && !strcmp(name, kinds[i].name))
+			return &kinds[i];
+	die("no kind of object: %s", name ? name : "(none)");
+}
+
+static void set_up(const char *dev, int gid_index)
+{
+	ctx = open_device(dev);
+	if (gid_index < 0)
+		gid_index = find_gid(ctx, "v2");
+	pd = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	ah_attr = (struct ibv_ah_attr) { .is_global = 1, .port_num = 1, .grh = {
+		.sgid_index = gid_index, .hop_limit = 64 } };
+	if (!pd || !cq || ibv_query_gid(ctx, 1, gid_index, &ah_attr.grh.dgid))
+		die("cannot make objects: %s", strerror(errno));
+}
+
+static const char usage[] =
+"usage: verbs_many [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|mr|ah\n"
+"Makes as many as there can be, or NUM, and destroys them.\n"
+"Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
+"number for each quarter of them; \"destroy\" and the same.\n";
+
+int main(int argc, char **argv)
+{
+	unsigned long num = 0, max = 1 << 21, i;
+	const char *dev = NULL;
+	const struct kind *kind;
+	int o, gid = -1, err = 0;
+	uint32_t *ns;
+	uint64_t t;
+	void **obj;
+
+	while ((o = getopt(argc, argv, "d:g:n:w:h")) != -1) {
+		switch (o) {
+		case 'd': dev = optarg; break;
+		case 'g': gid = atoi(optarg); break;
+		case 'n': max = strtoul(optarg, NULL, 0); break;
+		case 'w': depth = atoi(optarg); break;
+		default: fputs(usage, o == 'h' ? stdout : stderr); return o == 'h' ? 0 : 2;
+		}
+	}
+	kind = find_kind(argv[optind]);
+	set_up(dev, gid);
+	obj = calloc(max, sizeof(*obj));
+	ns = calloc(max, sizeof(*ns));
+	if (!obj || !ns)
+		die("no memory");
+	for (num = 0; num < max; num++) {
+		t = now_ns();
+		errno = 0;
+		obj[num] = kind->make();
+		if (!obj[num]) {
+			err = errno;
+			break;
+		}
+		ns[num] = now_ns() - t;
+	}
+	printf("%lu %d", num, err);
+	print_times("make", ns, num);
+	for (i = 0; i < num; i++) {
+		t = now_ns();
+		if (kind->destroy(obj[i]))
+			die("\ndestroying %lu: %s", i, strerror(errno));
+		ns[i] = now_ns() - t;
+	}
+	print_times("destroy", ns, num);
+	putchar('\n');
+	return 0;
+}
