@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: queues that never drain stop those who use them, with an error, and nobody else
+# nodes: 1
+# level: full
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+END=60	# seconds that seven retries and a program's own end take at most
+
+# pair NETDEV N: one more path between A and B, with a device at each end
+pair() {
+	local ns n=1
+	ip link add "$1" netns A type veth peer name "$1" netns B
+	for ns in A B; do
+		ip -n $ns link set "$1" up
+		ip -n $ns addr add "198.18.$2.$n/24" dev "$1"
+		n=2
+	done
+	for ns in A B; do
+		ip netns exec $ns bash -c ". $TESTS/lib.sh; rxe_add rxe$1$ns $1"
+	done
+}
+
+backlog() { # NETDEV: packets in its queue
+	cli tc -s qdisc show dev "$1" | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
+}
+
+has_backlog() {
+	[ "$(backlog "$1")" -gt 0 ]
+}
+
+# From now on nothing leaves A by the netdev.
+plug() {
+	cli tc qdisc replace dev "$1" root plug limit 100000000
+}
+
+unplug() {
+	cli tc qdisc del dev "$1" root
+}
+
+# stream NETDEV N OPTION...: SENDs by the path, arranged over another; its end goes to a log
+stream() {
+	local gids port=$((21000 + $2)) log=/tmp/stream.$1
+	gids=("$(srv gid_index "rxe$1B" v2 "198.18.$2.2")" "$(cli gid_index "rxe$1A" v2 "198.18.$2.1")")
+	ip netns exec B timeout 120 ib_send_bw -e -F -p $port -d "rxe$1B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
+	SERVERS+=($!)
+	srv wait_tcp $port || return 1
+	ip netns exec A timeout 120 ib_send_bw -e -F -p $port -d "rxe$1A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
+	STREAM=$!
+}
+
+# The path's QPs run, and then everything stands still.
+stop_path() { # NETDEV N OPTION...
+	stream "$1" "$2" -n 100000 -u 14 "${@:3}" || return 1
+	wait_for 30 eval "cli rdma resource show qp link rxe$1A/1 | grep -q 'state RTS.*ib_send_bw'" &&
+		plug "$1" && wait_for 30 has_backlog "$1"
+}
+
+# ends_in_error NETDEV PID: IBV_WC_RETRY_EXC_ERR, and soon
+ends_in_error() {
+	local status=0
+	wait_for $END eval "! kill -0 $2" || return 1
+	wait "$2" || status=$?
+	cat "/tmp/stream.$1"
+	[ $status != 0 ] && grep -qi 'status 12\|error 12\|transport retry' "/tmp/stream.$1"
+}
+
+works() { # NETDEV N
+	stream "$1" "$2" -n 200 -s 4096 -q 4 && wait "$STREAM"
+}
+
+SERVERS=()
+netns_pair
+path veth
+pair one 1
+pair two 2
+# Sixteen QPs fill a queue.  QPs of another netdev work all the same, until theirs is stuck, too.
+try many-stop stop_path one 1 -q 16 -s 4096
+FIRST=$STREAM
+try other-works works two 2
+try other-stops stop_path two 2 -q 1 -s 4096
+SECOND=$STREAM
+say "backlogs: $(backlog one) and $(backlog two) packets"
+try many-end-in-error ends_in_error one "$FIRST"
+try other-ends-in-error ends_in_error two "$SECOND"
+unplug one
+unplug two
+kill "${SERVERS[@]}" 2> /dev/null || true
+try many-work-again works one 1
+try other-works-again works two 2
+try resources-gone wait_for 20 resources_gone
