@@ -71,6 +71,7 @@ static void init_path(struct fake *f, struct rxe_path *path, u8 from, u8 to)
 	path->proto = RXE_ROCE_V2_IPV4;
 	path->sport = 0xc000;
 	path->hop_limit = 64;
+	path->vlan = RXE_NO_VLAN;
 	path->same_dev = true;
 }
 

@@ -247,14 +247,18 @@ static void skb_icrc(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 	struct sk_buff *skb;
-	u32 i, off, len;
+	u32 i, off, len, state;
 
 	for (i = 0; i < 1000; i++) {
 		skb = random_skb(test, c, rnd_below(&c->rnd, 9000));
 		off = rnd_below(&c->rnd, skb->len + 1);
 		len = rnd_below(&c->rnd, skb->len - off + 1);
-		KUNIT_ASSERT_EQ(test, rxe_skb_icrc(skb, off, len, i),
+		state = i;
+		KUNIT_ASSERT_TRUE(test, rxe_skb_icrc(skb, off, len, &state));
+		KUNIT_ASSERT_EQ(test, state,
 				rxe_icrc_update(i, c->msg + off, len));
+		len = skb->len - off + 1 + rnd_below(&c->rnd, 100);
+		KUNIT_ASSERT_FALSE(test, rxe_skb_icrc(skb, off, len, &state));
 		kfree_skb(skb);
 	}
 }

@@ -229,6 +229,23 @@ static void not_believed(struct kunit *test)
 	no_completion(test);
 }
 
+/* A syndrome that doesn't exist acknowledges nothing, not even what was before */
+static void reserved_syndromes(struct kunit *test)
+{
+	static const u8 syndromes[] = { 0x40, 0x5f, 0x64, 0x7f, 0x80, 0xe3, 0xff };
+	u32 i;
+
+	send_and_take(test, 1, 10);
+	send_and_take(test, 2, 10);
+	for (i = 0; i < ARRAY_SIZE(syndromes); i++)
+		answer(test, PSN(1), syndromes[i]);
+	fake_expect_nothing(test);
+	no_completion(test);
+	ack(test, PSN(1));
+	expect_done(test, 1);
+	expect_done(test, 2);
+}
+
 static void nak_sequence(struct kunit *test)
 {
 	u32 i;
@@ -802,6 +819,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(write),
 	KUNIT_CASE(coalesced_ack),
 	KUNIT_CASE(not_believed),
+	KUNIT_CASE(reserved_syndromes),
 	KUNIT_CASE(nak_sequence),
 	KUNIT_CASE(nak_in_message),
 	KUNIT_CASE(peer_keeps),

@@ -126,7 +126,7 @@ static void random_pkt(struct rnd_state *rnd, u8 opcode, struct rxe_pkt *pkt)
 		pkt->compare = rnd_u64(rnd);
 	}
 	if (flags & RXE_OP_AETH) {
-		pkt->syndrome = prandom_u32_state(rnd);
+		pkt->syndrome = prandom_u32_state(rnd) & RXE_AETH_VALUE_MASK;
 		pkt->msn = prandom_u32_state(rnd) & RXE_MSN_MASK;
 	}
 	if (flags & RXE_OP_ATOMIC_ACK)

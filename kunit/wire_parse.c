@@ -24,12 +24,12 @@ static void edge_test_exit(struct kunit *test)
 	edge_free(test->priv);
 }
 
-/* A packet of @len bytes at the edge, all well-formed but perhaps its length */
+/* A packet of @len bytes at the edge, all well-formed (an ACK) but perhaps its length */
 static u8 *packet(struct kunit *test, u8 opcode, u32 pad, u32 len)
 {
 	u8 *p = edge_buf(test->priv, len);
 
-	memset(p, 0x5a, len);
+	memset(p, 0x1a, len);
 	if (len > 0)
 		p[0] = opcode;
 	if (len > 1)
@@ -161,6 +161,27 @@ static void reserved_bits(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, a, b, sizeof(*a));
 }
 
+/* ACK and RNR NAK with any value, four NAKs; with data, nothing but an ACK */
+static void syndromes(struct kunit *test)
+{
+	const struct spec_op *op = test->param_value;
+	u32 len = op->hdr + RXE_ICRC_BYTES, syndrome;
+	u8 *p = packet(test, op->opcode, 0, len);
+	struct rxe_pkt pkt;
+	bool good;
+
+	if (op->ext[0] != 'A')
+		kunit_skip(test, "it has none");
+	for (syndrome = 0; syndrome < 256; syndrome++) {
+		p[RXE_BTH_BYTES] = syndrome;
+		good = syndrome < 0x20;
+		if (op->opcode == 0x11)
+			good = syndrome < 0x40 ||
+			       (syndrome >= 0x60 && syndrome < 0x64);
+		KUNIT_EXPECT_EQ(test, rxe_pkt_parse(&pkt, p, len, len), good);
+	}
+}
+
 static void unknown_opcodes(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -264,6 +285,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(too_long, op_gen_params),
 	KUNIT_CASE_PARAM(version, op_gen_params),
 	KUNIT_CASE_PARAM(reserved_bits, op_gen_params),
+	KUNIT_CASE_PARAM(syndromes, op_gen_params),
 	KUNIT_CASE(unknown_opcodes),
 	KUNIT_CASE(bth_fields),
 	KUNIT_CASE(fuzz),

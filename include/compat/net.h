@@ -2,12 +2,25 @@
 /*
  * UDP tunnel sockets: the helpers take a struct socket before 7.2 and a struct
  * sock since. The compiler sees which from the prototype, so no probe is needed.
+ *
+ * Payload that no CPU can read: since 6.12.
  */
 #ifndef RXE_COMPAT_NET_H
 #define RXE_COMPAT_NET_H
 
+#include <compat/have.h>
 #include <linux/net.h>
+#include <linux/skbuff.h>
 #include <net/udp_tunnel.h>
+
+static inline bool rxe_skb_frags_readable(const struct sk_buff *skb)
+{
+#ifdef HAVE_SKB_FRAGS_READABLE
+	return skb_frags_readable(skb);
+#else
+	return true;
+#endif
+}
 
 #define RXE_UDP_TUNNEL_TAKES_SK						\
 	__builtin_types_compatible_p(typeof(udp_tunnel_sock_release),	\

@@ -12,6 +12,7 @@
  */
 #include <linux/crc32.h>
 #include <linux/hrtimer.h>
+#include <linux/skbuff.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -110,6 +111,14 @@ void *probe_crc32_optimizations(void);
 void *probe_crc32_optimizations(void)
 {
 	return crc32_optimizations;
+}
+
+/* 6.12: a netdev may put payload into memory that no CPU can read */
+#line 1 "HAVE_SKB_FRAGS_READABLE"
+bool probe_skb_frags_readable(const struct sk_buff *skb);
+bool probe_skb_frags_readable(const struct sk_buff *skb)
+{
+	return skb_frags_readable(skb);
 }
 
 /* 6.12: <linux/unaligned.h> in place of <asm/unaligned.h> */

@@ -5,7 +5,8 @@
  *
  * Trains: what transport/ hands down and gets up is an skb that holds one or
  * more complete packets of one QP, each from BTH to ICRC inclusive, all of one
- * size but for the last, which may be shorter.
+ * size but for the last, which may be shorter. Several are always RC, and all
+ * requests or all responses.
  */
 #ifndef RXE_NET_H
 #define RXE_NET_H
@@ -16,6 +17,8 @@
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
+
+#define RXE_NO_VLAN	0xffff
 
 enum rxe_proto {
 	RXE_ROCE_V1,
@@ -36,6 +39,7 @@ enum rxe_proto {
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level
  * @priority: skb->priority, from @sl
+ * @vlan: of our GID's netdev, RXE_NO_VLAN if it is none
  * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
  * @dgid_attr: the peer's GID if it is one of the same netdev (and so of the same
  *	VLAN and namespace) as ours, reference held; else NULL
@@ -60,6 +64,7 @@ struct rxe_path {
 	u8			hop_limit;
 	u8			sl;
 	u8			priority;
+	u16			vlan;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	u32			hash;
@@ -226,14 +231,13 @@ int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		   struct rxe_train *train);
 void rxe_train_drop(struct rxe_train *train);
 
-#define RXE_NO_VLAN	0xffff
-
 /**
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
  * @rxe: the device it came in on
  * @pkt: bytes of each packet but the last, BTH to ICRC; skb->len if single
  * @npkts: packets
  * @proto: how it came
+ * @response: transport/: which of the QP's queues it is in
  * @trusted: never left this host's memory: its ICRC needn't be verified
  * @same_dev: came by the same-device path: no ICRC was computed; the network
  *	header is there for its addresses, lengths and ID in it mean nothing
@@ -242,7 +246,8 @@ void rxe_train_drop(struct rxe_train *train);
  * @done: transport/: bytes taken in so far
  * @psn: transport/: the first packet behind those, while the train is held
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
- * @vlan: VLAN ID that it came with, RXE_NO_VLAN if with none
+ * @vlan: VLAN ID of the netdev that it came in by, or, from this very host, of the
+ *	one that has the address; RXE_NO_VLAN if with none
  *
  * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
  * The linear part may end at any byte, and before the first: read with
@@ -261,6 +266,7 @@ struct rxe_rx {
 	u16		l3_off;
 	u16		vlan;
 	u8		proto;
+	bool		response;
 	bool		trusted;
 	bool		same_dev;
 };

@@ -43,6 +43,8 @@
 	X(DROP_QKEY, rx_drop_qkey) \
 	X(DROP_QUEUE, rx_drop_queue_full) \
 	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
+	X(DROP_POLICY, rx_drop_policy) \
+	X(DROP_MEMORY, rx_drop_memory) \
 	X(DROP_TX, tx_drop) \
 	X(DROP_TX_MEM, tx_drop_no_memory) \
 	X(DROP_GUARD, tx_drop_unprivileged)

@@ -599,7 +599,7 @@ struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
-		const struct rxe_pkt *pkt, u32 off);
+		const struct rxe_pkt *pkt);
 
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -706,13 +706,13 @@ struct rxe_list {
 };
 
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
-u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state);
+bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state);
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs);
 void rxe_unmap(struct rxe_seg *segs, u32 num);
 void rxe_data_skip(struct rxe_data *data, u32 len);
-void rxe_data_read(struct rxe_data *data, void *dst, u32 len);
-void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
+bool rxe_data_read(struct rxe_data *data, void *dst, u32 len);
+bool rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 		    u64 va);
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
 bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,

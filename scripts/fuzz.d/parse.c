@@ -58,6 +58,19 @@ void shared_copy(void *dst, const void *src, size_t len)
 	memcpy(dst, src, len);
 }
 
+/* A response with data is an ACK; else there are ACKs, RNR NAKs, and four NAKs */
+static bool syndrome_ok(const u8 *p)
+{
+	switch (p[0]) {
+	case 0x0d: case 0x0f: case 0x10: case 0x12:
+		return p[12] < 0x20;
+	case 0x11:
+		return p[12] < 0x40 || (p[12] >= 0x60 && p[12] <= 0x63);
+	default:
+		return true;
+	}
+}
+
 static bool well_formed(const u8 *p, u32 avail, u32 len)
 {
 	const struct spec_op *op;
@@ -70,7 +83,9 @@ static bool well_formed(const u8 *p, u32 avail, u32 len)
 	if (!op || p[1] & 0xf || avail < op->hdr || len < op->hdr + pad + 4)
 		return false;
 	payload = len - op->hdr - pad - 4;
-	return op->kind & RXE_OP_PAYLOAD || !(payload + pad);
+	if (!(op->kind & RXE_OP_PAYLOAD) && payload + pad)
+		return false;
+	return syndrome_ok(p);
 }
 
 static void check_fields(const struct rxe_pkt *pkt, const u8 *p, u32 len)

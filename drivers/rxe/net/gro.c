@@ -7,7 +7,7 @@
  *
  * Only what makes a train is chained: packets of one QP, all requests or all
  * responses, of one size but for the last, with PSNs that go forward and IPv4 IDs
- * that count.
+ * that count. Who receives it doesn't rely on that: see split.c.
  *
  * Context: NAPI's softirq.
  */
@@ -39,15 +39,9 @@ static bool rxe_gro_ipv6(const struct ipv6hdr *first, const struct ipv6hdr *ip)
 	       ip->hop_limit == first->hop_limit;
 }
 
-/* RC, for the same QP, and to the same of its queues */
 static bool rxe_gro_bth(const u8 *first, const u8 *bth)
 {
-	u32 was = rxe_opcode[first[0]].flags, is = rxe_opcode[bth[0]].flags;
-
-	return was && is && !((was ^ is) & RXE_OP_RESPONSE) &&
-	       rxe_opcode_type(first[0]) == IB_OPCODE_RC &&
-	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC &&
-	       !memcmp(first + 5, bth + 5, 3);
+	return rxe_same_queue(first[0], bth[0]) && !memcmp(first + 5, bth + 5, 3);
 }
 
 /*
@@ -125,7 +119,8 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 	/* Nothing is encapsulated: chained packets are all there is */
 	NAPI_GRO_CB(skb)->encap_mark = 0;
 	NAPI_GRO_CB(skb)->is_flist = 1;
-	if (!bth || NAPI_GRO_CB(skb)->flush)
+	if (!bth || NAPI_GRO_CB(skb)->flush ||
+	    rxe_gro_l3(sk, bth) != skb_gro_network_header(skb))
 		goto flush;
 	list_for_each_entry(train, head, list) {
 		if (!NAPI_GRO_CB(train)->same_flow)
@@ -140,29 +135,4 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 flush:
 	NAPI_GRO_CB(skb)->flush = 1;
 	return NULL;
-}
-
-/**
- * rxe_gro_is_train - was it chained here, and is it still what it was?
- * @skb: a datagram with a frag_list
- * @l4: bytes from skb->data to the UDP header
- *
- * Return: false if the stack had better take it apart.
- */
-bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4)
-{
-	const u32 by_list = SKB_GSO_FRAGLIST | SKB_GSO_UDP_L4;
-	u32 size = skb_shinfo(skb)->gso_size;
-	u32 left = skb->len - l4 - sizeof(struct udphdr);
-	const struct sk_buff *frame;
-
-	if ((skb_shinfo(skb)->gso_type & by_list) != by_list)
-		return false;
-	skb_walk_frags(skb, frame) {
-		if (frame->len > size || (frame->next && frame->len < size) ||
-		    frame->len > left || skb_has_frag_list(frame))
-			return false;
-		left -= frame->len;
-	}
-	return left == size;
 }

@@ -6,6 +6,7 @@
 #ifndef RXE_NET_INTERNAL_H
 #define RXE_NET_INTERNAL_H
 
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
@@ -38,6 +39,8 @@ struct rxe_netns {
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
 bool rxe_net_alone(struct net *net);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
+struct net_device *rxe_addr_owner_at(struct net_device *by,
+				     const struct in6_addr *addr);
 
 /* path.c */
 struct net_device *rxe_path_port(const struct rxe_path *path);
@@ -48,6 +51,7 @@ void rxe_route_forget(struct rxe_path *path);
 
 /* train.c */
 void rxe_blocks_free(void);
+bool rxe_blocks_made(const struct sk_buff *skb);
 void rxe_train_close(struct rxe_train *train);
 
 /* tx.c */
@@ -62,6 +66,8 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt);
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train);
+void rxe_rx_up(struct sk_buff *skb, const struct rxe_rx *rx,
+	       const struct net_device *ndev);
 void rxe_rx_set_ops(const struct rxe_net_ops *ops);
 
 /* rocev1.c */
@@ -84,7 +90,10 @@ void rxe_arp_close(void);
 /* gro.c */
 struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 				struct sk_buff *skb);
-bool rxe_gro_is_train(const struct sk_buff *skb, u32 l4);
+
+/* split.c */
+bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto);
+void rxe_split(const struct sk_buff *skb, u32 off, const struct rxe_rx *rx);
 
 /* guard.c */
 int rxe_guard_open(struct net *net);
@@ -110,6 +119,33 @@ static inline u32 rxe_l3_bytes(u8 proto)
 	default:
 		return sizeof(struct ipv6hdr) + sizeof(struct udphdr);
 	}
+}
+
+/**
+ * rxe_netdev_vlan - the VLAN of what comes and goes by a netdev
+ * @ndev: netdev
+ *
+ * Return: VLAN ID or RXE_NO_VLAN.
+ */
+static inline u16 rxe_netdev_vlan(const struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) : RXE_NO_VLAN;
+}
+
+/**
+ * rxe_same_queue - may two packets for one QP be in one train?
+ * @first: opcode of the first
+ * @opcode: opcode of the other
+ *
+ * Return: true if both are RC, and both requests or both responses.
+ */
+static inline bool rxe_same_queue(u8 first, u8 opcode)
+{
+	u32 was = rxe_opcode[first].flags, is = rxe_opcode[opcode].flags;
+
+	return was && is && !((was ^ is) & RXE_OP_RESPONSE) &&
+	       rxe_opcode_type(first) == IB_OPCODE_RC &&
+	       rxe_opcode_type(opcode) == IB_OPCODE_RC;
 }
 
 #endif /* RXE_NET_INTERNAL_H */

@@ -11,6 +11,7 @@
 #include <linux/inetdevice.h>
 #include <linux/rculist.h>
 #include <net/addrconf.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "internal.h"
@@ -88,6 +89,53 @@ struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr)
 	if (ipv6_addr_v4mapped(addr))
 		return __ip_dev_find(net, addr->s6_addr32[3], false);
 	return ipv6_dev_find(net, addr, NULL);
+}
+
+static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
+{
+	struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+
+	if (!ipv6_addr_v4mapped(addr))
+		return ipv6_chk_addr(dev_net(ndev), addr, ndev, 1);
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (ifa->ifa_local == addr->s6_addr32[3])
+			return true;
+	}
+	return false;
+}
+
+/**
+ * rxe_addr_owner_at - the netdev that has an address, seen from another one
+ * @by: netdev where a packet for that address came in
+ * @addr: IPv6 address, or IPv4 in its mapped form
+ *
+ * Several may have it, in particular in several routing domains (VRFs): @by itself
+ * comes first, and it's in the domain of @by.
+ *
+ * Context: RCU read side.
+ * Return: the netdev without a reference, or NULL.
+ */
+struct net_device *rxe_addr_owner_at(struct net_device *by,
+				     const struct in6_addr *addr)
+{
+	int l3mdev = l3mdev_master_ifindex_rcu(by);
+	struct net *net = dev_net(by);
+	struct net_device *ndev;
+
+	if (rxe_netdev_has(by, addr))
+		return by;
+	ndev = rxe_addr_owner(net, addr);
+	if (!ndev || l3mdev_master_ifindex_rcu(ndev) == l3mdev)
+		return ndev;
+	for_each_netdev_rcu(net, ndev) {
+		if (l3mdev_master_ifindex_rcu(ndev) == l3mdev &&
+		    rxe_netdev_has(ndev, addr))
+			return ndev;
+	}
+	return NULL;
 }
 
 static int rxe_netns_get(struct net *net, struct rxe_netns *ns)

@@ -101,6 +101,19 @@ static void rxe_path_dmac(struct rxe_path *path)
 	rcu_read_unlock();
 }
 
+static u16 rxe_path_vlan(const struct ib_gid_attr *attr)
+{
+	const struct net_device *ndev;
+	u16 vlan = RXE_NO_VLAN;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(attr->ndev);
+	if (ndev)
+		vlan = rxe_netdev_vlan(ndev);
+	rcu_read_unlock();
+	return vlan;
+}
+
 static u32 rxe_path_hash(const struct rxe_path *path)
 {
 	u32 hash = jhash(&path->sgid, sizeof(path->sgid), path->sport);
@@ -145,6 +158,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->hop_limit = grh->hop_limit ?: RXE_DEFAULT_HOPS;
 	path->sl = rdma_ah_get_sl(attr);
 	path->priority = path->sl;
+	path->vlan = rxe_path_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
 	path->hash = rxe_path_hash(path);
 	atomic_set(&path->ip_id, get_random_u32());

@@ -16,8 +16,10 @@
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/udp.h>
+#include <net/xfrm.h>
 #include <compat/net.h>
 #include "internal.h"
 
@@ -151,11 +153,22 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	return !!net_xmit_eval(err);
 }
 
-/* The device of the netdev that has the destination address */
-static struct rxe_dev *rxe_v2_owner(struct net *net, const struct sk_buff *skb,
-				    u8 proto)
+/* The netdev that it came in by: in a VRF, skb->dev is the VRF's by now */
+static struct net_device *rxe_v2_ingress(const struct sk_buff *skb, u8 proto)
 {
-	struct net_device *ndev;
+	int slave = proto == RXE_ROCE_V2_IPV4 ? inet_sdif(skb) :
+						inet6_sdif(skb);
+	struct net_device *ndev = NULL;
+
+	if (slave)
+		ndev = dev_get_by_index_rcu(dev_net(skb->dev), slave);
+	return ndev ?: skb->dev;
+}
+
+/* The netdev that has the destination address of what came in by @ndev */
+static struct net_device *rxe_v2_owner(struct net_device *ndev,
+				       const struct sk_buff *skb, u8 proto)
+{
 	struct in6_addr addr;
 
 	if (proto == RXE_ROCE_V2_IPV4)
@@ -164,24 +177,32 @@ static struct rxe_dev *rxe_v2_owner(struct net *net, const struct sk_buff *skb,
 		addr = ipv6_hdr(skb)->daddr;
 	if (ipv6_addr_type(&addr) & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MULTICAST))
 		return NULL;
-	ndev = rxe_addr_owner(net, &addr);
-	return ndev ? rxe_net_find(net, ndev) : NULL;
+	return rxe_addr_owner_at(ndev, &addr);
 }
 
 /*
- * Whose packet it is. A host answers on any netdev for each of its addresses,
- * so where there are several devices, or the packet came in on a netdev that
- * has none (loopback, a VRF), the address decides.
+ * Whose packet it is, or NULL; *@by becomes the netdev that tells the VLAN. A host
+ * answers on any netdev for each of its addresses, so where there are several
+ * devices, or the packet came in on a netdev that has none (loopback, a VRF's own),
+ * the address decides, within one routing domain.
  */
-static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto)
+static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
+				  struct net_device **by)
 {
-	struct net *net = dev_net(skb->dev);
-	struct rxe_dev *rxe = rxe_net_find(net, skb->dev);
-	struct rxe_dev *owner = NULL;
+	struct net_device *ndev = rxe_v2_ingress(skb, proto), *owner;
+	struct net *net = dev_net(ndev);
+	struct rxe_dev *rxe = rxe_net_find(net, ndev), *other;
 
-	if (!rxe || !rxe_net_alone(net))
-		owner = rxe_v2_owner(net, skb, proto);
-	return owner ?: rxe;
+	if (!rxe || !rxe_net_alone(net)) {
+		owner = rxe_v2_owner(ndev, skb, proto);
+		other = owner ? rxe_net_find(net, owner) : NULL;
+		if (other && ((ndev->flags & IFF_LOOPBACK) ||
+			      netif_is_l3_master(ndev)))
+			ndev = owner;
+		rxe = other ?: rxe;
+	}
+	*by = ndev;
+	return rxe;
 }
 
 /* Packet size of a train, 0 if it isn't one: each must have BTH and ICRC */
@@ -197,12 +218,22 @@ static u32 rxe_v2_pkt(const struct sk_buff *skb, u32 bytes)
 	return last && last < least ? 0 : pkt;
 }
 
+/* No GSO, or one whose packets are UDP datagrams. A guest's may be unchecked. */
+static bool rxe_v2_gso_ok(const struct sk_buff *skb)
+{
+	const u32 may = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_DODGY;
+	u32 type = skb_shinfo(skb)->gso_type;
+
+	return !skb_is_gso(skb) || ((type & SKB_GSO_UDP_L4) && !(type & ~may));
+}
+
 /* Length fields that agree: the ICRC covers them. @l4 is from skb->data. */
 static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 {
 	u32 len = ntohs(udp_hdr(skb)->len);
+	u32 l3 = rxe_l3_bytes(proto) - sizeof(struct udphdr);
 
-	if (len != skb->len - l4)
+	if (len != skb->len - l4 || skb_network_header_len(skb) != l3)
 		return false;
 	if (proto == RXE_ROCE_V2_IPV4)
 		return ip_hdr(skb)->ihl == 5 &&
@@ -212,8 +243,9 @@ static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 }
 
 /*
- * Take a datagram that is for @rxe; @l4 is from skb->data to the UDP header.
- * Both headers are in the linear part.
+ * Take what is for @rxe; @l4 is from skb->data to the UDP header. Both headers are
+ * in the linear part. A tunnel's GSO, which the UDP layer doesn't split for us, has
+ * a tunnel's header where the BTH should be.
  */
 static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 			u8 proto)
@@ -222,7 +254,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 
 	if (skb_has_frag_list(skb) && !skb_is_gso(skb) && skb_linearize(skb))
 		goto drop;
-	if (rxe_v2_lengths(skb, l4, proto))
+	if (rxe_v2_gso_ok(skb) && rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt) {
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
@@ -234,36 +266,47 @@ drop:
 }
 
 /*
- * What only the stack's own way does: GSO by frag_list that isn't ours (each
- * frame's headers differ), any GSO but UDP's, and the first packet of a tracked
- * connection, which is confirmed behind us.
+ * What only the stack's own way does: any GSO but UDP's, and the first packet of a
+ * tracked connection, which is confirmed behind us.
  */
-static bool rxe_v2_leave(const struct sk_buff *skb, u32 l4)
+static bool rxe_v2_leave(const struct sk_buff *skb)
 {
 	enum ip_conntrack_info info;
 	struct nf_conn *ct = nf_ct_get(skb, &info);
 
 	if (ct && info != IP_CT_UNTRACKED && !nf_ct_is_confirmed(ct))
 		return true;
-	if (!skb_is_gso(skb))
-		return false;
-	if (skb_has_frag_list(skb))
-		return !rxe_gro_is_train(skb, l4);
-	return !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4);
+	return !rxe_v2_gso_ok(skb);
+}
+
+/*
+ * What the UDP layer asks before it gives a datagram to a socket: is there an IPsec
+ * policy that it must have passed?
+ */
+static bool rxe_v2_permitted(struct sk_buff *skb, u8 proto)
+{
+	if (proto == RXE_ROCE_V2_IPV4)
+		return xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
+	return xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
 }
 
 static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
 {
+	struct net_device *by;
 	struct rxe_dev *rxe;
 
 	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
 	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
-	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) ||
-	    rxe_v2_leave(skb, l4))
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_leave(skb))
 		return NF_ACCEPT;
-	rxe = rxe_v2_dev(skb, proto);
+	rxe = rxe_v2_dev(skb, proto, &by);
 	if (!rxe)
 		return NF_ACCEPT;
+	if (!rxe_v2_permitted(skb, proto)) {
+		rxe_count(rxe, DROP_POLICY);
+		return NF_DROP;
+	}
+	skb->dev = by;
 	rxe_v2_take(rxe, skb, l4, proto);
 	return NF_STOLEN;
 }
@@ -307,12 +350,15 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	u8 proto = ip_hdr(skb)->version == 4 ? RXE_ROCE_V2_IPV4 :
 					       RXE_ROCE_V2_IPV6;
-	struct rxe_dev *rxe = rxe_v2_dev(skb, proto);
+	struct net_device *by;
+	struct rxe_dev *rxe = rxe_v2_dev(skb, proto, &by);
 
-	if (rxe && pskb_may_pull(skb, sizeof(struct udphdr)))
-		rxe_v2_take(rxe, skb, 0, proto);
-	else
+	if (!rxe || !pskb_may_pull(skb, sizeof(struct udphdr))) {
 		kfree_skb(skb);
+		return 0;
+	}
+	skb->dev = by;
+	rxe_v2_take(rxe, skb, 0, proto);
 	return 0;
 }
 

@@ -5,10 +5,12 @@
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
-#include <linux/if_vlan.h>
+#include <linux/if_packet.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
 #include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <compat/net.h>
 #include "internal.h"
 
 static const struct rxe_net_ops *rxe_net_ops;
@@ -136,19 +138,34 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
 	}
 }
 
-static u16 rxe_rx_vlan(const struct sk_buff *skb)
-{
-	return is_vlan_dev(skb->dev) ? vlan_dev_vlan_id(skb->dev) : RXE_NO_VLAN;
-}
-
 /*
- * A train whose checksum is yet to be made never left this host's memory: like
- * TCP's checksum, its ICRC needn't be verified.
+ * What the driver itself has put into memory that it knows by its address, and that
+ * still waits for its checksum, never left this host's memory: like TCP's checksum,
+ * its ICRC needn't be verified. CHECKSUM_PARTIAL alone says less: GRO of a router
+ * and a guest's network card set it on anything.
  */
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
 {
 	return skb->ip_summed == CHECKSUM_PARTIAL &&
-	       READ_ONCE(rxe->tune.trust_local);
+	       READ_ONCE(rxe->tune.trust_local) && rxe_blocks_made(skb);
+}
+
+/*
+ * Sent to one machine; and as the socket layer does, the last reserves of memory are
+ * left to those who free some.
+ */
+static bool rxe_rx_usable(const struct rxe_dev *rxe, const struct sk_buff *skb)
+{
+	if (skb->pkt_type == PACKET_BROADCAST ||
+	    skb->pkt_type == PACKET_MULTICAST) {
+		rxe_count(rxe, DROP_ADDR);
+		return false;
+	}
+	if (skb_pfmemalloc(skb) || !rxe_skb_frags_readable(skb)) {
+		rxe_count(rxe, DROP_MEMORY);
+		return false;
+	}
+	return true;
 }
 
 /*
@@ -164,35 +181,63 @@ static void rxe_rx_detach(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
-/* The stack lets go of it; skb->data is at the network header */
-static void rxe_rx_init(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
-			u8 proto, u32 pkt)
+/*
+ * A datagram is for an address of the device, in RoCE v1 one of the netdev that it
+ * came by. Whom RC listens to, a QP knows.
+ */
+static bool rxe_rx_is_ours(struct sk_buff *skb, const struct rxe_rx *rx,
+			   const struct net_device *ndev)
 {
-	u16 vlan = rxe_rx_vlan(skb);
+	const struct ib_gid_attr *attr;
+	union ib_gid sgid, dgid;
+	u8 buf, *opcode;
 
-	rxe_rx_detach(skb);
-	skb_pull(skb, hdr_len);
-	*rxe_rx(skb) = (struct rxe_rx) {
-		.rxe		= rxe,
-		.pkt		= pkt,
-		.npkts		= DIV_ROUND_UP(skb->len, pkt),
-		.l3_off		= skb_network_header(skb) - skb->head,
-		.vlan		= vlan,
-		.proto		= proto,
-	};
-}
-
-static void rxe_rx_up(struct rxe_dev *rxe, struct sk_buff *skb)
-{
-	rxe_count_add(rxe, RCVD_PKTS, rxe_rx(skb)->npkts);
-	rxe_count_add(rxe, RCVD_BYTES, skb->len);
-	rxe_net_ops->rcv(rxe, skb);
+	opcode = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+	if (!opcode || rxe_opcode_type(*opcode) == IB_OPCODE_RC)
+		return true;
+	rxe_rx_gids(skb, &sgid, &dgid);
+	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
+				     rx->proto == RXE_ROCE_V1 ?
+				     IB_GID_TYPE_ROCE :
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1,
+				     (struct net_device *)ndev);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
 }
 
 /**
- * rxe_rx_deliver - hand a checked train to the transport
- * @rxe: whose it is
- * @skb: the train, its network header set
+ * rxe_rx_up - hand packets that belong together to the transport
+ * @skb: at the first BTH, its network header set; consumed
+ * @rx: what is known of them; what depends on @skb is set here
+ * @ndev: a datagram must be for an address of this netdev; NULL: for any of the
+ *	device
+ */
+void rxe_rx_up(struct sk_buff *skb, const struct rxe_rx *rx,
+	       const struct net_device *ndev)
+{
+	struct rxe_rx *own = rxe_rx(skb);
+
+	*own = *rx;
+	own->pkt = min(rx->pkt, skb->len);
+	own->npkts = DIV_ROUND_UP(skb->len, own->pkt);
+	own->l3_off = skb_network_header(skb) - skb->head;
+	rxe_count_add(rx->rxe, RCVD_PKTS, own->npkts);
+	rxe_count_add(rx->rxe, RCVD_BYTES, skb->len);
+	if (rx->same_dev || rxe_rx_is_ours(skb, own, ndev)) {
+		rxe_net_ops->rcv(rx->rxe, skb);
+	} else {
+		rxe_count(rx->rxe, DROP_ADDR);
+		kfree_skb(skb);
+	}
+}
+
+/**
+ * rxe_rx_deliver - hand checked packets to the transport
+ * @rxe: whose they are
+ * @skb: the packets, its network header set, its netdev where they came in;
+ *	consumed
  * @hdr_len: bytes from skb->data to the first BTH, all in the linear part
  * @proto: enum rxe_proto
  * @pkt: bytes of each packet but the last
@@ -200,11 +245,28 @@ static void rxe_rx_up(struct rxe_dev *rxe, struct sk_buff *skb)
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt)
 {
-	bool trusted = rxe_rx_trusts(rxe, skb);
+	const struct net_device *ndev = proto == RXE_ROCE_V1 ? skb->dev : NULL;
+	struct rxe_rx rx = {
+		.rxe		= rxe,
+		.pkt		= pkt,
+		.vlan		= rxe_netdev_vlan(skb->dev),
+		.proto		= proto,
+		.trusted	= rxe_rx_trusts(rxe, skb),
+	};
 
-	rxe_rx_init(rxe, skb, hdr_len, proto, pkt);
-	rxe_rx(skb)->trusted = trusted;
-	rxe_rx_up(rxe, skb);
+	if (!rxe_rx_usable(rxe, skb)) {
+		kfree_skb(skb);
+		return;
+	}
+	rxe_rx_detach(skb);
+	if (hdr_len + pkt < skb->len &&
+	    !rxe_is_train(skb, hdr_len, pkt, proto)) {
+		rxe_split(skb, hdr_len, &rx);
+		consume_skb(skb);
+		return;
+	}
+	__skb_pull(skb, hdr_len);
+	rxe_rx_up(skb, &rx, ndev);
 }
 
 /**
@@ -217,13 +279,18 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train)
 {
-	const void *ndev = skb->dev;
-	struct rxe_rx *rx = rxe_rx(skb);
+	const struct rxe_rx rx = {
+		.rxe		= rxe,
+		.ndev		= skb->dev,
+		.pkt		= train->pkt,
+		.sqpn		= train->sqpn,
+		.vlan		= rxe_netdev_vlan(skb->dev),
+		.proto		= proto,
+		.trusted	= true,
+		.same_dev	= true,
+	};
 
-	rxe_rx_init(rxe, skb, rxe_l3_bytes(proto), proto, train->pkt);
-	rx->trusted = true;
-	rx->same_dev = true;
-	rx->ndev = ndev;
-	rx->sqpn = train->sqpn;
-	rxe_rx_up(rxe, skb);
+	rxe_rx_detach(skb);
+	__skb_pull(skb, rxe_l3_bytes(proto));
+	rxe_rx_up(skb, &rx, NULL);
 }

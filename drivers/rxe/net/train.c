@@ -44,6 +44,12 @@ struct rxe_blocks {
 
 static DEFINE_PER_CPU(struct rxe_blocks, rxe_blocks);
 
+/*
+ * What a block's first page has in page_private(): only the driver writes to memory
+ * with that mark, and no other user of pages keeps this address there.
+ */
+static const u8 rxe_block_mark;
+
 /* page_ref_count() orders nothing, but the stores that follow depend on it */
 static bool rxe_block_idle(struct page *page)
 {
@@ -63,6 +69,52 @@ static u32 rxe_block_place(const struct rxe_blocks *b)
 	return i;
 }
 
+/* Others may hold it for longer, but whoever has it next doesn't get the mark. */
+static void rxe_block_put(struct page *page)
+{
+	if (!page)
+		return;
+	set_page_private(page, 0);
+	put_page(page);
+}
+
+static bool rxe_page_marked(struct page *page)
+{
+	struct page *head = compound_head(page);
+
+	return !PageSlab(head) &&
+	       READ_ONCE(page_private(head)) == (unsigned long)&rxe_block_mark;
+}
+
+/**
+ * rxe_blocks_made - is all of an skb in memory that only this driver writes to?
+ * @skb: any; its frags are pages
+ *
+ * The driver's pages stay in the skb wherever that goes within this host, and no
+ * further: what comes by wire, from a guest, or from a process is in others' pages.
+ * Who changes the linear part on the way (NAT, tc, BPF) moves it elsewhere first if
+ * it's shared; else that counts as what this host sent.
+ *
+ * Return: true if it is.
+ */
+bool rxe_blocks_made(const struct sk_buff *skb)
+{
+	const struct sk_buff *frame;
+	int i;
+
+	if (!skb->head_frag || !rxe_page_marked(virt_to_page(skb->head)))
+		return false;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		if (!rxe_page_marked(skb_frag_page(&skb_shinfo(skb)->frags[i])))
+			return false;
+	}
+	skb_walk_frags(skb, frame) {
+		if (skb_has_frag_list(frame) || !rxe_blocks_made(frame))
+			return false;
+	}
+	return true;
+}
+
 /*
  * A full-sized block in place of @old. If memory is short: @old, where it can hold
  * @len bytes, or one that can.
@@ -76,8 +128,10 @@ static struct page *rxe_block_renew(struct page *old, u32 len)
 		return old;
 	if (!page)
 		page = alloc_pages(gfp, get_order(len));
-	if (page && old)
-		put_page(old);
+	if (!page)
+		return NULL;
+	rxe_block_put(old);
+	set_page_private(page, (unsigned long)&rxe_block_mark);
 	return page;
 }
 
@@ -120,8 +174,7 @@ void rxe_blocks_free(void)
 		struct rxe_blocks *b = per_cpu_ptr(&rxe_blocks, cpu);
 
 		for (i = 0; i < RXE_BLOCKS; i++) {
-			if (b->ring[i])
-				put_page(b->ring[i]);
+			rxe_block_put(b->ring[i]);
 			b->ring[i] = NULL;
 		}
 	}

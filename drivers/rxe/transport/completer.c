@@ -294,8 +294,6 @@ static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	case RXE_NAK_REM_OP:
 		fail(qp, IB_WC_REM_OP_ERR);
 		break;
-	default:
-		break;		/* reserved: as if lost */
 	}
 }
 
@@ -311,7 +309,7 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	ack_until(qp, rxe_psn_add(pkt->psn, -1));
 	if (type == RXE_AETH_RNR_NAK)
 		rnr_nak(qp, pkt);
-	else if (type == RXE_AETH_NAK)
+	else
 		nak(qp, pkt);
 }
 

@@ -10,9 +10,9 @@
 
 /**
  * rxe_skb_run - contiguous bytes of an skb
- * @skb: linear part and page frags; no frag_list (net/ linearizes those)
- * @off: offset from skb->data, less than skb->len
- * @len: out: bytes that are contiguous there
+ * @skb: linear part and page frags; a frag_list isn't looked at
+ * @off: offset from skb->data
+ * @len: out: bytes that are contiguous there, 0 if it ends before
  *
  * Return: their address.
  */
@@ -44,24 +44,24 @@ void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len)
  * @skb: see rxe_skb_run()
  * @off: where the bytes start
  * @len: how many
- * @state: ICRC state so far
+ * @state: ICRC state so far; goes on
  *
- * Return: the new state.
+ * Return: false if they aren't all there.
  */
-u32 rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 state)
+bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state)
 {
 	while (len) {
 		u32 run;
 		void *p = rxe_skb_run(skb, off, &run);
 
 		if (!run)
-			break;
+			return false;
 		run = min(run, len);
-		state = rxe_icrc_update(state, p, run);
+		*state = rxe_icrc_update(*state, p, run);
 		off += run;
 		len -= run;
 	}
-	return state;
+	return true;
 }
 
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key */
@@ -214,40 +214,47 @@ void rxe_data_skip(struct rxe_data *data, u32 len)
  * rxe_data_read - copy payload to contiguous memory
  * @data: the payload; moves on
  * @dst: where to
- * @len: bytes, which are there
+ * @len: bytes
+ *
+ * Return: false if they aren't all there.
  */
-void rxe_data_read(struct rxe_data *data, void *dst, u32 len)
+bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = len;
 		const void *p = next_run(data, &run);
 
 		if (!run)
-			break;
+			return false;
 		memcpy(dst, p, run);
 		dst += run;
 		len -= run;
 	}
+	return true;
 }
 
 /**
  * rxe_data_to_mr - copy payload into a memory region
  * @data: the payload; moves on
- * @len: bytes, which are there
+ * @len: bytes
  * @mr: covers @va to @va + @len, writable
  * @va: where in the region
+ *
+ * Return: false if they aren't all there.
  */
-void rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
+bool rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 		    u64 va)
 {
 	while (len) {
 		u32 run = len;
 		void *dst = rxe_mr_run(mr, va, &run);
 
-		rxe_data_read(data, dst, run);
+		if (!rxe_data_read(data, dst, run))
+			return false;
 		va += run;
 		len -= run;
 	}
+	return true;
 }
 
 /**
@@ -304,16 +311,33 @@ void rxe_mr_drop(struct rxe_mr **mr)
 	*mr = NULL;
 }
 
+/* To one entry of a scatter list; L_Key 0 as above. Return: 0, -EFAULT, -EIO. */
+static int scatter_seg(struct rxe_qp *qp, struct rxe_mr **mr,
+		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
+		       u32 len)
+{
+	u64 va = sge->addr + off;
+	bool whole;
+
+	if (!sge->lkey && !qp->is_user)
+		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
+	else if (rxe_mr_keep(qp, mr, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len))
+		whole = rxe_data_to_mr(data, len, *mr, va);
+	else
+		return -EFAULT;
+	return whole ? 0 : -EIO;
+}
+
 /**
  * rxe_scatter - copy payload into a scatter list
  * @qp: the QP, for its PD
  * @list: where to
  * @dst_off: first byte of the list to write
  * @data: the payload; moves on
- * @len: bytes, which are there
+ * @len: bytes
  *
  * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
- * short.
+ * short, -EIO if the payload is.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)
@@ -322,6 +346,7 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 	const struct ib_sge *end = sge + list->num_sge;
 
 	for (; sge < end && len; sge++) {
+		int err;
 		u32 n;
 
 		if (dst_off >= sge->length) {
@@ -329,15 +354,9 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		if (!sge->lkey && !qp->is_user)
-			rxe_data_read(data, (void *)(uintptr_t)
-				      (sge->addr + dst_off), n);
-		else if (rxe_mr_keep(qp, list->mr, sge->lkey,
-				     IB_ACCESS_LOCAL_WRITE,
-				     sge->addr + dst_off, n))
-			rxe_data_to_mr(data, n, *list->mr, sge->addr + dst_off);
-		else
-			return -EFAULT;
+		err = scatter_seg(qp, list->mr, sge, dst_off, data, n);
+		if (err)
+			return err;
 		dst_off = 0;
 		len -= n;
 	}

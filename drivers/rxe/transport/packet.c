@@ -46,9 +46,8 @@ static bool icrc_ok(struct packet *p, u32 n, const void *at)
 	state = rxe_icrc_bth(state, p->bth[4]);
 	if (n || p->run >= p->len)
 		state = rxe_icrc_update(state, at, p->len);
-	else
-		state = rxe_skb_icrc(p->frame, p->off - p->begin, p->len,
-				     state);
+	else if (!rxe_skb_icrc(p->frame, p->off - p->begin, p->len, &state))
+		return false;
 	return rxe_icrc_good(state);
 }
 
@@ -68,7 +67,10 @@ static bool parse_again(struct packet *p)
 	return true;
 }
 
-/* What an skb has in pages may change, so headers are copied before they count */
+/*
+ * What an skb has in pages may change, so headers are copied before they count, and
+ * what net/ has seen there is looked at again: QP, service, and which queue.
+ */
 static bool parse_new(struct rxe_qp *qp, struct packet *p)
 {
 	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
@@ -82,7 +84,8 @@ static bool parse_new(struct rxe_qp *qp, struct packet *p)
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type)
+	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type ||
+	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
 		return false;
 	memcpy(p->bth, hdr, sizeof(p->bth));
 	if (pkt->hdr_len == RXE_BTH_BYTES)
@@ -90,21 +93,30 @@ static bool parse_new(struct rxe_qp *qp, struct packet *p)
 	return true;
 }
 
-/* A train that GRO made has each packet in an skb, the first in the train's own */
-static void find_frame(struct packet *p)
+/*
+ * A train that GRO made has each packet in an skb, the first in the train's own.
+ * Return: false if the packet isn't there.
+ */
+static bool find_frame(struct packet *p)
 {
 	u32 pkt = rxe_rx(p->skb)->pkt;
 
 	if (!skb_has_frag_list(p->skb))
-		return;
-	for (; p->off - p->begin >= pkt; p->begin += pkt)
+		return true;
+	for (; p->frame && p->off - p->begin >= pkt; p->begin += pkt)
 		p->frame = p->frame == p->skb ?
 			   skb_shinfo(p->skb)->frag_list : p->frame->next;
+	return p->frame && p->off - p->begin + p->len <=
+			   (p->frame == p->skb ? skb_pagelen(p->skb) :
+						 p->frame->len);
 }
 
 static bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
-	find_frame(p);
+	if (!find_frame(p)) {
+		rxe_count(qp->rxe, DROP_MALFORMED);
+		return false;
+	}
 	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
 	if (!parse_again(p) && !parse_new(qp, p)) {
 		rxe_count(qp->rxe, DROP_MALFORMED);
@@ -205,7 +217,7 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 	struct rxe_data data;
 
 	if (!rxe_is_rc(qp)) {
-		rxe_ud_rcv(qp, p->skb, pkt, p->off);
+		rxe_ud_rcv(qp, p->skb, pkt);
 		return false;
 	}
 	if (rxe_is_middle(qp, pkt))
@@ -235,6 +247,7 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 		return false;
 	rxe_rx_gids(skb, &sgid, &dgid);
 	return rxe_rx(skb)->proto == path->proto &&
+	       rxe_rx(skb)->vlan == path->vlan &&
 	       rxe_gid_equal(&sgid, &path->dgid) &&
 	       rxe_gid_equal(&dgid, &path->sgid);
 }
@@ -252,7 +265,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 	bool serving = qp->rq.read.active;
 	struct packet p;
 
-	if (!rx->done && !from_peer(qp, skb)) {
+	if (!from_peer(qp, skb)) {
 		rxe_count(qp->rxe, DROP_ADDR);
 		return RXE_USED_UP;
 	}

@@ -124,6 +124,7 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 		return;
 	}
 	rxe_rx(skb)->done = 0;
+	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
 	skb_queue_tail(&in->queue, skb);
 	if (wait)
 		rxe_task_schedule(&qp->recv_task);

@@ -164,6 +164,13 @@ static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return SILENT;
 }
 
+/* The packet has less data than it says */
+static enum verdict refuse_data(struct rxe_qp *qp)
+{
+	rxe_responder_fail(qp, RXE_NAK_REM_OP, 0, IB_EVENT_QP_FATAL);
+	return SILENT;
+}
+
 static enum verdict not_ready(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -315,8 +322,8 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return refuse_op(qp);
 	if (!write_region(qp, start))
 		return refuse_write(qp, pkt);
-	if (len)
-		rxe_data_to_mr(data, len, rq->mr, rq->va);
+	if (len && !rxe_data_to_mr(data, len, rq->mr, rq->va))
+		return refuse_data(qp);
 	rq->va += len;
 	rq->resid -= len;
 	if (pkt->flags & RXE_OP_IMMDT)

@@ -180,14 +180,14 @@ static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
-		    const struct rxe_pkt *pkt, u32 off)
+		    const struct rxe_pkt *pkt)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
 	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.mr };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
-	struct rxe_data data = { .skb = skb, .off = off + pkt->hdr_len };
+	struct rxe_data data = { .skb = skb, .off = pkt->hdr_len };
 
 	copy_grh(skb, grh);
 	return !rxe_scatter(qp, &list, 0, &head, seg.len) &&
@@ -218,15 +218,14 @@ static void received(struct rxe_qp *qp, struct sk_buff *skb,
 /**
  * rxe_ud_rcv - take in one datagram
  * @qp: the QP
- * @skb: the train it came in
+ * @skb: the datagram, alone: net/ makes no trains of them
  * @pkt: its headers
- * @off: its BTH's offset in @skb
  *
  * A wrong Q_Key, no receive work request or one that is too short: dropped
  * without a word (section 9.8.3.2). Context: recv_task.
  */
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
-		const struct rxe_pkt *pkt, u32 off)
+		const struct rxe_pkt *pkt)
 {
 	if (!qkey_ok(qp, pkt)) {
 		rxe_count(qp->rxe, DROP_QKEY);
@@ -237,7 +236,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_count(qp->rxe, DROP_NO_RECV);
 		return;
 	}
-	if (deliver(qp, skb, pkt, off)) {
+	if (deliver(qp, skb, pkt)) {
 		received(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}

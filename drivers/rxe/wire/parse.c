@@ -60,6 +60,27 @@ static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
 	return h;
 }
 
+/*
+ * A response with data says ACK; of NAKs there are four (RD has a fifth one). All
+ * else is reserved (section 9.7.5.1.1).
+ */
+static bool aeth_ok(const struct rxe_pkt *pkt)
+{
+	if (!(pkt->flags & RXE_OP_AETH))
+		return true;
+	switch (pkt->syndrome & RXE_AETH_TYPE_MASK) {
+	case RXE_AETH_ACK:
+		return true;
+	case RXE_AETH_RNR_NAK:
+		return pkt->opcode == IB_OPCODE_RC_ACKNOWLEDGE;
+	case RXE_AETH_NAK:
+		return pkt->opcode == IB_OPCODE_RC_ACKNOWLEDGE &&
+		       pkt->syndrome <= RXE_NAK_REM_OP;
+	default:
+		return false;
+	}
+}
+
 static void parse_tail(struct rxe_pkt *pkt, const u8 *h)
 {
 	if (pkt->flags & RXE_OP_IMMDT) {
@@ -79,7 +100,7 @@ static void parse_tail(struct rxe_pkt *pkt, const u8 *h)
  *
  * Refuses unknown opcodes, transport header versions other than 0, packets
  * that end before their headers, pad and ICRC do, payload where the opcode
- * has none, and lengths that are no multiple of four.
+ * has none, lengths that are no multiple of four, and reserved syndromes.
  *
  * Return: true if the packet is well-formed.
  */
@@ -106,5 +127,5 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len)
 	h = parse_req(pkt, h + RXE_BTH_BYTES);
 	h = parse_resp(pkt, h);
 	parse_tail(pkt, h);
-	return true;
+	return aeth_ok(pkt);
 }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Trains that somebody else may have put together: GRO of a router, a guest or
+ * this host, or a process with UDP_SEGMENT.
+ *
+ * They all go by addresses and ports, and two queue pairs may share these. So what
+ * is handed to the transport as a train is checked packet by packet: RC, one QP, all
+ * requests or all responses, headers as the first one's would go on. Anything else
+ * is taken apart: each packet is copied into an skb of its own.
+ *
+ * Where packets are chained by frag_list (SKB_GSO_FRAGLIST), each still has its own
+ * network headers before its data. Otherwise they are what segmentation would make.
+ *
+ * Context: softirq or bottom halves off. A received skb is read only.
+ */
+#include <linux/etherdevice.h>
+#include <compat/unaligned.h>
+#include "internal.h"
+
+/*
+ * The @n-th packet of a train: @len bytes at @off of @skb, behind the network
+ * headers @l3, which are its own or else the train's.
+ */
+struct piece {
+	const struct sk_buff	*skb;
+	const void		*l3;
+	u32			off;
+	u32			len;
+	u32			n;
+	bool			own;
+};
+
+/* The network headers that a packet of a frag_list has of its own */
+static const void *rxe_frame_l3(const struct sk_buff *frame, u8 proto)
+{
+	u32 len = rxe_l3_bytes(proto);
+
+	return skb_headroom(frame) >= len ? frame->data - len : NULL;
+}
+
+static bool rxe_same_ipv4(const struct iphdr *first, const struct iphdr *ip,
+			  u32 len)
+{
+	return ip->version == 4 && ip->ihl == 5 &&
+	       ip->protocol == IPPROTO_UDP &&
+	       ntohs(ip->tot_len) == sizeof(*ip) + len &&
+	       ip->saddr == first->saddr && ip->daddr == first->daddr;
+}
+
+static bool rxe_same_ipv6(const struct ipv6hdr *first, const struct ipv6hdr *ip,
+			  u32 len)
+{
+	return ip->version == 6 && ip->nexthdr == IPPROTO_UDP &&
+	       ntohs(ip->payload_len) == len &&
+	       ipv6_addr_equal(&ip->saddr, &first->saddr) &&
+	       ipv6_addr_equal(&ip->daddr, &first->daddr);
+}
+
+/* Firewall and policy have seen the first one's addresses and ports only. */
+static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
+{
+	const struct udphdr *udp = l3 + rxe_l3_bytes(proto) - sizeof(*udp);
+	const struct udphdr *was = first + rxe_l3_bytes(proto) - sizeof(*was);
+	u32 len = sizeof(*udp) + bytes;
+
+	if (udp->source != was->source || udp->dest != was->dest ||
+	    ntohs(udp->len) != len)
+		return false;
+	if (proto == RXE_ROCE_V2_IPV4)
+		return rxe_same_ipv4(first, l3, len);
+	return rxe_same_ipv6(first, l3, len);
+}
+
+/* What the ICRC covers beyond that; see rxe_l3_icrc_start() */
+static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
+{
+	const struct iphdr *was = first, *ip = l3;
+
+	return proto != RXE_ROCE_V2_IPV4 ||
+	       (ip->frag_off == was->frag_off &&
+		ntohs(ip->id) == (u16)(ntohs(was->id) + n));
+}
+
+/* For the same queue of the same QP? */
+static bool rxe_bth_goes_on(const u8 *first, const u8 *bth)
+{
+	u32 qpns = get_unaligned_be32(first + 4) ^ get_unaligned_be32(bth + 4);
+
+	return !(qpns & RXE_QPN_MASK) &&
+	       (bth[0] == first[0] || rxe_same_queue(first[0], bth[0]));
+}
+
+/* By frag_list: the first packet is in the skb, each other one in a frame */
+static bool rxe_frames_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
+				 u8 proto, const u8 *first)
+{
+	const void *first_l3 = skb_network_header(skb), *l3;
+	const struct sk_buff *frame;
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *bth;
+	u32 n = 1;
+
+	if (skb_pagelen(skb) != off + pkt)
+		return false;
+	skb_walk_frags(skb, frame) {
+		l3 = rxe_frame_l3(frame, proto);
+		bth = skb_header_pointer(frame, 0, sizeof(buf), buf);
+		if (frame->len > pkt || (frame->next && frame->len < pkt) ||
+		    skb_has_frag_list(frame) || !bth || !l3 ||
+		    !rxe_bth_goes_on(first, bth) ||
+		    !rxe_same_flow(first_l3, l3, proto, frame->len) ||
+		    !rxe_goes_on(first_l3, l3, proto, n++))
+			return false;
+	}
+	return true;
+}
+
+/* In one skb, whose pieces may end anywhere */
+static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
+				const u8 *first)
+{
+	const void *piece = skb->data;
+	u32 begin = 0, end = skb_headlen(skb);
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *bth;
+	int i = 0;
+
+	while ((off += pkt) < skb->len) {
+		for (; off >= end; i++) {
+			const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+			piece = skb_frag_address(frag);
+			begin = end;
+			end += skb_frag_size(frag);
+		}
+		if (off + sizeof(buf) <= end)
+			bth = piece + (off - begin);
+		else
+			bth = skb_header_pointer(skb, off, sizeof(buf), buf);
+		if (!bth || !rxe_bth_goes_on(first, bth))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * rxe_is_train - do several packets that came as one belong together?
+ * @skb: the packets; its network header is set
+ * @off: bytes from skb->data to the first BTH
+ * @pkt: bytes of each packet but the last, BTH to ICRC
+ * @proto: enum rxe_proto
+ *
+ * Memory may change that a process has given away by reference, so the transport
+ * looks again.
+ *
+ * Return: false if rxe_split() is to take them apart.
+ */
+bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
+{
+	u8 buf[RXE_BTH_BYTES];
+	const u8 *first = skb_header_pointer(skb, off, sizeof(buf), buf);
+
+	if (!first || !rxe_same_queue(first[0], first[0]))
+		return false;
+	if (!skb_has_frag_list(skb))
+		return rxe_bytes_are_train(skb, off, pkt, first);
+	return (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST) &&
+	       rxe_frames_are_train(skb, off, pkt, proto, first);
+}
+
+/* The headers that segmentation would make */
+static void rxe_fix_l3(void *l3, u8 proto, u32 n, u32 bytes)
+{
+	u32 len = sizeof(struct udphdr) + bytes;
+	struct udphdr *udp = l3 + rxe_l3_bytes(proto) - sizeof(*udp);
+
+	udp->len = htons(len);
+	if (proto == RXE_ROCE_V2_IPV4) {
+		struct iphdr *ip = l3;
+
+		ip->tot_len = htons(sizeof(*ip) + len);
+		ip->id = htons(ntohs(ip->id) + n);
+	} else {
+		((struct ipv6hdr *)l3)->payload_len = htons(len);
+	}
+}
+
+/* In an skb of its own, at its BTH; the link-layer header is that of all */
+static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
+				      const struct piece *piece, u8 proto)
+{
+	u32 l3_len = rxe_l3_bytes(proto);
+	struct sk_buff *skb;
+
+	skb = alloc_skb(ETH_HLEN + l3_len + piece->len,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, ETH_HLEN);
+	if (skb_mac_header_was_set(train) &&
+	    skb_mac_header_len(train) >= ETH_HLEN) {
+		skb_set_mac_header(skb, -ETH_HLEN);
+		memcpy(skb_mac_header(skb), skb_mac_header(train), ETH_HLEN);
+	}
+	skb_reset_network_header(skb);
+	skb_put_data(skb, piece->l3, l3_len);
+	if (!piece->own)
+		rxe_fix_l3(skb->data, proto, piece->n, piece->len);
+	__skb_pull(skb, l3_len);
+	if (skb_copy_bits(piece->skb, piece->off, skb_put(skb, piece->len),
+			  piece->len)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	skb->priority = train->priority;
+	return skb;
+}
+
+static void rxe_split_off(const struct sk_buff *train,
+			  const struct piece *piece, const struct rxe_rx *rx)
+{
+	struct sk_buff *skb;
+
+	if (piece->len < RXE_BTH_BYTES + RXE_ICRC_BYTES || !piece->l3 ||
+	    (piece->own && !rxe_same_flow(skb_network_header(train), piece->l3,
+					  rx->proto, piece->len))) {
+		rxe_count(rx->rxe, DROP_MALFORMED);
+		return;
+	}
+	skb = rxe_copy_piece(train, piece, rx->proto);
+	if (skb)
+		rxe_rx_up(skb, rx, NULL);
+	else
+		rxe_count(rx->rxe, DROP_MEMORY);
+}
+
+static void rxe_split_frames(const struct sk_buff *skb, u32 off,
+			     const struct rxe_rx *rx)
+{
+	struct piece piece = {
+		.skb = skb,
+		.l3 = skb_network_header(skb),
+		.off = off,
+		.len = skb_pagelen(skb) - off,
+	};
+	const struct sk_buff *frame;
+
+	rxe_split_off(skb, &piece, rx);
+	skb_walk_frags(skb, frame) {
+		piece = (struct piece) {
+			.skb = frame,
+			.l3 = rxe_frame_l3(frame, rx->proto),
+			.len = frame->len,
+			.own = true,
+		};
+		rxe_split_off(skb, &piece, rx);
+	}
+}
+
+static void rxe_split_bytes(const struct sk_buff *skb, u32 off,
+			    const struct rxe_rx *rx)
+{
+	struct piece piece = {
+		.skb = skb,
+		.l3 = skb_network_header(skb),
+	};
+
+	for (; off < skb->len; off += rx->pkt) {
+		piece.off = off;
+		piece.len = min(rx->pkt, skb->len - off);
+		rxe_split_off(skb, &piece, rx);
+		piece.n++;
+	}
+}
+
+/**
+ * rxe_split - hand up the packets of what is no train, one by one
+ * @skb: the packets, see rxe_is_train(); not consumed
+ * @off: bytes from skb->data to the first BTH, at most skb_pagelen()
+ * @rx: what is known of them
+ */
+void rxe_split(const struct sk_buff *skb, u32 off, const struct rxe_rx *rx)
+{
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
+		rxe_split_frames(skb, off, rx);
+	else
+		rxe_split_bytes(skb, off, rx);
+}

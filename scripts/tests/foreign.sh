@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: packets in a shape that a router, a tunnel or a policy gave them are judged one by one
+# nodes: 1
+# level: full
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# Namespace A has no RDMA device: it sends frames.  What is behind its netdev "veth" differs.
+SRC4=203.0.113.1 SRC6=2001:db8:1::1
+
+mac() { # NS DEV
+	ip netns exec "$1" cat "/sys/class/net/$2/address"
+}
+
+# link NS DEV ADDRESS... -- NS DEV ADDRESS...: a veth pair
+link() {
+	local ns=$1 dev=$2 ends=("$@") i
+	for ((i = 0; i < ${#ends[@]}; i++)); do
+		[ "${ends[i]}" != -- ] || break
+	done
+	set -- "${ends[@]:i + 1}"
+	ip link add "$dev" netns "$ns" type veth peer name "$2" netns "$1" || return 1
+	link_up "${ends[@]:0:i}" && link_up "$@"
+}
+
+link_up() { # NS DEV ADDRESS...
+	local ns=$1 dev=$2 address
+	shift 2
+	ip netns exec "$ns" sysctl -qw "net/ipv6/conf/$dev/accept_dad=0"
+	ip -n "$ns" link set lo up && ip -n "$ns" link set "$dev" up || return 1
+	for address; do
+		ip -n "$ns" addr add "$address" dev "$dev" || return 1
+	done
+}
+
+# namespaces NAME...: anew, and the module with them
+namespaces() {
+	local ns
+	unload
+	for ns in $(ip netns list | awk '{ print $1 }'); do
+		ip netns del "$ns"
+	done
+	load_ours
+	for ns; do
+		ip netns add "$ns"
+	done
+}
+
+# throw CASES DST DST6 MAC [NS DEV]: frames from A, to a sink in B or NS
+throw() {
+	local cases=$1 dst=$2 dst6=$3 mac=$4 ns=${5:-B} dev=${6:-rxeB} gid
+	shift 4
+	[ $# = 0 ] || shift 2
+	gid=$(in_netns "$ns" gid_index "$dev" v2 "$dst") || return 1
+	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/foreign.py" \
+		--netdev veth --src-mac "$(mac A veth)" --dst-mac "$mac" --src $SRC4 --src6 $SRC6 \
+		--dst "$dst" --dst6 "$dst6" --sink-ns "$ns" --sink-dev "$dev" --sink-gid "$gid" "$@" "$cases"
+}
+
+# A and B are neighbours
+neighbours() {
+	namespaces A B
+	link A veth $SRC4/24 $SRC6/64 -- B veth 203.0.113.2/24 2001:db8:1::2/64
+	in_netns B rxe_add rxeB veth
+}
+
+# R forwards what A sends to B, with its GRO as given: ethtool's words
+routed() {
+	namespaces A R B
+	link A veth $SRC4/24 $SRC6/64 -- R ra 203.0.113.254/24 2001:db8:1::fe/64
+	link R rb 198.18.0.254/24 2001:db8:2::fe/64 -- B veth 198.18.0.2/24 2001:db8:2::2/64
+	ip netns exec R sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	ip -n A route add 198.18.0.0/24 via 203.0.113.254
+	ip -n B route add 203.0.113.0/24 via 198.18.0.254
+	ip netns exec A ethtool -K veth tso off
+	ip netns exec R ethtool -K ra gro on "$@"
+	in_netns B rxe_add rxeB veth
+}
+
+# One that wraps TCP in a vxlan whose port is RoCE's, after the GRO of a tun
+tunnel() {
+	modprobe -a tun vxlan
+	neighbours
+	ip netns exec A sysctl -qw net.ipv4.ip_forward=1
+	ip -n A link add vx0 type vxlan id 1 remote 203.0.113.2 dstport 4791 dev veth nolearning
+	ip -n A link set vx0 up
+	ip -n A route add 10.8.0.0/24 dev vx0
+	ip -n A neigh add 10.8.0.2 lladdr 02:00:00:00:00:01 nud permanent dev vx0
+	cases "" throw tunnel 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+}
+
+forwarded() { # PREFIX CASES
+	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac R ra)"
+}
+
+# Clear text is forbidden, but for the marker's port
+policy() {
+	neighbours
+	ip -n B xfrm policy add src $SRC4 dst 203.0.113.2 proto udp sport $((0xc123)) dport 4791 dir in \
+		tmpl src $SRC4 dst 203.0.113.2 proto esp mode transport level required
+	cases policy- throw policy 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+}
+
+strict() {
+	modprobe 8021q
+	neighbours
+	ip -n B link add veth.5 link veth type vlan id 5
+	link_up B veth.5 203.0.113.130/25
+	ip -n B link add dummy0 type dummy
+	link_up B dummy0 192.0.2.99/32
+	wait_for 20 in_netns B rxe_ready rxeB veth.5
+	cases "" throw strict 203.0.113.2 2001:db8:1::2 "$(mac B veth)" B rxeB \
+		--vlan-dst 203.0.113.130 --other-dst 192.0.2.99
+	cases "" throw vlan 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+}
+
+# The same with GRO in B
+strict_gro() {
+	ip netns exec A ethtool -K veth tso off
+	ip netns exec B ethtool -K veth gro on
+	cases gro- throw strict 203.0.113.2 2001:db8:1::2 "$(mac B veth)" B rxeB \
+		--vlan-dst 203.0.113.130 --other-dst 192.0.2.99
+	cases gro- throw datagrams 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+	cases gro- throw junk 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+}
+
+# Two tenants of B have the same address, each in a VRF of its own, and each a device: what comes
+# in by one's netdev is for that one's device, whichever came first.
+vrf() {
+	local n
+	modprobe vrf
+	namespaces A C B
+	for n in 1 2; do
+		ip -n B link add red$n type vrf table 10$n
+		ip -n B link set red$n up
+	done
+	link A veth $SRC4/24 -- B veth1
+	link C veth $SRC4/24 -- B veth2
+	for n in 1 2; do
+		ip -n B link set veth$n master red$n
+		link_up B veth$n 203.0.113.2/24
+		in_netns B rxe_add rxeB$n veth$n
+	done
+	cases vrf1- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth1)" B rxeB1
+	ip -n A link set veth name other
+	ip -n C link set veth netns A
+	link_up A veth $SRC4/24
+	cases vrf2- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth2)" B rxeB2
+}
+
+case=${1:-all}
+[[ $case != all && $case != tunnel ]] || tunnel
+if [[ $case = all || $case = list ]]; then
+	routed rx-gro-list on
+	forwarded list- datagrams
+	forwarded list- junk
+fi
+if [[ $case = all || $case = fwd ]]; then
+	routed rx-udp-gro-forwarding on
+	forwarded fwd- datagrams
+	forwarded fwd- junk
+	forwarded socket- segmented
+fi
+[[ $case != all && $case != policy ]] || policy
+[[ $case != all && $case != vrf ]] || vrf
+if [[ $case = all || $case = strict ]]; then
+	strict
+	strict_gro
+fi

@@ -1,0 +1,320 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Packets that reach wire_sink in a shape that somebody else gave them.
+
+Runs in the sender's namespace. Each case sends frames, some of them in one burst, so that GRO on
+the way chains them, and then one good datagram, the marker: what completed until then must be
+what was expected. Prints "ok CASE" or "fail CASE why".
+"""
+import argparse
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import roce
+
+QKEY = 0x11223344
+PEER_QPN = 0x654321
+MARKER = 0x7f
+SPORT = 0xc123
+
+
+class Sink:
+    """wire_sink in another namespace, and its device's counters"""
+
+    def __init__(self, ns, dev, gid, peer):
+        self.dev = dev
+        self.process = subprocess.Popen(
+            ["ip", "netns", "exec", ns, "wire_sink", "-d", dev, "-g", gid, "-p", peer],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        words = (self.process.stdout.readline() + self.process.stdout.readline()).split()
+        if len(words) != 5:
+            raise RuntimeError("wire_sink doesn't start")
+        self.ud, self.rc = [int(words[1]), int(words[2])], int(words[4])
+
+    def counter(self, name):
+        """as the machine sees it: the kernel shows none in other namespaces"""
+        path = f"/sys/class/infiniband/{self.dev}/ports/1/hw_counters/{name}"
+        cat = subprocess.run(["nsenter", "-t", "1", "-m", "-n", "cat", path], check=False,
+                             stdout=subprocess.PIPE, text=True)
+        return int(cat.stdout or 0)
+
+    def completions(self):
+        """(QPN, value) of each success, (QPN, None) of each error, since the last call"""
+        self.process.stdin.write("?\n")
+        self.process.stdin.flush()
+        found = []
+        while (words := self.process.stdout.readline().split()) != ["end"]:
+            if not words:
+                raise RuntimeError("wire_sink died")
+            found.append((int(words[1]), int(words[4]) if words[2] == "success" else None))
+        return found
+
+
+class Foreign:
+    def __init__(self, args):
+        self.args = args
+        self.sink = Sink(args.sink_ns, args.sink_dev, args.sink_gid, "::ffff:" + args.src)
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.bind((args.netdev, 0))
+        self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
+        self.ident, self.psn, self.failed = 1, 0x1000, False
+
+    # --- packets
+
+    def ud(self, qp, value, size=256):
+        """a datagram all of whose bytes are value"""
+        return roce.bth(0x64, self.sink.ud[qp], 1) + struct.pack(">II", QKEY, 0x77) + bytes([value]) * size
+
+    def rc_send(self, value, size=264, ackreq=0):
+        body = roce.bth(0x04, self.sink.rc, self.psn, ackreq=ackreq) + bytes([value]) * size
+        self.psn += 1
+        return body
+
+    def rc_ack(self, syndrome, psn=0x2000):
+        return roce.bth(0x11, self.sink.rc, psn) + struct.pack(">I", syndrome << 24)
+
+    def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False):
+        """A RoCE v2 frame with a right UDP checksum, without which GRO chains nothing"""
+        length = 8 + len(body) + 4
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, 0, 20 + len(options) + length,
+                         self.ident & 0xffff, 0x4000, 64, 17, 0, socket.inet_aton(self.args.src),
+                         socket.inet_aton(dst or self.args.dst)) + options
+        self.ident += 1
+        ip = ip[:10] + struct.pack(">H", roce.checksum(ip)) + ip[12:]
+        udp = struct.pack(">HHHH", sport, roce.UDP_ROCE2, length, 0)
+        if icrc is None:
+            icrc = roce.icrc(ip[-20:] if sloppy else ip[:20], udp + body)
+        data = body + icrc
+        check = roce.checksum(ip[12:20] + struct.pack(">HH", 17, length) + udp + data) or 0xffff
+        return self.dst + self.src + b"\x08\x00" + ip + udp[:6] + struct.pack(">H", check) + data
+
+    def v6(self, body, extension=b"", sloppy=False):
+        """The same over IPv6, if need be with an extension header"""
+        length = 8 + len(body) + 4
+        src, dst = (socket.inet_pton(socket.AF_INET6, a) for a in (self.args.src6, self.args.dst6))
+        ip = struct.pack(">IHBB", 6 << 28, length + len(extension), 0 if extension else 17, 64) + src + dst
+        udp = struct.pack(">HHHH", SPORT, roce.UDP_ROCE2, length, 0)
+        seen = (ip + extension)[-40:] if sloppy else ip[:6] + b"\x11" + ip[7:]
+        if sloppy:
+            data = body + roce.xor(roce.icrc(seen[:6] + b"\x11" + seen[7:], udp + body), 0)
+        else:
+            data = body + roce.icrc(seen, udp + body)
+        check = roce.checksum(src + dst + struct.pack(">II", length, 17) + udp + data) or 0xffff
+        return (self.dst + self.src + b"\x86\xdd" + ip + extension + udp[:6] +
+                struct.pack(">H", check) + data)
+
+    def v1(self, body, dst=None, dst_mac=None, vlan=None):
+        dst_mac = dst_mac or self.dst
+        frame = roce.frame_v1(self.src, dst_mac, "::ffff:" + self.args.src,
+                              dst or "::ffff:" + self.args.dst, body)
+        return self.tagged(frame, vlan) if vlan else frame
+
+    @staticmethod
+    def tagged(frame, vlan):
+        return frame[:12] + struct.pack(">HH", 0x8100, vlan) + frame[12:]
+
+    # --- sending
+
+    def tc(self, *words):
+        subprocess.run(["tc", "qdisc", words[0], "dev", self.args.netdev, "root", *words[1:]], check=True)
+
+    def burst(self, frames):
+        """They leave together: a plug holds them until the last is there."""
+        self.tc("add", "plug", "limit", "1000000")
+        for frame in frames:
+            self.socket.send(frame)
+        self.tc("change", "plug", "release_indefinite")
+        self.tc("del")
+
+    def single(self, frames):
+        for frame in frames:
+            self.socket.send(frame)
+
+    def segments(self, bodies, icrc=None):
+        """As a process does with UDP_SEGMENT: one train. With "don't fragment" its IDs begin at 0."""
+        data = b""
+        for n, body in enumerate(bodies):
+            self.ident = n
+            data += self.v2(body, icrc=icrc)[42:]
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.bind((self.args.src, SPORT))
+        udp.setsockopt(socket.IPPROTO_IP, 10, 2)
+        udp.setsockopt(17, 103, len(bodies[0]) + 4)
+        udp.sendto(data, (self.args.dst, roce.UDP_ROCE2))
+
+    # --- judging
+
+    def completed(self, least):
+        """The marker's turn: what completed before it, and what was expected to, if late"""
+        self.socket.send(self.v2(self.ud(0, MARKER), sport=SPORT + 1))
+        marker, found, end = (self.sink.ud[0], MARKER), [], time.monotonic() + 20
+        while time.monotonic() < end:
+            found += self.sink.completions()
+            if marker in found and len(found) > least:
+                break
+            time.sleep(0.01)
+        if marker not in found:
+            return None
+        found.remove(marker)
+        return found
+
+    def judge(self, case, want, counted=None, before=None):
+        found = self.completed(len(want))
+        if found is None:
+            why = "the marker doesn't arrive"
+        elif sorted(found, key=str) != sorted(want, key=str):
+            why = f"completed: {found}, expected: {want}"
+        elif counted and sum(map(self.sink.counter, counted[:-1])) - before < counted[-1]:
+            why = f"{counted[:-1]} went up by less than {counted[-1]}"
+        else:
+            print(f"ok {case}", flush=True)
+            return
+        print(f"fail {case} {why}", flush=True)
+        self.failed = True
+
+    def expect(self, case, send, frames, want=(), counted=None):
+        """counted: names of counters, and by how much they must go up at least, together"""
+        before = sum(map(self.sink.counter, counted[:-1])) if counted else None
+        send(frames)
+        self.judge(case, list(want), counted, before)
+
+    # --- cases
+
+    def datagrams(self):
+        """Chained by a router: each one's own data, each to its own queue pair"""
+        ud, rc = self.sink.ud, self.sink.rc
+        self.expect("one-queue-pair", self.burst, [self.v2(self.ud(0, i)) for i in range(1, 7)],
+                    [(ud[0], i) for i in range(1, 7)])
+        self.expect("two-queue-pairs", self.burst, [self.v2(self.ud(i % 2, i)) for i in range(1, 7)],
+                    [(ud[i % 2], i) for i in range(1, 7)])
+        self.expect("last-is-shorter", self.burst,
+                    [self.v2(self.ud(0, i, 256 if i < 6 else 100)) for i in range(1, 7)],
+                    [(ud[0], i) for i in range(1, 7)])
+        self.expect("other-ids", self.burst, self.shuffled([self.v2(self.ud(0, i)) for i in range(1, 7)]),
+                    [(ud[0], i) for i in range(1, 7)])
+        # a request of RC, a response, a datagram, an unknown queue pair, an unknown opcode
+        bodies = [self.rc_send(1), roce.bth(0x0e, rc, 0x2000) + bytes(264), self.ud(0, 2), self.rc_send(3),
+                  roce.bth(0x04, 0xabcdef, 0) + bytes(264), roce.bth(0x3f, rc, 0) + bytes(264),
+                  self.rc_send(4), self.ud(1, 5)]
+        self.expect("all-kinds", self.burst, [self.v2(b) for b in bodies],
+                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)])
+        self.expect("connection", self.burst, [self.v2(self.rc_send(i, 256)) for i in range(1, 7)],
+                    [(rc, i) for i in range(1, 7)])
+
+    def segmented(self):
+        """The same from a process, which has the stack make a train"""
+        ud, rc = self.sink.ud, self.sink.rc
+        self.expect("datagrams", self.segments, [self.ud(i % 2, i) for i in range(1, 7)],
+                    [(ud[i % 2], i) for i in range(1, 7)])
+        self.expect("connection", self.segments, [self.rc_send(i) for i in range(1, 7)],
+                    [(rc, i) for i in range(1, 7)])
+        self.expect("all-kinds", self.segments,
+                    [self.rc_send(1), roce.bth(0x0e, rc, 0x2000) + bytes(264), self.ud(0, 2), self.rc_send(3),
+                     roce.bth(0x04, 0xabcdef, 0) + bytes(264), self.rc_send(4), self.ud(1, 5)],
+                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)])
+        self.expect("junk", lambda bodies: self.segments(bodies, b"junk"),
+                    [self.ud(0, i) for i in range(1, 7)], counted=("rx_icrc_encapsulated", 6))
+
+    @staticmethod
+    def shuffled(frames):
+        return frames[::2] + frames[1::2]
+
+    def junk(self):
+        """What has no right ICRC is refused, whatever GRO on the way made of it"""
+        counted = ("rx_icrc_encapsulated", 8)
+        self.expect("junk-datagrams", self.burst,
+                    [self.v2(self.ud(0, i), icrc=b"junk") for i in range(1, 9)], counted=counted)
+        psn = self.psn
+        self.expect("junk-connection", self.burst,
+                    [self.v2(self.rc_send(i), icrc=b"junk") for i in range(1, 9)], counted=counted)
+        self.psn = psn
+        self.expect("one-is-junk", self.burst,
+                    [self.v2(self.rc_send(i) if i != 3 else self.ud(0, i, 256),
+                             icrc=b"junk" if i == 3 else None) for i in range(1, 7)],
+                    [(self.sink.rc, i) for i in (1, 2, 4, 5, 6)], counted=(counted[0], 1))
+
+    def policy(self):
+        """What the IPsec policy forbids; the marker is exempt by its source port"""
+        self.expect("clear-text", self.single, [self.v2(self.ud(0, 1)), self.v2(self.rc_send(2))],
+                    counted=("rx_drop_policy", 2))
+        self.expect("clear-text-train", self.burst, [self.v2(self.rc_send(i)) for i in range(1, 7)])
+
+    def strict(self):
+        """What a receiver must not take, though its ICRC is right"""
+        options, hop_by_hop = b"\x01" * 8, b"\x11\x00\x01\x04\x00\x00\x00\x00"
+        for sloppy in (False, True):
+            name = "sloppy-" if sloppy else ""
+            frames = [self.v2(self.ud(0, i), options=options, sloppy=sloppy) for i in range(1, 5)]
+            self.expect(name + "ipv4-options", self.single, frames)
+            self.expect(name + "ipv4-options-train", self.burst, frames)
+            frames = [self.v6(self.ud(0, i), extension=hop_by_hop, sloppy=sloppy) for i in range(1, 5)]
+            self.expect(name + "ipv6-extension", self.single, frames)
+            self.expect(name + "ipv6-extension-train", self.burst, frames)
+        self.expect("ipv6", self.single, [self.v6(self.ud(0, 1))], [(self.sink.ud[0], 1)])
+        self.expect("v1", self.single, [self.v1(self.ud(0, 1))], [(self.sink.ud[0], 1)])
+        self.expect("v1-other-gid", self.single, [self.v1(self.ud(0, 1), dst="::ffff:192.0.2.77")])
+        self.expect("v1-gid-of-vlan", self.single, [self.v1(self.ud(0, 1), dst="::ffff:" + self.args.vlan_dst)])
+        for name, mac in (("broadcast", b"\xff" * 6), ("multicast", roce.mac("33:33:00:00:00:01"))):
+            self.expect("v1-" + name, self.single, [self.v1(self.ud(0, 1), dst_mac=mac)])
+            frame = self.v2(self.ud(0, 1))
+            self.expect("v2-" + name, self.single, [mac + frame[6:]])
+        self.expect("v2-other-address", self.single, [self.v2(self.ud(0, 1), dst=self.args.other_dst)])
+        self.aeths()
+
+    def aeths(self):
+        reserved = [t << 5 | 1 for t in (2, 4, 5, 6, 7)] + [0x64, 0x7f]
+        self.expect("reserved-aeth", self.single, [self.v2(self.rc_ack(s)) for s in reserved])
+
+    def vlan(self):
+        """The connection's address is the untagged netdev's: what is tagged isn't for it"""
+        psn = self.psn
+        self.expect("v2-other-vlan", self.single, [self.tagged(self.v2(self.rc_send(1)), 5)])
+        self.psn = psn
+        self.own()
+
+    def own(self):
+        """What is for this device, and for no other one"""
+        self.expect("own-connection", self.single, [self.v2(self.rc_send(2))], [(self.sink.rc, 2)])
+        self.expect("own-datagram", self.single, [self.v2(self.ud(0, 3))], [(self.sink.ud[0], 3)])
+
+    def tunnel(self):
+        """TCP segments, chained by the GRO of a tun, in a vxlan to port 4791; no marker"""
+        tun = os.open("/dev/net/tun", os.O_RDWR)
+        fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH22x", b"tun0", 0x1 | 0x10 | 0x1000))
+        subprocess.run("ip link set tun0 up mtu 1400; ip addr add 10.9.0.1/24 dev tun0; "
+                       "echo 1000000000 > /sys/class/net/tun0/gro_flush_timeout", shell=True, check=True)
+        before, end, seq = self.sink.counter("rx_drop_malformed"), time.monotonic() + 60, 1
+        while self.sink.counter("rx_drop_malformed") - before < 5 and time.monotonic() < end:
+            for _ in range(200):
+                os.write(tun, self.tcp(seq))
+                seq += 1000
+        self.judge("tcp-in-vxlan", [], ("rx_drop_malformed", 5), before)
+
+    def tcp(self, seq):
+        tcp = struct.pack(">HHIIBBHHH", 1000, 2000, seq, 1, 0x50, 0x10, 1000, 0, 0)
+        src, dst = socket.inet_aton("10.9.0.2"), socket.inet_aton("10.8.0.2")
+        data = b"\x64" * 1000
+        check = roce.checksum(src + dst + struct.pack(">HH", 6, 20 + len(data)) + tcp + data)
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40 + len(data), 0, 0x4000, 64, 6, 0, src, dst)
+        ip = ip[:10] + struct.pack(">H", roce.checksum(ip)) + ip[12:]
+        return ip + tcp[:16] + struct.pack(">H", check) + tcp[18:] + data
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("netdev", "src", "dst", "src-mac", "dst-mac", "sink-ns", "sink-dev", "sink-gid"):
+        parser.add_argument("--" + name, required=True)
+    for name in ("src6", "dst6", "vlan-dst", "other-dst"):
+        parser.add_argument("--" + name)
+    parser.add_argument("cases", choices=("datagrams", "segmented", "junk", "policy", "strict", "vlan", "own", "tunnel"))
+    args = parser.parse_args()
+    foreign = Foreign(args)
+    getattr(foreign, args.cases)()
+    raise SystemExit(foreign.failed)
+
+
+main()
