@@ -215,14 +215,30 @@ static void received(struct rxe_qp *qp, struct sk_buff *skb,
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 
+/*
+ * Has the receive work request room for the datagram? If not, it completes with an
+ * error (section 11.6.2), so that those behind it have their turn; the QP lives,
+ * since anybody may have sent it. The GSI's are all of one size, and its owner
+ * takes an error for the end of the QP.
+ */
+static bool fits(struct rxe_qp *qp, struct sk_buff *skb,
+		 const struct rxe_pkt *pkt)
+{
+	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
+		return true;
+	if (rxe_qp_num(qp) != 1)
+		received(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
+	return false;
+}
+
 /**
  * rxe_ud_rcv - take in one datagram
  * @qp: the QP
  * @skb: the datagram, alone: net/ makes no trains of them
  * @pkt: its headers
  *
- * A wrong Q_Key, no receive work request or one that is too short: dropped
- * without a word (section 9.8.3.2). Context: recv_task.
+ * A wrong Q_Key or no receive work request: dropped without a word (section
+ * 9.8.3.2). Context: recv_task.
  */
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt)
@@ -231,8 +247,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_count(qp->rxe, DROP_QKEY);
 		return;
 	}
-	if (!rxe_rq_next(qp) ||
-	    qp->rq.wqe.length < pkt->payload_len + RXE_GRH_BYTES) {
+	if (!rxe_rq_next(qp) || !fits(qp, skb, pkt)) {
 		rxe_count(qp->rxe, DROP_NO_RECV);
 		return;
 	}
