@@ -231,6 +231,7 @@ void fake_settle(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
+	flush_work(&f->qp->event_work);
 }
 
 static void fill_in(struct fake *f, struct rxe_pkt *pkt)

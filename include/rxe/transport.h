@@ -394,6 +394,8 @@ struct rxe_qpn {
  * @ibqp: the RDMA core's QP
  * @rxe: the device
  * @entry: in the table of QP numbers
+ * @events: a bit for each enum ib_event_type that the owner is to be told
+ * @event_work: tells it
  * @idle: completed when @entry has no reference left
  * @mutex: one modify_qp at a time
  * @state: enum ib_qp_state; written with both tasks paused, or by recv_task
@@ -424,6 +426,8 @@ struct rxe_qpn {
 struct rxe_qp {
 	struct ib_qp		ibqp;
 	struct rxe_dev		*rxe;
+	unsigned long		events;
+	struct work_struct	event_work;
 	struct rxe_qpn		*entry;
 	struct completion	idle;
 	struct mutex		mutex;	/* modify_qp */
@@ -621,6 +625,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
 bool rxe_rq_next(struct rxe_qp *qp);
+void rxe_qp_event_init(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
 			enum ib_event_type event);

@@ -31,24 +31,47 @@ bool rxe_qp_to_err(struct rxe_qp *qp)
 	return changed;
 }
 
-/**
- * rxe_qp_event - tell the owner
- * @qp: the QP
- * @type: what happened
- *
- * Context: no locks held.
- */
-void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
+static void event_work(struct work_struct *work)
 {
+	struct rxe_qp *qp = container_of(work, struct rxe_qp, event_work);
 	struct ib_event event = {
 		.device = qp->ibqp.device,
 		.element.qp = &qp->ibqp,
 		.event = type,
 	};
 
-	if (qp->ibqp.event_handler)
+	for_each_set_bit(type, &events, BITS_PER_LONG) {
+		event.event = type;
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
+	}
+}
+
+/**
+ * rxe_qp_event_init - set up a QP's events
+ * @qp: the QP
+ */
+void rxe_qp_event_init(struct rxe_qp *qp)
+{
+	INIT_WORK(&qp->event_work, event_work);
+}
+
+/**
+ * rxe_qp_event - have the owner told
+ * @qp: the QP
+ * @type: what happened
+ *
+ * Not here: a kernel consumer may be posting, on this QP or its peer, with a lock
+ * of its own held that its handler takes. An event that isn't told yet isn't told
+ * twice. Context: any.
+ */
+void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
+{
+	BUILD_BUG_ON(IB_EVENT_SQ_DRAINED >= BITS_PER_LONG);
+	if (!qp->ibqp.event_handler)
+		return;
+	set_bit(type, &qp->events);
+	schedule_work(&qp->event_work);
 
 /*
  * Complete what was posted but never imported. It stays out of sq.wqes, where

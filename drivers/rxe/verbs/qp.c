@@ -142,6 +142,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_gap_timer_init(qp);
 	rxe_cork_init(qp);
 	rxe_flush_init(qp);
+	rxe_qp_event_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
 }
@@ -283,6 +284,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_qp_reset(qp);
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
+	cancel_work_sync(&qp->event_work);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	kfree(qp->rq.atomics);
