@@ -600,6 +600,60 @@ static void atomic(struct kunit *test, u8 opcode, u32 psn, u32 off, u64 compare,
 		.opcode = opcode,
 		.psn = psn,
 		.va = addr(test, off),
+/* The peer has the response by now, and the region is gone: no reason to refuse */
+static void read_again_gone(struct kunit *test)
+{
+	struct rxe_pkt read = {
+		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+		.psn = PSN(0),
+		.va = addr(test, 0),
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = FAKE_MEM,
+	};
+	struct rxe_rq *rq = &fake(test)->qp->rq;
+	u32 budget = RXE_TASK_BUDGET;
+
+	rxe_rq_advance(rq, FAKE_MEM / MTU);
+	rxe_task_pause(&fake(test)->qp->recv_task);
+	local_bh_disable();
+	rxe_read_again(fake(test)->qp, &read);
+	KUNIT_EXPECT_TRUE(test, rq->read.active);
+	rxe_mr_drop(&rq->read.mr);	/* a run ends, and the region goes */
+	rq->read.rkey ^= 1;
+	KUNIT_EXPECT_FALSE(test, rxe_read_continue(fake(test)->qp, &budget));
+	local_bh_enable();
+	rxe_task_resume(&fake(test)->qp->recv_task);
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+}
+
+/* A duplicate is answered, and so is what is newer */
+static void read_again_ack(struct kunit *test)
+{
+	struct rxe_pkt pkts[2] = {
+		{
+			.opcode = IB_OPCODE_RC_SEND_ONLY,
+			.psn = PSN(1),
+			.ack_req = true,
+			.payload_len = 16,
+		}, {
+			.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+			.psn = PSN(0),
+			.va = addr(test, 0),
+			.rkey = fake(test)->mr->rkey,
+			.dma_len = 8,
+		},
+	};
+	u8 data[16] = {};
+
+	fake_post_recv(test, 1, 1024, 16);
+	reth(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), 0, 8, NULL, 0);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
+	fake_inject_train(test, pkts, 2, data);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
+	expect_ack(test, PSN(1), 2);
+}
+
 		.rkey = fake(test)->mr->rkey,
 		.compare = compare,
 		.swap_add = swap_add,
@@ -675,6 +729,21 @@ static void strangers(struct kunit *test)
 	};
 	struct rxe_pkt ud = {
 		.opcode = IB_OPCODE_UD_SEND_ONLY,
+/* The PSN comes round: an answer to what was executed then is none to this */
+static void atomic_wrapped(struct kunit *test)
+{
+	struct rxe_rq *rq = &fake(test)->qp->rq;
+	u32 i;
+
+	atomic(test, IB_OPCODE_RC_FETCH_ADD, PSN(0), 0, 0, 1);
+	expect_orig(test, PSN(0), 0);
+	for (i = 0; i < 4; i++)
+		rxe_rq_advance(rq, BIT(22));
+	atomic(test, IB_OPCODE_RC_FETCH_ADD, PSN(0), 0, 0, 1);
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, *(u64 *)fake(test)->mem, 1ull);
+}
+
 		.psn = PSN(0),
 		.src_qpn = FAKE_PEER,
 	};
@@ -802,3 +871,6 @@ static struct kunit_suite suite = {
 };
 
 kunit_test_suite(suite);
+	KUNIT_CASE(read_again_gone),
+	KUNIT_CASE(read_again_ack),
+	KUNIT_CASE(atomic_wrapped),

@@ -296,6 +296,7 @@ struct rxe_sq {
 	bool			timer_fired;
 };
 
+ * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
 /* Did the last packet leave without a train, for want of one? The send task knows. */
 static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 {
@@ -304,7 +305,7 @@ static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 
 /* The responder's memory of an atomic, to answer a duplicate (section 9.4.5) */
 struct rxe_atomic_res {
-	u32			psn;
+	u64			seq;
 	bool			valid;
 	u64			orig;
 };
@@ -325,6 +326,7 @@ struct rxe_atomic_res {
  * @mr: the region that is written to, held for the run of the task only
  * @back: the peer on this device, in whose receive task we are for the rest of
  *	the run; NULL if responses go out as packets
+	u64			seq;
  * @out: responses that are being sent
  * @tx: what READ responses have in the queues below
  * @batch: packets of the train that is being taken in
@@ -333,8 +335,9 @@ struct rxe_atomic_res {
  * @early_psn: the packet that came too early last
  * @gap: what is missing among the requests
  * @read: the READ response in progress; others wait until it is done, and it
- *	waits (blocked) while the queues of the stack are full. Its region (mr)
- *	is held for the run of the task only
+ *	waits (blocked) while the queues of the stack are full. It may be for a
+ *	duplicate request (again). Its region (mr) is held for the run of the task
+ *	only
  * @atomics: replies to the latest atomics
  * @num_atomics: places in @atomics
  * @next_atomic: the place to use next
@@ -344,6 +347,7 @@ struct rxe_rq {
 	struct rxe_rwqe		wqe;
 	u32			epsn;
 	u32			msn;
+		bool		again;
 	u32			op_flags;
 	u32			off;
 	u64			va;
@@ -595,6 +599,13 @@ static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 }
 
 /* requester.c, ud.c */
+/* The next @npkts packets of the peer are executed, or answered */
+static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
+{
+	rq->epsn = rxe_psn_add(rq->epsn, npkts);
+	rq->seq += npkts;
+}
+
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);

@@ -34,7 +34,6 @@ static void serve(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->read.rkey = pkt->rkey;
 	rq->read.resid = pkt->dma_len;
 	rq->read.psn = pkt->psn;
-	rq->ack_due = false;	/* the response says as much */
 }
 
 /**
@@ -51,9 +50,11 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp->rxe, RX_READ_REQ);
 	if (!read_allowed(qp, pkt))
 		return false;
-	rq->epsn = rxe_psn_add(rq->epsn, rxe_num_pkts(pkt->dma_len, qp->mtu));
+	rxe_rq_advance(rq, rxe_num_pkts(pkt->dma_len, qp->mtu));
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 	serve(qp, pkt);
+	rq->read.again = false;
+	rq->ack_due = false;	/* the response says as much */
 	return true;
 }
 
@@ -62,15 +63,19 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
- * It must lie wholly before the expected PSN (section 9.7.5.1.4).
+ * It must lie wholly before the expected PSN (section 9.7.5.1.4). The peer may have
+ * got the response by now, and taken the region's key back: a duplicate is never
+ * refused. Newer requests are still owed an acknowledgment.
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u32 npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
 	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
-	if (npkts <= before && read_allowed(qp, pkt))
-		serve(qp, pkt);
+	if (npkts > before || !read_allowed(qp, pkt))
+		return;
+	serve(qp, pkt);
+	qp->rq.read.again = true;
 }
 
 static u8 response_opcode(bool first, bool last)
@@ -156,10 +161,12 @@ static void send_train(struct rxe_qp *qp, struct rxe_data *data)
 	} while (rq->read.active && !rxe_train_full(&rq->out.train));
 }
 
-/* The region went away while it was being read */
+/* The region went away while it was being read; for a duplicate that's all right */
 static void read_lost(struct rxe_qp *qp)
 {
 	qp->rq.read.active = false;
+	if (qp->rq.read.again)
+		return;
 	rxe_send_ack(qp, RXE_NAK_REM_ACCESS, qp->rq.read.psn);
 	if (rxe_qp_to_err(qp))
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);

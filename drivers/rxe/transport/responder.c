@@ -76,7 +76,6 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.atomic_orig = orig;
-	qp->rq.ack_due = false;
 	reply(qp, &pkt);
 }
 
@@ -331,22 +330,25 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return DONE;
 }
 
+/* @psn is before the expected one */
 static struct rxe_atomic_res *atomic_find(struct rxe_rq *rq, u32 psn)
 {
+	u64 seq = rq->seq + rxe_psn_diff(psn, rq->epsn);
 	u32 i;
 
 	for (i = 0; i < rq->num_atomics; i++) {
-		if (rq->atomics[i].valid && rq->atomics[i].psn == psn)
+		if (rq->atomics[i].valid && rq->atomics[i].seq == seq)
 			return &rq->atomics[i];
 	}
 	return NULL;
 }
 
-static void atomic_keep(struct rxe_rq *rq, u32 psn, u64 orig)
+/* Of the packet that is expected */
+static void atomic_keep(struct rxe_rq *rq, u64 orig)
 {
 	struct rxe_atomic_res *res = &rq->atomics[rq->next_atomic];
 
-	res->psn = psn;
+	res->seq = rq->seq;
 	res->orig = orig;
 	res->valid = true;
 	rq->next_atomic = (rq->next_atomic + 1) % rq->num_atomics;
@@ -377,8 +379,9 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
 	orig = atomic_execute(p, pkt);
-	atomic_keep(rq, pkt->psn, orig);
-	rq->epsn = rxe_psn_add(rq->epsn, 1);
+	atomic_keep(rq, orig);
+	rxe_rq_advance(rq, 1);
+	rq->ack_due = false;	/* the reply says as much */
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 	rxe_send_atomic_ack(qp, pkt->psn, orig);
 	return SILENT;
@@ -439,7 +442,7 @@ static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rq->epsn = rxe_psn_add(rq->epsn, pkt->more + 1);
+	rxe_rq_advance(rq, pkt->more + 1);
 	if (pkt->flags & RXE_OP_END) {
 		rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 		rq->op_flags = 0;
