@@ -44,8 +44,8 @@ enum rxe_limits {
  * @trains: packets leave in trains where the way out takes them
  * @zero_copy: payload to a QP of the same device is copied once
  * @same_device: packets to a QP of the same device don't go through the network
- *	stack; for QPs and AHs that are connected or made from then on. RoCE v1
- *	never does.
+ *	stack; for QPs and AHs that are connected or made from then on, the first
+ *	of two QPs decides. RoCE v1 never does.
  * @trust_local: what never left this host's memory needs no ICRC check
  * @cork: small messages that are posted one after the other leave together
  * @guard_port: others need CAP_NET_RAW to send to UDP port 4791 from here

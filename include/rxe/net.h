@@ -74,7 +74,7 @@ struct rxe_path {
 };
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
-		  const struct rdma_ah_attr *attr, u16 sport);
+		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 

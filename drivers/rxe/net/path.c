@@ -48,12 +48,13 @@ static int rxe_path_proto(struct rxe_path *path,
  * the wire.
  */
 static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
-					      const struct rxe_path *path)
+					      const struct rxe_path *path,
+					      bool allowed)
 {
 	const struct ib_gid_attr *own = NULL;
 	struct net_device *ndev;
 
-	if (!READ_ONCE(rxe->tune.same_device) && path->proto != RXE_ROCE_V1)
+	if (!allowed && path->proto != RXE_ROCE_V1)
 		return NULL;
 	rcu_read_lock();
 	ndev = rcu_dereference(path->sgid_attr->ndev);
@@ -127,13 +128,14 @@ static u32 rxe_path_hash(const struct rxe_path *path)
  * @path: filled in
  * @attr: address vector; must have a GRH, whose sgid_attr the core has set
  * @sport: UDP source port to use unless the flow label gives one
+ * @same_dev: packets to a peer on this very device needn't go through the stack
  *
  * Context: any.
  * Return: 0, -EINVAL if the vector makes no sense, -EAFNOSUPPORT if it needs
  * IPv6 and there is none.
  */
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
-		  const struct rdma_ah_attr *attr, u16 sport)
+		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct ib_gid_attr *sgid_attr = grh->sgid_attr;
@@ -165,7 +167,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
-	path->dgid_attr = rxe_path_own(rxe, path);
+	path->dgid_attr = rxe_path_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
 	if (!path->same_dev && path->proto == RXE_ROCE_V1)
 		rxe_path_dmac(path);

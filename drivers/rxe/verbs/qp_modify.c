@@ -68,12 +68,44 @@ static int check_states(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
+/* One QP at a time gets a path, since its peer's may depend on it */
+static DEFINE_MUTEX(path_lock);
+
 /* What may fail comes first: the new path and room for atomic replies */
 struct prepared {
 	struct rxe_path		path;
 	struct rxe_atomic_res	*atomics;
 	u32			num_atomics;
 };
+
+/* Is @peer connected to @qp, which is about to be connected to it? */
+static bool is_peer(const struct rxe_qp *qp, const struct rxe_qp *peer,
+		    const struct ib_global_route *grh)
+{
+	return peer != qp && rxe_is_rc(peer) && rxe_receives(peer) &&
+	       peer->attr.dest_qp_num == rxe_qp_num(qp) && grh->sgid_attr &&
+	       rxe_gid_equal(&peer->path.sgid, &grh->dgid) &&
+	       rxe_gid_equal(&peer->path.dgid, &grh->sgid_attr->gid);
+}
+
+/*
+ * May packets to the peer stay on the device? Both ends must agree, since it makes
+ * packets longer. So the one that is connected first decides by the switch, and the
+ * other follows. Context: path_lock.
+ */
+static bool same_device(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			u32 dqpn)
+{
+	bool same = READ_ONCE(qp->rxe->tune.same_device);
+	struct rxe_qp *peer = rxe_qp_get(qp->rxe, dqpn);
+
+	if (!peer)
+		return same;
+	if (is_peer(qp, peer, rdma_ah_read_grh(&attr->ah_attr)))
+		same = peer->path.same_dev;
+	rxe_qp_put(peer);
+	return same;
+}
 
 static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 		   struct prepared *prep)
@@ -93,7 +125,7 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 	}
 	if (mask & IB_QP_AV) {
 		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
-					sport);
+					sport, same_device(qp, attr, dqpn));
 		if (err) {
 			kfree(prep->atomics);
 			return err;
@@ -101,6 +133,32 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 		if (qp->is_user)
 			rxe_path_unprivileged(qp->rxe, &prep->path);
 	}
+	return 0;
+}
+
+/* Bytes of payload in a packet that isn't the last of its message */
+static u32 packet_size(bool same_dev, enum ib_mtu path_mtu)
+{
+	return same_dev ? RXE_LOCAL_MTU : ib_mtu_enum_to_int(path_mtu);
+}
+
+/*
+ * SQD to SQD: the address may change. If packets become longer or shorter by that,
+ * none of a message may have been sent or received yet. Context: both tasks paused.
+ */
+static int check_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
+		      int mask, const struct prepared *prep)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	enum ib_mtu mtu = mask & IB_QP_PATH_MTU ? attr->path_mtu :
+						  qp->attr.path_mtu;
+
+	if (!(mask & IB_QP_AV) || READ_ONCE(qp->state) != IB_QPS_SQD ||
+	    packet_size(prep->path.same_dev, mtu) == qp->mtu)
+		return 0;
+	if ((sq->tail != sq->head && rxe_swqe(sq, sq->tail)->started) ||
+	    qp->rq.op_flags || qp->rq.read.active)
+		return -EBUSY;
 	return 0;
 }
 
@@ -117,11 +175,10 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;	/* the path holds it */
 	}
-	if (mask & IB_QP_PATH_MTU) {
+	if (mask & IB_QP_PATH_MTU)
 		qp->attr.path_mtu = attr->path_mtu;
-		qp->mtu = qp->path.same_dev ? RXE_LOCAL_MTU :
-			  ib_mtu_enum_to_int(attr->path_mtu);
-	}
+	if (mask & (IB_QP_PATH_MTU | IB_QP_AV))
+		qp->mtu = packet_size(qp->path.same_dev, qp->attr.path_mtu);
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
 	if (mask & IB_QP_PKEY_INDEX)
@@ -213,6 +270,8 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 	pause(qp);
 	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
 	if (err) {
+	if (!err)
+		err = check_path(qp, attr, mask, &prep);
 		if (mask & IB_QP_AV)
 			rxe_path_destroy(&prep.path);
 		kfree(prep.atomics);
@@ -234,8 +293,9 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
  * @udata: user space's, or NULL
  *
  * Return: 0, -EINVAL for a transition or value that isn't allowed,
- * -EOPNOTSUPP for an attribute that isn't offered, -ENOMEM, or what
- * rxe_path_init() says of the address.
+ * -EOPNOTSUPP for an attribute that isn't offered, -ENOMEM, -EBUSY for an address
+ * with another packet size while messages are under way, or what rxe_path_init()
+ * says of the address.
  */
 int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -247,6 +307,10 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	mutex_lock(&qp->mutex);
 	err = modify(qp, attr, mask);
+	if (mask & IB_QP_AV)
+		mutex_lock(&path_lock);
 	mutex_unlock(&qp->mutex);
+	if (mask & IB_QP_AV)
+		mutex_unlock(&path_lock);
 	return err;
 }

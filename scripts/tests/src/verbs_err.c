@@ -922,6 +922,88 @@ static bool c_sqd_drain(void)
 	return pair_free(p);
 }
 
+/* A switch or counter of the device */
+static bool in_sysfs(const char *name, const char *mode, uint64_t *value)
+{
+	char path[256];
+	FILE *file;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/%s", ctx->device->ibdev_path, name);
+	file = fopen(path, mode);
+	if (!file)
+		return false;
+	ok = *mode == 'w' ? fprintf(file, "%lu", *value) > 0 : fscanf(file, "%lu", value) == 1;
+	return !fclose(file) && ok;
+}
+
+/* Connect one end, turn the switch, connect the other: they still agree on packets */
+static bool switched(uint64_t first)
+{
+	struct pair *p = pair_make();
+	struct addr a = addr_of(p->a), b = addr_of(p->b);
+	uint64_t second = !first, on = 1;
+	struct ibv_sge sge = sge_of(p->src, 30000, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	struct ibv_wc wc;
+	int err;
+
+	CHECK(in_sysfs("same_device", "w", &first), "no such switch");
+	err = rc_to_init(p->a, &p->ra) ?: rc_to_rtr(p->a, &p->ra, &b);
+	in_sysfs("same_device", "w", &second);
+	err = err ?: rc_to_init(p->b, &p->rb) ?: rc_to_rtr(p->b, &p->rb, &a) ?:
+	      rc_to_rts(p->b, &p->rb, b.psn) ?: rc_to_rts(p->a, &p->ra, a.psn);
+	in_sysfs("same_device", "w", &on);
+	CHECK(!err, "connecting: %s", strerror(err));
+	CHECK(!post_one(p->a, &wr) && wait_wc(p->ca, &wc), "nothing came of it");
+	CHECK(wc.status == IBV_WC_SUCCESS, "WRITE: %s", ibv_wc_status_str(wc.status));
+	CHECK(!memcmp(p->src, p->dst, 30000), "other bytes");
+	wr.opcode = R;
+	CHECK(!post_one(p->a, &wr) && wait_wc(p->ca, &wc), "nothing came of it");
+	CHECK(wc.status == IBV_WC_SUCCESS, "READ: %s", ibv_wc_status_str(wc.status));
+	return pair_free(p);
+}
+
+static bool c_switched_off_between(void)
+{
+	return switched(1);
+}
+
+static bool c_switched_on_between(void)
+{
+	return switched(0);
+}
+
+/* From this device to the wire, with no path MTU given: packets are as long as the wire has them */
+static bool c_sqd_new_address(void)
+{
+	static const char sent[] = "ports/1/hw_counters/sent_pkts";
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8192, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(p, W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_SQD,
+		.ah_attr = { .is_global = 1, .port_num = 1,
+			     .grh = { .sgid_index = gid_index, .hop_limit = 1 } },
+	};
+	uint64_t before, now, end = now_ms() + 5000;
+
+	CHECK(!to_sqd(p->a), "to SQD failed");
+	CHECK(wait_event(IBV_EVENT_SQ_DRAINED, 20000), "no IBV_EVENT_SQ_DRAINED");
+	a.ah_attr.grh.dgid = addr_of(p->a).gid;
+	a.ah_attr.grh.dgid.raw[15] ^= 0x40;	/* nobody's */
+	CHECK(!ibv_modify_qp(p->a, &a, IBV_QP_STATE | IBV_QP_AV), "SQD to SQD failed");
+	CHECK(!qp_to_state(p->a, IBV_QPS_RTS), "back to RTS failed");
+	CHECK(in_sysfs(sent, "r", &before), "no counter");
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	do {
+		usleep(20000);	/* the RDMA core reads counters anew after 10 ms */
+		CHECK(in_sysfs(sent, "r", &now), "no counter");
+	} while (now - before < 8 && now_ms() < end);
+	CHECK(now - before >= 8, "%lu packets for 8 KiB", now - before);
+	return pair_free(p);
+}
+
 static bool c_sqd_idle(void)
 {
 	struct pair *p = pair_up();
@@ -2002,7 +2084,8 @@ static const struct { const char *name; bool (*fn)(void); } cases[] = {
 	CASE(wrong_source_qp), CASE(mtu_mismatch),
 	CASE(flush_sends), CASE(flush_unsignalled), CASE(flush_recvs),
 	CASE(flush_posted_in_error), CASE(flush_after_error), CASE(reset_and_reuse),
-	CASE(sqd_drain), CASE(sqd_idle), CASE(cq_full),
+	CASE(sqd_drain), CASE(sqd_idle), CASE(sqd_new_address),
+	CASE(switched_off_between), CASE(switched_on_between), CASE(cq_full),
 	CASE(notify_solicited), CASE(notify_once), CASE(notify_error),
 	CASE(read_depth_1), CASE(read_depth_1_of_16), CASE(read_depth_16), CASE(read_depth_fence),
 	CASE(ud_send), CASE(ud_reply), CASE(ud_wrong_qkey), CASE(ud_controlled_qkey),
