@@ -221,7 +221,7 @@ static void missing(struct kunit *test)
 	inject(test, e, 1, 4);
 	inject(test, e, 5, 9);
 	expect_data(test, e, 4 * MTU);
-	inject(test, e, 4, 5);
+	inject(test, e, 4, 6);
 	expect_data(test, e, 9 * MTU);
 	while (fake_take(test, &pkt, NULL))
 		;

@@ -306,11 +306,14 @@ static void peer_keeps(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
 	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_SEND_MIDDLE);
 	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(2));
-	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
 	KUNIT_EXPECT_MEMEQ(test, data, fake(test)->mem + 2 * MTU, MTU);
+	/* one more, so that the peer knows what it keeps for ours */
+	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(3), &pkt);
+	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
 	fake_expect_nothing(test);
 	nak_alone(test, 5);
 	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(5), NULL);
+	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(6), NULL);
 	fake_expect_nothing(test);
 	ack(test, PSN(7));
 	expect_done(test, 1);
@@ -324,9 +327,10 @@ static void peer_drops(struct kunit *test)
 	send_and_take(test, 1, 8 * MTU);
 	nak_alone(test, 2);
 	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(2), NULL);
+	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(3), NULL);
 	fake_expect_nothing(test);
-	nak_alone(test, 3);
-	for (i = 3; i < 8; i++)
+	nak_alone(test, 4);
+	for (i = 4; i < 8; i++)
 		fake_expect(test, i < 7 ? IB_OPCODE_RC_SEND_MIDDLE :
 			    IB_OPCODE_RC_SEND_LAST, PSN(i), NULL);
 	fake_expect_nothing(test);
@@ -577,25 +581,33 @@ static void read(struct kunit *test)
 /* A response is lost: what is missing is asked for, what came isn't */
 static void read_hole(struct kunit *test)
 {
-	u8 *data = kunit_kmalloc(test, 3 * MTU, GFP_KERNEL);
+	u8 *data = kunit_kmalloc(test, 4 * MTU, GFP_KERNEL);
 	struct rxe_pkt pkt;
 
 	KUNIT_ASSERT_NOT_NULL(test, data);
-	fill(data, 3 * MTU, 5);
-	fake_read(test, 1, 0, 3 * MTU);
+	fill(data, 4 * MTU, 5);
+	fake_read(test, 1, 0, 4 * MTU);
 	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
 	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
-	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, PSN(2),
 		data + 2 * MTU, MTU);
 	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(1), &pkt);
 	KUNIT_EXPECT_EQ(test, pkt.va, 0x10000ull + MTU);
-	KUNIT_EXPECT_EQ(test, pkt.dma_len, MTU);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU);	/* one more */
+	fake_expect_nothing(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(3),
+		data + 3 * MTU, MTU);
 	fake_expect_nothing(test);
 	no_completion(test);
-	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(1), data + MTU,
+	fake(test)->qp->sq.gap.patience = NSEC_PER_SEC;
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(1), data + MTU,
 		MTU);
+	no_completion(test);
+	/* the same as the one that is held: so is the rest the peer's */
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
+		data + 2 * MTU, MTU);
 	expect_done(test, 1);
-	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 3 * MTU);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 4 * MTU);
 }
 
 /* An ACK for what is behind a READ says that its response is lost */

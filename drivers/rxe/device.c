@@ -7,6 +7,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/utsname.h>
 #include <net/addrconf.h>
@@ -354,6 +355,8 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	/* What is under way to QPs of a device before this one finds nobody */
+	rxe->next_qpn = get_random_u32() & RXE_QPN_MASK;
 	rxe->active_mtu = ndev_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
 	init_ibdev(rxe, name);

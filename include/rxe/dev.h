@@ -75,6 +75,8 @@ struct rxe_tune {
  * @next_ah: where the next search for a free AH number starts
  * @stats: per-CPU counters
  * @txq: the queues below it
+ * @rx_queued: bytes of memory that wait in long receive queues, see inq.h
+ * @rx_held: bytes of memory that came too early
  * @port_active: last port state that was reported as an event
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
@@ -100,6 +102,8 @@ struct rxe_dev {
 	u32			next_ah;
 	struct rxe_stats __percpu *stats;
 	struct rxe_txq		*txq;
+	atomic_t		rx_queued;
+	atomic_t		rx_held;
 	bool			port_active;
 	u32			active_mtu;
 	struct rxe_tune		tune;

@@ -244,7 +244,11 @@ void rxe_train_drop(struct rxe_train *train);
  * @ndev: @same_dev: the netdev of both addresses, to compare, not to follow
  * @sqpn: @same_dev: the sender, if it is connected
  * @done: transport/: bytes taken in so far
- * @psn: transport/: the first packet behind those, while the train is held
+ * @end: transport/: bytes to take in, packets behind them aren't worth it
+ * @psn: transport/: the first packet behind @done, while the train is held
+ * @since: transport/: jiffies when it was queued, the lower half
+ * @held: transport/: it came too early, all packets up to @end were verified
+ * @charged: transport/: it counts against the device's limit
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  * @vlan: VLAN ID of the netdev that it came in by, or, from this very host, of the
  *	one that has the address; RXE_NO_VLAN if with none
@@ -260,15 +264,19 @@ struct rxe_rx {
 	const void	*ndev;
 	u32		pkt;
 	u32		done;
+	u32		end;
 	u32		psn;
 	u32		sqpn;
+	u16		since;
 	u16		npkts;
 	u16		l3_off;
 	u16		vlan;
 	u8		proto;
-	bool		response;
-	bool		trusted;
-	bool		same_dev;
+	bool		response:1;
+	bool		trusted:1;
+	bool		same_dev:1;
+	bool		held:1;
+	bool		charged:1;
 };
 
 static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
@@ -282,6 +290,7 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 	return skb->head + rxe_rx(skb)->l3_off;
 }
 
+u16 rxe_rx_sport(struct sk_buff *skb);
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 
 static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)

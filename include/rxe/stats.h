@@ -42,9 +42,11 @@
 	X(DROP_PKEY, rx_drop_pkey) \
 	X(DROP_QKEY, rx_drop_qkey) \
 	X(DROP_QUEUE, rx_drop_queue_full) \
+	X(DROP_AGE, rx_drop_age) \
 	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
 	X(DROP_POLICY, rx_drop_policy) \
 	X(DROP_MEMORY, rx_drop_memory) \
+	X(HELD_DIFFERS, rx_held_differs) \
 	X(DROP_TX, tx_drop) \
 	X(DROP_TX_MEM, tx_drop_no_memory) \
 	X(DROP_GUARD, tx_drop_unprivileged)

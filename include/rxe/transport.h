@@ -26,6 +26,7 @@
 #include <cc/window.h>
 #include <loss/recovery.h>
 #include <rxe/dev.h>
+#include <rxe/inq.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
 #include <rxe/ring.h>
@@ -77,9 +78,6 @@ struct rxe_seg;
 /* So large must a message be for a worker to send it, to a peer on this device, too */
 #define RXE_WORKER_LEN		SZ_32K
 #define RXE_WORKER_LOCAL	SZ_256K
-
-/* Received trains that wait for a QP, or that came too early, at most */
-#define RXE_RX_QUEUE_MAX	1024
 
 /*
  * Packets that wait for what follows before they are taken in; messages of one
@@ -135,22 +133,6 @@ static inline void rxe_task_spend(u32 *budget, u32 bytes)
 {
 	*budget -= min(*budget, max_t(u32, bytes, RXE_TRAIN_COST));
 }
-
-/**
- * struct rxe_inq - packets of one kind that came in, requests or responses
- * @queue: trains in the order in which they came
- * @held: trains that came too early, by PSN; recv_task's alone
- * @sent: work requests that had been sent when the last one came
- * @row: messages of one packet that came since, up to RXE_RX_ROW
- * @waits: the last one waits for the next ones
- */
-struct rxe_inq {
-	struct sk_buff_head	queue;
-	struct sk_buff_head	held;
-	u32			sent;
-	s32			row;
-	bool			waits;
-};
 
 /**
  * struct rxe_cork - does a process post without waiting for anything?
@@ -296,7 +278,6 @@ struct rxe_sq {
 	bool			timer_fired;
 };
 
- * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
 /* Did the last packet leave without a train, for want of one? The send task knows. */
 static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 {
@@ -315,6 +296,7 @@ struct rxe_atomic_res {
  * @ring: receive work requests as posted (struct rxe_recv_wqe)
  * @wqe: the one in use
  * @epsn: expected PSN
+ * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
  * @msn: message sequence number
  * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
  *	and not ended; 0 between messages
@@ -326,7 +308,6 @@ struct rxe_atomic_res {
  * @mr: the region that is written to, held for the run of the task only
  * @back: the peer on this device, in whose receive task we are for the rest of
  *	the run; NULL if responses go out as packets
-	u64			seq;
  * @out: responses that are being sent
  * @tx: what READ responses have in the queues below
  * @batch: packets of the train that is being taken in
@@ -346,8 +327,8 @@ struct rxe_rq {
 	struct rxe_ring		*ring;
 	struct rxe_rwqe		wqe;
 	u32			epsn;
+	u64			seq;
 	u32			msn;
-		bool		again;
 	u32			op_flags;
 	u32			off;
 	u64			va;
@@ -367,6 +348,7 @@ struct rxe_rq {
 		bool		active;
 		bool		blocked;
 		bool		first;
+		bool		again;
 		u64		va;
 		u32		rkey;
 		u32		resid;
@@ -398,8 +380,6 @@ struct rxe_qpn {
  * @ibqp: the RDMA core's QP
  * @rxe: the device
  * @entry: in the table of QP numbers
- * @events: a bit for each enum ib_event_type that the owner is to be told
- * @event_work: tells it
  * @idle: completed when @entry has no reference left
  * @mutex: one modify_qp at a time
  * @state: enum ib_qp_state; written with both tasks paused, or by recv_task
@@ -413,6 +393,8 @@ struct rxe_qpn {
  * @path: RC: to the peer
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
+ * @events: a bit for each enum ib_event_type that the owner is to be told
+ * @event_work: tells it
  * @post_sq_lock: one kernel poster of sends at a time
  * @post_rq_lock: one kernel poster of receives at a time
  * @send_task: the requester
@@ -430,8 +412,6 @@ struct rxe_qpn {
 struct rxe_qp {
 	struct ib_qp		ibqp;
 	struct rxe_dev		*rxe;
-	unsigned long		events;
-	struct work_struct	event_work;
 	struct rxe_qpn		*entry;
 	struct completion	idle;
 	struct mutex		mutex;	/* modify_qp */
@@ -445,6 +425,8 @@ struct rxe_qp {
 	struct rxe_path		path;
 	bool			path_valid;
 	bool			comm_est;
+	unsigned long		events;
+	struct work_struct	event_work;
 	spinlock_t		post_sq_lock;	/* kernel posters of sends */
 	spinlock_t		post_rq_lock;	/* and of receives */
 	struct rxe_task		send_task;
@@ -528,25 +510,24 @@ static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
 }
 
 /* gap.c */
-void rxe_inq_init(struct rxe_inq *in);
-void rxe_inq_purge(struct rxe_inq *in);
-void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb);
-u32 rxe_inq_missing(const struct rxe_inq *in, u32 psn);
 bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		  u32 psn);
 void rxe_gap_late(struct rxe_gap *gap, u32 psn);
 void rxe_gap_reset(struct rxe_gap *gap);
 void rxe_gap_timer_init(struct rxe_qp *qp);
+void rxe_gap_watch(struct rxe_qp *qp);
 
 /* What becomes of a train */
 enum rxe_fate {
 	RXE_USED_UP,
 	RXE_GOES_ON,		/* behind a READ that must be served first */
-	RXE_TOO_EARLY,		/* something is missing before it */
+	RXE_TOO_EARLY,		/* something is missing before it; keep it */
+	RXE_REFUSED,		/* the same, but it isn't worth it */
 };
 
 /* packet.c */
-enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb);
+enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
+				struct sk_buff *skb);
 
 /* qp table and receive task: rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
@@ -599,13 +580,6 @@ static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 }
 
 /* requester.c, ud.c */
-/* The next @npkts packets of the peer are executed, or answered */
-static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
-{
-	rq->epsn = rxe_psn_add(rq->epsn, npkts);
-	rq->seq += npkts;
-}
-
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
@@ -619,14 +593,23 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		      struct rxe_data *data);
+bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 
+/* The next @npkts packets of the peer are executed, or answered */
+static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
+{
+	rq->epsn = rxe_psn_add(rq->epsn, npkts);
+	rq->seq += npkts;
+}
+
 /* responder.c, read.c */
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
+bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
@@ -636,13 +619,13 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
 bool rxe_rq_next(struct rxe_qp *qp);
-void rxe_qp_event_init(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
 			enum ib_event_type event);
 
 /* state.c: errors, flushing, events */
 bool rxe_qp_to_err(struct rxe_qp *qp);
+void rxe_qp_event_init(struct rxe_qp *qp);
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type event);
 bool rxe_qp_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);

@@ -138,6 +138,24 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
 	}
 }
 
+/**
+ * rxe_rx_sport - UDP source port of a received train
+ * @skb: received train
+ *
+ * Return: host order; 0 if there is none.
+ */
+u16 rxe_rx_sport(struct sk_buff *skb)
+{
+	const void *l3 = rxe_rx_l3(skb);
+	const struct udphdr *udp;
+
+	if (rxe_rx(skb)->same_dev || rxe_rx(skb)->proto == RXE_ROCE_V1)
+		return 0;
+	udp = l3 + (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4 ?
+		    sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	return ntohs(udp->source);
+}
+
 /*
  * What the driver itself has put into memory that it knows by its address, and that
  * still waits for its checksum, never left this host's memory: like TCP's checksum,

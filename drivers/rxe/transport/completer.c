@@ -129,7 +129,7 @@ static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 		rxe_count(qp->rxe, RCVD_SEQ_ERR);
 	switch (verdict.act) {
 	case RXE_LOSS_RESEND:
-		sq->missing = verdict.npkts;
+		sq->missing = verdict.npkts + 1;	/* see inq.c */
 		break;
 	case RXE_LOSS_REWIND:
 		rxe_sq_rewind(qp);
@@ -314,6 +314,31 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /**
+ * rxe_complete_early_ok - may a response that came too early be kept?
+ * @qp: the QP
+ * @pkt: the response
+ *
+ * Context: recv_task.
+ *
+ * Return: false unless it has the form of what was asked for.
+ */
+bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_sq *sq = &qp->sq;
+	bool asked;
+
+	if (!(pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) ||
+	    pkt->payload_len > qp->mtu ||
+	    (!(pkt->flags & RXE_OP_END) && pkt->payload_len != qp->mtu))
+		return false;
+	spin_lock(&sq->lock);
+	asked = rxe_psn_diff(pkt->psn, sq->una) > 0 &&
+		rxe_psn_diff(pkt->psn, sq->top) < 0;
+	spin_unlock(&sq->lock);
+	return asked;
+}
+
+/**
  * rxe_complete_most - how many MIDDLE packets of a READ response can be taken in
  *	with one
  * @qp: the QP
@@ -414,7 +439,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 	u32 npkts = 0;
 
 	rxe_mr_drop(&sq->mr);
-	if (!sq->moved && !sq->implied && skb_queue_empty(&qp->responses.held))
+	if (!sq->moved && !sq->implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
 	settle(qp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gaps: what came too early is kept until what is missing has come.
+ * Gaps: what came too early is kept (inq.c) until what is missing has come.
  *
  * The specification lets a responder drop what is out of sequence (section
  * 9.7.4.1.1), and what it asks for again is sent again with all that followed.
@@ -16,61 +16,6 @@
  */
 #include <rxe/transport.h>
 #include <compat/timer.h>
-
-/**
- * rxe_inq_init - make an empty queue
- * @in: the queue
- */
-void rxe_inq_init(struct rxe_inq *in)
-{
-	skb_queue_head_init(&in->queue);
-	skb_queue_head_init(&in->held);
-}
-
-/**
- * rxe_inq_purge - drop all that waits
- * @in: the queue
- */
-void rxe_inq_purge(struct rxe_inq *in)
-{
-	skb_queue_purge(&in->queue);
-	skb_queue_purge(&in->held);
-}
-
-/**
- * rxe_inq_hold - keep a train that came too early
- * @in: where it belongs
- * @skb: the train, rxe_rx.psn set; consumed
- */
-void rxe_inq_hold(struct rxe_inq *in, struct sk_buff *skb)
-{
-	struct sk_buff *before;
-
-	if (skb_queue_len(&in->held) >= RXE_RX_QUEUE_MAX) {
-		kfree_skb(skb);
-		return;
-	}
-	skb_queue_reverse_walk(&in->held, before) {
-		if (rxe_psn_diff(rxe_rx(before)->psn, rxe_rx(skb)->psn) <= 0)
-			break;
-	}
-	/* behind @before, which is the list's head if all are later */
-	__skb_queue_after(&in->held, before, skb);
-}
-
-/**
- * rxe_inq_missing - how much is missing before the first train that is held?
- * @in: what came in
- * @psn: the packet that is expected
- *
- * Return: packets; 0 if the train is due, or none is held.
- */
-u32 rxe_inq_missing(const struct rxe_inq *in, u32 psn)
-{
-	struct sk_buff *first = skb_peek(&in->held);
-
-	return first ? max(rxe_psn_diff(rxe_rx(first)->psn, psn), 0) : 0;
-}
 
 static enum hrtimer_restart gap_timer_fired(struct hrtimer *timer)
 {
@@ -108,6 +53,14 @@ static void ask(struct rxe_gap *gap)
 	gap->asked_psn = gap->psn;
 }
 
+/* Run the receive task then, or earlier */
+static void wake_at(struct rxe_qp *qp, ktime_t at)
+{
+	if (!hrtimer_is_queued(&qp->gap_timer) ||
+	    ktime_before(at, hrtimer_get_expires(&qp->gap_timer)))
+		hrtimer_start(&qp->gap_timer, at, HRTIMER_MODE_ABS_SOFT);
+}
+
 /**
  * rxe_gap_lost - should a packet be asked for again?
  * @qp: the QP
@@ -138,9 +91,20 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		ask(gap);
 		return true;
 	}
-	if (!hrtimer_is_queued(&qp->gap_timer))
-		hrtimer_start(&qp->gap_timer, until, HRTIMER_MODE_ABS_SOFT);
+	wake_at(qp, until);
 	return false;
+}
+
+/**
+ * rxe_gap_watch - see to it that what waits for a gap doesn't wait for ever
+ * @qp: the QP
+ */
+void rxe_gap_watch(struct rxe_qp *qp)
+{
+	if (skb_queue_empty(&qp->requests.held) &&
+	    skb_queue_empty(&qp->responses.held) && !qp->rq.read.blocked)
+		return;
+	wake_at(qp, ktime_add_ms(ktime_get(), RXE_INQ_AGE_MS));
 }
 
 /**

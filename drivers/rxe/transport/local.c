@@ -137,8 +137,10 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 	u32 budget = RXE_TASK_BUDGET;
 
 	data->taken = 0;
-	if (pass(peer, pkt))
-		rxe_respond_pkt(peer, pkt, data);
+	if (pass(peer, pkt) && rxe_respond_pkt(peer, pkt, data)) {
+		rxe_count(peer->rxe, OUT_OF_SEQ_REQ);
+		rxe_inq_skip(&peer->requests, peer->rq.epsn);
+	}
 	rxe_data_skip(data, pkt->payload_len - data->taken);
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }

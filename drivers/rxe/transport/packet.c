@@ -39,7 +39,7 @@ static bool icrc_ok(struct packet *p, u32 n, const void *at)
 {
 	u32 state;
 
-	if (rxe_rx(p->skb)->trusted)
+	if (rxe_rx(p->skb)->trusted || rxe_rx(p->skb)->held)
 		return true;
 	state = rxe_rx_icrc_start(&p->l3_icrc, p->skb,
 				  p->off / rxe_rx(p->skb)->pkt + n, p->len);
@@ -252,14 +252,61 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 	       rxe_gid_equal(&dgid, &path->sgid);
 }
 
+/* Is the packet one that may wait, and the next in the row? */
+static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
+{
+	if (p->pkt.psn != psn)
+		return false;
+	if (p->pkt.flags & RXE_OP_RESPONSE)
+		return rxe_complete_early_ok(qp, &p->pkt);
+	return rxe_respond_early_ok(qp, &p->pkt);
+}
+
+/*
+ * A packet came too early, and those that follow it in its train, too. All is
+ * checked that can be, so that nothing is held but what is likely to be executed.
+ * The sender has one UDP source port. What isn't in a row with the rest is looked
+ * at by itself.
+ */
+static enum rxe_fate keep(struct rxe_qp *qp, struct rxe_inq *in,
+			  struct packet *p)
+{
+	struct rxe_rx *rx = rxe_rx(p->skb);
+	u32 end = rx->end, num = 0;
+
+	if (rx->held || rxe_rx_sport(p->skb) != in->sport)
+		return RXE_REFUSED;
+	rx->psn = p->pkt.psn;
+	rx->end = p->off;
+	while (early_ok(qp, p, rxe_psn_add(rx->psn, num))) {
+		num++;
+		p->off += p->len;
+		rx->end = p->off;
+		if (p->off >= end)
+			break;
+		p->len = min(rx->pkt, end - p->off);
+		if (!packet_ok(qp, p)) {
+			p->off += p->len;
+			break;
+		}
+	}
+	if (in == &qp->requests)
+		rxe_count_add(qp->rxe, OUT_OF_SEQ_REQ, num);
+	if (num && p->off < end)
+		rxe_inq_rest(qp->rxe, in, p->skb, p->off);
+	return num ? RXE_TOO_EARLY : RXE_REFUSED;
+}
+
 /**
  * rxe_receive_train - take in the packets of a train
  * @qp: the QP
+ * @in: where it is
  * @skb: the train; goes on where it ended the last time
  *
  * Return: what becomes of it.
  */
-enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb)
+enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
+				struct sk_buff *skb)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	bool serving = qp->rq.read.active;
@@ -275,19 +322,17 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct sk_buff *skb)
 	p.good_len = 0;
 	p.l3_icrc.len = 0;
 	qp->rq.batch = rx->npkts;
-	while (rx->done < skb->len) {
+	while (rx->done < rx->end) {
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);
 		p.num = 1;
 		if (!rxe_receives(qp))
 			return RXE_USED_UP;
-		if (packet_ok(qp, &p) && receive_pkt(qp, &p)) {
-			rx->psn = p.pkt.psn;
-			return RXE_TOO_EARLY;
-		}
+		if (packet_ok(qp, &p) && receive_pkt(qp, &p))
+			return keep(qp, in, &p);
 		rx->done += p.num * p.len;
 		if (qp->rq.read.active && !serving)
-			return rx->done == skb->len ? RXE_USED_UP : RXE_GOES_ON;
+			return rx->done == rx->end ? RXE_USED_UP : RXE_GOES_ON;
 	}
 	return RXE_USED_UP;
 }

@@ -114,18 +114,20 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
 						       &qp->requests;
 	bool wait = wait_for_more(qp, in, skb, flags, bth);
+	enum rxe_counter why = 0;
 
-	if (!rxe_receives(qp)) {
-		drop(qp->rxe, skb, RXE_CNT_DROP_QP_STATE);
-		return;
-	}
-	if (skb_queue_len_lockless(&in->queue) >= RXE_RX_QUEUE_MAX) {
-		drop(qp->rxe, skb, RXE_CNT_DROP_QUEUE);
-		return;
-	}
-	rxe_rx(skb)->done = 0;
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
-	skb_queue_tail(&in->queue, skb);
+	/* A reset changes the state first, then it empties the queue */
+	spin_lock(&in->queue.lock);
+	if (!rxe_receives(qp))
+		why = RXE_CNT_DROP_QP_STATE;
+	else if (!rxe_inq_queue(qp->rxe, in, skb))
+		why = RXE_CNT_DROP_QUEUE;
+	spin_unlock(&in->queue.lock);
+	if (why) {
+		drop(qp->rxe, skb, why);
+		return;
+	}
 	if (wait)
 		rxe_task_schedule(&qp->recv_task);
 	else
@@ -178,12 +180,46 @@ static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 }
 
 /* A train that was held and is due now, or else the next that came */
-static struct sk_buff_head *next_list(struct rxe_qp *qp, struct rxe_inq *in)
+static struct sk_buff *next_train(struct rxe_qp *qp, struct rxe_inq *in)
 {
-	if (skb_queue_empty(&in->held) ||
-	    rxe_inq_missing(in, expected_psn(qp, in)))
-		return &in->queue;
-	return &in->held;
+	struct sk_buff *due = NULL;
+
+	if (rxe_inq_waits(in))
+		due = rxe_inq_due(in, expected_psn(qp, in));
+	return due ?: skb_peek(&in->queue);
+}
+
+/* A train that was held is used up, whatever became of it */
+static void finish_held(struct rxe_qp *qp, struct rxe_inq *in,
+			struct sk_buff *skb)
+{
+	/* it is acknowledged though it may not ask for it */
+	qp->rq.ack_due |= in == &qp->requests;
+	rxe_inq_unhold(qp->rxe, in, skb);
+}
+
+/* Packets of the train came in order */
+static void passed(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
+		   u32 expected)
+{
+	in->sport = rxe_rx_sport(skb);
+	if (!skb_queue_empty(&in->held))
+		rxe_inq_passed(qp->rxe, in, skb, expected);
+}
+
+/* It is used up, or it or its rest came too early */
+static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
+			  struct sk_buff *skb, enum rxe_fate fate)
+{
+	u32 expected = expected_psn(qp, in);
+
+	if (fate == RXE_TOO_EARLY) {
+		rxe_inq_hold(qp->rxe, in, skb, expected);
+		return;
+	}
+	if (fate == RXE_REFUSED)
+		rxe_inq_skip(in, expected);
+	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
 /*
@@ -192,30 +228,29 @@ static struct sk_buff_head *next_list(struct rxe_qp *qp, struct rxe_inq *in)
  */
 static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 {
-	struct sk_buff_head *list;
 	struct sk_buff *skb;
 	enum rxe_fate fate;
+	u32 expected;
 
 	while (*budget) {
 		if (in == &qp->requests && qp->rq.read.active)
 			return true;
-		list = next_list(qp, in);
-		skb = skb_peek(list);
+		skb = next_train(qp, in);
 		if (!skb)
 			return false;
-		rxe_task_spend(budget, skb->len - rxe_rx(skb)->done);
-		/* what was held is acknowledged though it may not ask for it */
-		qp->rq.ack_due |= list == &qp->requests.held;
-		fate = rxe_receive_train(qp, skb);
+		rxe_task_spend(budget, rxe_rx(skb)->end - rxe_rx(skb)->done);
+		expected = expected_psn(qp, in);
+		fate = rxe_receive_train(qp, in, skb);
+		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
+			passed(qp, in, skb, expected_psn(qp, in));
 		if (fate == RXE_GOES_ON)
 			return true;
-		skb_unlink(skb, list);
-		if (fate == RXE_TOO_EARLY)
-			rxe_inq_hold(in, skb);
+		if (rxe_rx(skb)->held)
+			finish_held(qp, in, skb);
 		else
-			consume_skb(skb);
+			finish_queued(qp, in, skb, fate);
 	}
-	return skb_peek(next_list(qp, in));
+	return next_train(qp, in);
 }
 
 /* A READ response in progress comes before the requests behind it */
@@ -249,6 +284,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.out);
 	rxe_tx_end_turn(qp->rq.tx);
+	rxe_gap_watch(qp);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);
@@ -262,6 +298,17 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	return more;
 }
 
+/* What has waited for too long: behind a READ that is stuck, or for what is missing */
+static void expire(struct rxe_qp *qp)
+{
+	if (qp->rq.read.active && qp->rq.read.blocked)
+		rxe_inq_expire_queue(qp->rxe, &qp->requests);
+	if (rxe_inq_waits(&qp->requests))
+		rxe_inq_expire(qp->rxe, &qp->requests);
+	if (rxe_inq_waits(&qp->responses))
+		rxe_inq_expire(qp->rxe, &qp->responses);
+}
+
 /**
  * rxe_receiver - the receive task's function
  * @qp: the QP
@@ -273,6 +320,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more;
 
+	expire(qp);
 	waited(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
 	/* an answer that waited here isn't late */

@@ -432,7 +432,6 @@ static void out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rxe_count(qp->rxe, OUT_OF_SEQ_REQ);
 	if (rxe_psn_diff(pkt->psn, rq->early_psn) <= 0)
 		rq->nak_sent = false;
 	rq->early_psn = pkt->psn;
@@ -459,6 +458,24 @@ static void established(struct rxe_qp *qp)
 		return;
 	qp->comm_est = true;
 	rxe_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
+/**
+ * rxe_respond_early_ok - may a request that came too early be kept?
+ * @qp: the QP
+ * @pkt: the request
+ *
+ * No peer has more under way than its window. What will be refused when its turn
+ * comes can as well come again then.
+ *
+ * Return: true if so.
+ */
+bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
+
+	return diff > 0 && diff <= RXE_WINDOW_MAX &&
+	       op_enabled(qp, pkt->flags) && length_ok(qp, pkt);
 }
 
 /**

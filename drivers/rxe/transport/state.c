@@ -37,13 +37,13 @@ static void event_work(struct work_struct *work)
 	struct ib_event event = {
 		.device = qp->ibqp.device,
 		.element.qp = &qp->ibqp,
-		.event = type,
 	};
+	unsigned long events = xchg(&qp->events, 0);
+	u32 type;
 
 	for_each_set_bit(type, &events, BITS_PER_LONG) {
 		event.event = type;
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
-}
 	}
 }
 
@@ -72,6 +72,7 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 		return;
 	set_bit(type, &qp->events);
 	schedule_work(&qp->event_work);
+}
 
 /*
  * Complete what was posted but never imported. It stays out of sq.wqes, where
@@ -204,8 +205,8 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 	if (rxe_is_rc(qp))
 		more = flush_sq(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
-		__skb_queue_purge(&qp->requests.held);
-		__skb_queue_purge(&qp->responses.held);
+		rxe_inq_drop_held(qp->rxe, &qp->requests);
+		rxe_inq_drop_held(qp->rxe, &qp->responses);
 		more |= flush_rq(qp);
 		if (qp->is_user)
 			watch_rq(qp);
@@ -346,8 +347,8 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_tx_leave(qp->sq.tx);
 	rxe_tx_leave(qp->rq.tx);
 	rxe_cork_reset(qp);
-	rxe_inq_purge(&qp->requests);
-	rxe_inq_purge(&qp->responses);
+	rxe_inq_reset(qp->rxe, &qp->requests);
+	rxe_inq_reset(qp->rxe, &qp->responses);
 	spin_lock_bh(&qp->sq.lock);
 	reset_sq(qp);
 	spin_unlock_bh(&qp->sq.lock);

@@ -233,13 +233,14 @@ static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 {
 	if (!(mask & IB_QP_STATE))
 		return;
-	if (attr->qp_state == IB_QPS_RESET)
-		rxe_qp_reset(qp);
 	if (attr->qp_state == IB_QPS_SQD)
 		qp->sq.drained = false;
 	spin_lock_bh(&qp->state_lock);
 	WRITE_ONCE(qp->state, attr->qp_state);
 	spin_unlock_bh(&qp->state_lock);
+	/* Nothing is queued any more, so nothing outlives this */
+	if (attr->qp_state == IB_QPS_RESET)
+		rxe_qp_reset(qp);
 }
 
 static void pause(struct rxe_qp *qp)
@@ -269,9 +270,9 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return err;
 	pause(qp);
 	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
-	if (err) {
 	if (!err)
 		err = check_path(qp, attr, mask, &prep);
+	if (err) {
 		if (mask & IB_QP_AV)
 			rxe_path_destroy(&prep.path);
 		kfree(prep.atomics);
@@ -306,11 +307,11 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	mutex_lock(&qp->mutex);
-	err = modify(qp, attr, mask);
 	if (mask & IB_QP_AV)
 		mutex_lock(&path_lock);
-	mutex_unlock(&qp->mutex);
+	err = modify(qp, attr, mask);
 	if (mask & IB_QP_AV)
 		mutex_unlock(&path_lock);
+	mutex_unlock(&qp->mutex);
 	return err;
 }

@@ -925,7 +925,7 @@ static bool c_sqd_drain(void)
 /* A switch or counter of the device */
 static bool in_sysfs(const char *name, const char *mode, uint64_t *value)
 {
-	char path[256];
+	char path[512];
 	FILE *file;
 	bool ok;
 

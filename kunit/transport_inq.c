@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What waits (transport/inq.c): what came too early is held within limits, and is
+ * executed only when it is known to be the peer's.
+ */
+#include <linux/string.h>
+#include "fake.h"
+
+#define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
+#define FOREVER	(60ULL * NSEC_PER_SEC)
+
+static struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+static struct rxe_inq *requests(struct kunit *test)
+{
+	return &fake(test)->qp->requests;
+}
+
+static u32 held(struct kunit *test)
+{
+	return skb_queue_len(&requests(test)->held);
+}
+
+static u64 counter(struct kunit *test, enum rxe_counter which)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(fake(test)->rxe->stats, cpu)->cnt[which];
+	return sum;
+}
+
+/* Receive work requests for messages of a byte; nothing is asked for again */
+static int init(struct kunit *test)
+{
+	int err = fake_init(test);
+	u32 i;
+
+	if (err)
+		return err;
+	fake(test)->qp->rq.gap.patience = FOREVER;
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+	return 0;
+}
+
+static void message(struct kunit *test, u32 n, u8 byte)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_SEND_ONLY,
+		.psn = PSN(n),
+		.ack_req = true,
+	};
+
+	fake_inject(test, &pkt, &byte, 1);
+}
+
+static void genuine(struct kunit *test, u32 n)
+{
+	message(test, n, 0x40 + n);
+}
+
+static void forged(struct kunit *test, u32 n)
+{
+	message(test, n, 0xee);
+}
+
+/* Messages from @first on, @num of them, in a train */
+static void train(struct kunit *test, u32 first, u32 num)
+{
+	struct rxe_pkt pkts[8] = {};
+	u8 bytes[8];
+	u32 i;
+
+	for (i = 0; i < num; i++) {
+		pkts[i] = (struct rxe_pkt) {
+			.opcode = IB_OPCODE_RC_SEND_ONLY,
+			.psn = PSN(first + i),
+			.payload_len = 1,
+			.ack_req = true,
+		};
+		bytes[i] = 0x40 + first + i;
+	}
+	fake_inject_train(test, pkts, num, bytes);
+}
+
+/* All up to @last are acknowledged at last, and here; nothing else is */
+static void expect_received(struct kunit *test, u32 first, u32 last)
+{
+	struct rxe_pkt pkt = {};
+
+	while (fake_take(test, &pkt, NULL))
+		;
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(last));
+	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
+	for (; first <= last; first++) {
+		fake_completion(test, fake(test)->rcq, first, IB_WC_SUCCESS,
+				NULL);
+		KUNIT_EXPECT_EQ(test, fake(test)->mem[first], 0x40 + first);
+	}
+	fake_no_completion(test, fake(test)->rcq);
+}
+
+/* What comes in order wins, and the difference is counted */
+static void forged_loses(struct kunit *test)
+{
+	u32 i;
+
+	forged(test, 5);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	for (i = 0; i < 5; i++)
+		genuine(test, i);
+	expect_received(test, 0, 4);
+	genuine(test, 5);
+	expect_received(test, 5, 5);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+}
+
+/* Within a train that goes past it, too */
+static void forged_in_train(struct kunit *test)
+{
+	forged(test, 3);
+	train(test, 0, 7);
+	expect_received(test, 0, 6);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+}
+
+/* Two that are held differ: neither is believed, and it is asked for again */
+static void two_differ(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	forged(test, 2);
+	train(test, 1, 3);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	fake(test)->qp->rq.gap.patience = 0;
+	genuine(test, 0);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(1), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_NAK_PSN_SEQ);
+	train(test, 1, 3);
+	expect_received(test, 0, 3);
+}
+
+/* A packet from behind it says that the peer has sent it */
+static void later_vouches(struct kunit *test)
+{
+	genuine(test, 1);
+	genuine(test, 0);
+	expect_received(test, 0, 0);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	genuine(test, 2);
+	expect_received(test, 1, 2);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+}
+
+/* So does the first packet of it, and then all that is held is executed */
+static void same_vouches(struct kunit *test)
+{
+	train(test, 1, 4);
+	train(test, 5, 4);
+	train(test, 0, 2);
+	expect_received(test, 0, 8);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
+}
+
+/* What is held already isn't held twice */
+static void twice(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 20; i++)
+		train(test, 1, 4);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	train(test, 0, 2);
+	expect_received(test, 0, 4);
+}
+
+/* Farther ahead than any peer may be, or something that would be refused */
+static void not_worth_it(struct kunit *test)
+{
+	struct rxe_pkt read = {
+		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+		.psn = PSN(1),
+		.va = (uintptr_t)fake(test)->mem,
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = 1,
+	};
+	struct rxe_pkt first = {
+		.opcode = IB_OPCODE_RC_SEND_FIRST,
+		.psn = PSN(1),
+	};
+	u8 byte = 1;
+
+	forged(test, RXE_WINDOW_MAX + 1);
+	forged(test, BIT(22));
+	fake_inject(test, &first, &byte, 1);
+	fake(test)->qp->attr.qp_access_flags = 0;
+	fake_inject(test, &read, NULL, 0);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	/* the peer hears of it, once */
+	fake(test)->qp->rq.gap.patience = 0;
+	forged(test, BIT(22));
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &read);
+	KUNIT_EXPECT_EQ(test, read.syndrome, RXE_NAK_PSN_SEQ);
+	fake_expect_nothing(test);
+	forged(test, RXE_WINDOW_MAX);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	genuine(test, 0);
+}
+
+/* The device's limit; what was dropped is asked for when its turn has come */
+static void limit(struct kunit *test)
+{
+	atomic_t *total = &fake(test)->rxe->rx_held;
+	struct rxe_pkt pkt;
+
+	atomic_set(total, RXE_HELD_DEV);
+	genuine(test, 1);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_set(total, 0);
+	fake(test)->qp->rq.gap.patience = 0;
+	genuine(test, 0);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(1), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_NAK_PSN_SEQ);
+	genuine(test, 1);
+	expect_received(test, 0, 1);
+	genuine(test, 3);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(total),
+			(int)requests(test)->held_bytes);
+	requests(test)->held_bytes += RXE_HELD_QP;
+	genuine(test, 5);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	requests(test)->held_bytes -= RXE_HELD_QP;
+	genuine(test, 2);
+	genuine(test, 4);
+	genuine(test, 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
+	KUNIT_EXPECT_EQ(test, requests(test)->held_bytes, 0u);
+	KUNIT_EXPECT_EQ(test, requests(test)->bytes, 0u);
+}
+
+static void age(struct kunit *test)
+{
+	genuine(test, 1);
+	KUNIT_ASSERT_EQ(test, held(test), 1u);
+	rxe_rx(skb_peek(&requests(test)->held))->since -=
+		msecs_to_jiffies(RXE_INQ_AGE_MS) + 2;
+	requests(test)->expires = jiffies - 1;
+	genuine(test, 3);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_AGE), 1ull);
+	train(test, 0, 4);
+	expect_received(test, 0, 3);
+}
+
+/* However often it is looked at */
+static void counted_once(struct kunit *test)
+{
+	u32 i;
+
+	genuine(test, 0);
+	train(test, 2, 4);
+	for (i = 0; i < 5; i++)
+		genuine(test, 0);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
+	train(test, 1, 2);
+	expect_received(test, 0, 5);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DUP_REQ), 5ull);
+}
+
+/* What is behind a packet with a wrong ICRC is held by itself */
+static void broken(struct kunit *test)
+{
+	struct fake *f = fake(test);
+
+	f->sealed = true;
+	f->broken = 3;
+	train(test, 1, 5);
+	KUNIT_EXPECT_EQ(test, held(test), 2u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_ICRC_ERR), 1ull);
+	f->broken = 0;
+	train(test, 0, 2);
+	expect_received(test, 0, 2);
+	train(test, 3, 2);
+	expect_received(test, 3, 5);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_ICRC_ERR), 1ull);
+}
+
+/* Nothing outlives a reset */
+static void reset(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	genuine(test, 1);
+	KUNIT_ASSERT_EQ(test, held(test), 1u);
+	rxe_task_pause(&qp->send_task);
+	rxe_task_pause(&qp->recv_task);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	rxe_qp_reset(qp);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(forged_loses),
+	KUNIT_CASE(forged_in_train),
+	KUNIT_CASE(two_differ),
+	KUNIT_CASE(later_vouches),
+	KUNIT_CASE(same_vouches),
+	KUNIT_CASE(twice),
+	KUNIT_CASE(not_worth_it),
+	KUNIT_CASE(limit),
+	KUNIT_CASE(age),
+	KUNIT_CASE(counted_once),
+	KUNIT_CASE(broken),
+	KUNIT_CASE(reset),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-inq",
+	.init = init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

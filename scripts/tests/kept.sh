@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: what comes too early is kept within limits, and never passes for what comes in order
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# The peer and the forger in A, the target in B, which answers the peer's packets in vain
+attack() {
+	local gid
+	gid=$(in_netns B gid_index rxeB v2 203.0.113.2) || return 1
+	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/kept_attack.py" --netdev veth \
+		--target "ip netns exec B rc_kept -d rxeB -g $gid -p ::ffff:203.0.113.1" \
+		--netns "ip netns exec B" --dev rxeB \
+		--src-mac "$(ip netns exec A cat /sys/class/net/veth/address)" \
+		--dst-mac "$(ip netns exec B cat /sys/class/net/veth/address)" \
+		--src 203.0.113.1 --dst 203.0.113.2
+}
+
+# Where the first queue pair's number is: not where it was for the device before
+first_qpn() {
+	ip netns exec B rdma link del rxeB 2> /dev/null || true
+	in_netns B rxe_add rxeB veth >&2
+	echo quit | ip netns exec B rc_kept -d rxeB -g "$(in_netns B gid_index rxeB v2 203.0.113.2)" \
+		-p ::ffff:203.0.113.1 | cut -d' ' -f1
+}
+
+numbers_differ() {
+	local one two
+	one=$(first_qpn) && two=$(first_qpn) || return 1
+	say "first queue pairs: $one, then $two"
+	[ -n "$one" ] && [ -n "$two" ] && [ $(((one - two) * (one - two))) -gt 4096 ]
+}
+
+netns_pair 4200
+path veth
+cases '' attack
+try first-number-differs numbers_differ

@@ -1,0 +1,233 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Packets ahead of their time, for rc_kept, which runs in another namespace.
+
+Plays the peer of each of its connections, and a forger, who knows everything but when the peer
+sends. Prints "ok CASE" or "fail CASE why".
+"""
+import argparse
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import roce
+
+QKEY, PSN, PORT, UD = 0x11223344, 0x1000, 0xc123, 4
+GENUINE, FORGED = 0x40, 0xee
+AGE = 0.5
+
+
+class Kept:
+    def __init__(self, args):
+        self.args = args
+        self.target = subprocess.Popen(args.target, shell=True, text=True,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.qpn = [int(w) for w in self.target.stdout.readline().split()]
+        if len(self.qpn) != 5:
+            raise SystemExit("the target doesn't start")
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.bind((args.netdev, 0))
+        self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
+        self.failed = False
+
+    def verdict(self, case, good, why):
+        print(f"ok {case}" if good else f"fail {case} {why}", flush=True)
+        self.failed |= not good
+
+    def counter(self, name):
+        path = f"/sys/class/infiniband/{self.args.dev}/ports/1/hw_counters/{name}"
+        out = subprocess.run(self.args.netns.split() + ["cat", path], capture_output=True,
+                             text=True, check=False).stdout
+        return int(out or 0)
+
+    def ask(self, line):
+        self.target.stdin.write(line + "\n")
+        self.target.stdin.flush()
+        return self.target.stdout.readline().split()
+
+    def body(self, qp, n, data):
+        return roce.bth(0x04, self.qpn[qp], PSN + n & 0xffffff, ackreq=1) + data
+
+    def send(self, qp, n, byte=None, port=PORT, size=8):
+        byte = GENUINE + n if byte is None else byte
+        frame = roce.frame_v2(self.src, self.dst, self.args.src, self.args.dst,
+                              self.body(qp, n, bytes([byte]) * size), sport=port)
+        self.socket.send(frame)
+
+    def forge(self, qp, n, **kw):
+        self.send(qp, n, byte=FORGED, **kw)
+
+    def send_unprivileged(self, qp, n, port, size=8):
+        """As an ordinary user's UDP datagram. Return: false if that isn't allowed."""
+        body = self.body(qp, n, bytes([FORGED]) * size)
+        length = 8 + len(body) + 4
+        addresses = socket.inet_aton(self.args.src) + socket.inet_aton(self.args.dst)
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0x4000, 64, 17, 0) + addresses
+        udp = struct.pack(">HHHH", port, roce.UDP_ROCE2, length, 0)
+        pid = os.fork()
+        if not pid:
+            status = 1
+            try:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+                sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                sock.bind((self.args.src, port))
+                sock.sendto(body + roce.icrc(ip, udp + body), (self.args.dst, roce.UDP_ROCE2))
+                status = 0
+            finally:
+                os._exit(status)
+        return os.waitpid(pid, 0)[1] == 0
+
+    def expect(self, case, qp, num):
+        """num genuine messages have come, or come soon, and nothing else"""
+        want = [f"0:{GENUINE + n:02x}" for n in range(num)]
+        for _ in range(100):
+            got = self.ask(f"messages {qp}")
+            if len(got) > num:
+                break
+            time.sleep(0.02)
+        self.verdict(case, got[:-1] == want, f"received {' '.join(got)}, not {' '.join(want)}")
+
+    def fresh(self, qp=0):
+        self.ask(f"reset {qp}")
+
+    def one_ahead(self):
+        """the forged packet is there before the genuine one is sent"""
+        for port, differs in ((PORT, 1), (PORT + 1, 0)):
+            name = "right" if differs else "wrong"
+            before, aged = self.counter("rx_held_differs"), self.counter("rx_drop_age")
+            self.fresh()
+            for n in range(3):
+                self.send(0, n)
+            self.forge(0, 8, port=port)
+            for n in range(3, 8):
+                self.send(0, n)
+            self.expect(f"forged-{name}-port-waits", 0, 8)
+            for n in range(8, 12):
+                self.send(0, n)
+            self.expect(f"forged-{name}-port", 0, 12)
+            now = self.counter("rx_held_differs")
+            # where the machine stood still for long, it was dropped before
+            aged = self.counter("rx_drop_age") - aged
+            self.verdict(f"forged-{name}-port-counted", now - before + aged == differs,
+                         f"rx_held_differs grew by {now - before}, not {differs}")
+
+    def unprivileged(self):
+        for port in (PORT, PORT + 1):
+            self.fresh()
+            self.send(0, 0)
+            allowed = self.send_unprivileged(0, 5, port)
+            for n in range(1, 10):
+                self.send(0, n)
+            self.expect(f"unprivileged-{'sent' if allowed else 'refused'}-{port - PORT}", 0, 10)
+
+    def held(self):
+        """genuine packets that come too early are executed, once it is known whose they are"""
+        self.fresh()
+        for n in (0, 2, 3, 1):
+            self.send(0, n)
+        self.expect("early-not-vouched-for", 0, 2)
+        self.send(0, 4)
+        self.expect("early-vouched-for-by-later", 0, 5)
+        for n in (6, 7, 8, 5, 6):
+            self.send(0, n)
+        self.expect("early-vouched-for-by-same", 0, 9)
+
+    def old(self):
+        """what was held before a reset is forgotten"""
+        self.fresh()
+        self.send(0, 0)
+        self.send(0, 2, byte=FORGED)
+        self.fresh()
+        for n in range(4):
+            self.send(0, n)
+        self.expect("reset-forgets", 0, 4)
+
+    def free(self):
+        with open("/proc/meminfo", encoding="ascii") as f:
+            words = dict(line.split(":") for line in f)
+        return int(words["MemAvailable"].split()[0]) // 1024
+
+    def flood(self, case, send):
+        """four connections, a thousand packets each, for which one is missing"""
+        for qp in range(4):
+            self.fresh(qp)
+            self.send(qp, 0)
+        before, early = self.free(), self.counter("out_of_seq_request")
+        for n in range(2, 1026):
+            for qp in range(4):
+                send(qp, n)
+        used = before - self.free()
+        early = self.counter("out_of_seq_request") - early
+        self.verdict(f"{case}-memory", used < 24, f"{used} MiB are held")
+        self.verdict(f"{case}-counted-once", early <= 4096, f"{early} for 4096 packets")
+        dropped = self.counter("rx_drop_age")
+        time.sleep(3 * AGE)
+        used = before - self.free()
+        self.verdict(f"{case}-given-back", used < 8, f"{used} MiB are still held")
+        return self.counter("rx_drop_age") - dropped
+
+    def floods(self):
+        dropped = self.counter("rx_drop_queue_full")
+        aged = self.flood("flood", lambda qp, n: self.send(qp, n, size=4096))
+        dropped = self.counter("rx_drop_queue_full") - dropped
+        self.verdict("flood-limit", dropped > 0, "nothing was dropped")
+        self.verdict("flood-age", aged > 0, "nothing got too old")
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.setsockopt(socket.IPPROTO_IP, 10, 0)	# IP_MTU_DISCOVER: fragments
+        sock.bind((self.args.src, PORT))
+        bodies = {}
+
+        def datagram(qp, n):
+            head = self.body(qp, n, b"")
+            if qp not in bodies:
+                bodies[qp] = bytes(60000)
+            sock.sendto(head + bodies[qp], (self.args.dst, roce.UDP_ROCE2))
+
+        self.flood("datagrams", datagram)
+        for qp in range(4):
+            self.send(qp, 1)
+            self.expect(f"alive-{qp}", qp, 2)
+
+    def ud_short(self):
+        """a receive work request that is too short doesn't keep the next one from its turn"""
+        for _ in range(2):
+            body = roce.bth(0x64, self.qpn[UD], 1) + struct.pack(">II", QKEY, 0x77) + b"abcd"
+            self.socket.send(roce.frame_v2(self.src, self.dst, self.args.src, self.args.dst, body))
+        for _ in range(100):
+            got = self.ask(f"messages {UD}")
+            if len(got) > 2:
+                break
+            time.sleep(0.02)
+        self.verdict("ud-short", got == ["1:00", "0:61", "state:2"], f"received {' '.join(got)}")
+
+    def run(self):
+        self.ud_short()
+        self.held()
+        self.one_ahead()
+        self.unprivileged()
+        self.old()
+        self.floods()
+        self.target.stdin.write("quit\n")
+        self.target.stdin.close()
+        self.failed |= self.target.wait() != 0
+        return 1 if self.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", required=True, help="command that runs rc_kept")
+    parser.add_argument("--netns", required=True, help="command that runs others beside it")
+    parser.add_argument("--dev", required=True, help="its device")
+    parser.add_argument("--netdev", required=True)
+    parser.add_argument("--src-mac", required=True)
+    parser.add_argument("--dst-mac", required=True)
+    parser.add_argument("--src", required=True)
+    parser.add_argument("--dst", required=True)
+    raise SystemExit(Kept(parser.parse_args()).run())
+
+
+main()
