@@ -13,7 +13,7 @@ attack() {
 	gid=$(in_netns B gid_index rxeB v2 203.0.113.2) || return 1
 	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/kept_attack.py" --netdev veth \
 		--target "ip netns exec B rc_kept -d rxeB -g $gid -p ::ffff:203.0.113.1" \
-		--netns "ip netns exec B" --dev rxeB \
+		--dev rxeB \
 		--src-mac "$(ip netns exec A cat /sys/class/net/veth/address)" \
 		--dst-mac "$(ip netns exec B cat /sys/class/net/veth/address)" \
 		--src 203.0.113.1 --dst 203.0.113.2
@@ -31,7 +31,7 @@ numbers_differ() {
 	local one two
 	one=$(first_qpn) && two=$(first_qpn) || return 1
 	say "first queue pairs: $one, then $two"
-	[ -n "$one" ] && [ -n "$two" ] && [ $(((one - two) * (one - two))) -gt 4096 ]
+	[ -n "$one" ] && [ -n "$two" ] && [ "$one" != "$two" ]
 }
 
 netns_pair 4200

@@ -35,7 +35,7 @@ struct packet {
 };
 
 /* Of the packet, or of the @n-th behind it, which is contiguous at @at */
-static bool icrc_ok(struct packet *p, u32 n, const void *at)
+static __always_inline bool icrc_ok(struct packet *p, u32 n, const void *at)
 {
 	u32 state;
 
@@ -111,7 +111,8 @@ static bool find_frame(struct packet *p)
 						 p->frame->len);
 }
 
-static bool packet_ok(struct rxe_qp *qp, struct packet *p)
+/* For every packet; keep() is the rare second caller */
+static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
 		rxe_count(qp->rxe, DROP_MALFORMED);
@@ -268,8 +269,8 @@ static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
  * The sender has one UDP source port. What isn't in a row with the rest is looked
  * at by itself.
  */
-static enum rxe_fate keep(struct rxe_qp *qp, struct rxe_inq *in,
-			  struct packet *p)
+static noinline enum rxe_fate keep(struct rxe_qp *qp, struct rxe_inq *in,
+				   struct packet *p)
 {
 	struct rxe_rx *rx = rxe_rx(p->skb);
 	u32 end = rx->end, num = 0;

@@ -37,10 +37,10 @@ class Kept:
         self.failed |= not good
 
     def counter(self, name):
-        path = f"/sys/class/infiniband/{self.args.dev}/ports/1/hw_counters/{name}"
-        out = subprocess.run(self.args.netns.split() + ["cat", path], capture_output=True,
-                             text=True, check=False).stdout
-        return int(out or 0)
+        """by netlink: sysfs has counters in the device's first namespace only"""
+        words = subprocess.run(["rdma", "statistic", "show", "link", self.args.dev + "/1"],
+                               capture_output=True, text=True, check=True).stdout.split()
+        return int(words[words.index(name) + 1])
 
     def ask(self, line):
         self.target.stdin.write(line + "\n")
@@ -51,7 +51,7 @@ class Kept:
         return roce.bth(0x04, self.qpn[qp], PSN + n & 0xffffff, ackreq=1) + data
 
     def send(self, qp, n, byte=None, port=PORT, size=8):
-        byte = GENUINE + n if byte is None else byte
+        byte = GENUINE + n & 0xff if byte is None else byte
         frame = roce.frame_v2(self.src, self.dst, self.args.src, self.args.dst,
                               self.body(qp, n, bytes([byte]) * size), sport=port)
         self.socket.send(frame)
@@ -113,7 +113,7 @@ class Kept:
             # where the machine stood still for long, it was dropped before
             aged = self.counter("rx_drop_age") - aged
             self.verdict(f"forged-{name}-port-counted", now - before + aged == differs,
-                         f"rx_held_differs grew by {now - before}, not {differs}")
+                         f"rx_held_differs went from {before} to {now}, should by {differs}; {aged} too old")
 
     def unprivileged(self):
         for port in (PORT, PORT + 1):
@@ -220,7 +220,6 @@ class Kept:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", required=True, help="command that runs rc_kept")
-    parser.add_argument("--netns", required=True, help="command that runs others beside it")
     parser.add_argument("--dev", required=True, help="its device")
     parser.add_argument("--netdev", required=True)
     parser.add_argument("--src-mac", required=True)
