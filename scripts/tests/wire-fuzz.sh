@@ -67,6 +67,20 @@ memory_back() {
 	[ "$(memory_kb)" -gt $((memory_before - 32768)) ]
 }
 
+counter() { # NETNS NAME
+	cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/$2"
+}
+
+# What waits is looked at more than once, and counted once.
+counted_once() {
+	local ns early
+	for ns in A B; do
+		early=$(counter $ns out_of_seq_request)
+		say "$ns: $early of $(counter $ns rcvd_pkts) packets came too early"
+		[ "$early" -lt "$(counter $ns rcvd_pkts)" ] || return 1
+	done
+}
+
 alive() {
 	local type
 	for type in v2-ipv4 v2-ipv6 v1-ipv4; do
@@ -103,7 +117,8 @@ begin others others
 for name in fuzzer v2-ipv4 v2-ipv6 v1-ipv4 verified others; do
 	judge $name "${job[$name]}" /tmp/$name.log
 done
-in_netns B rdma -d statistic show >&2
+rdma statistic show >&2
+try counted-once counted_once
 try alive alive
 try resources-gone wait_for 20 resources_gone
 ip netns del A

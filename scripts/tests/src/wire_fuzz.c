@@ -289,6 +289,22 @@ static struct pkt *any(struct end *e)
 	return &e->pool[(e->seen - 1 - back) % POOL];
 }
 
+/* The first of a shot: every fourth is one of those whose data is verified, if there are any */
+static struct pkt *first(struct end *e)
+{
+	unsigned int have = e->seen < POOL ? e->seen : POOL, i;
+	struct pkt *p;
+
+	if (chance(75))
+		return any(e);
+	for (i = 0; i < have; i++) {
+		p = &e->pool[(e->seen - 1 - i) % POOL];
+		if (p->spare)
+			return p;
+	}
+	return any(e);
+}
+
 /* A value near to an edge, of so many bytes */
 static uint64_t edge(unsigned int bytes)
 {
@@ -533,7 +549,7 @@ static void load(struct shot *s, struct end *e)
 	s->raw_lengths = false;
 	mode_count[s->n == 1 ? SINGLE : mixed ? MIXED : TRAIN]++;
 	for (i = 0; i < s->n; i++) {
-		q = i && !mixed ? &store[i - 1] : any(e);
+		q = !i ? first(e) : mixed ? any(e) : &store[i - 1];
 		if (i && q->version != store[0].version)
 			q = &store[0];
 		s->p[i] = &store[i];
