@@ -63,7 +63,7 @@ programs() { # PREFIX
 
 # Whatever the driver, the RDMA core of these kernels resolves no address of loopback.
 loopback_cm() { # PROGRAM
-	local out
+	local out LIMIT=10
 	if out=$("run_$1" 2>&1); then
 		ok "lo-$1"
 	elif grep -q 'resolve.route.*: No such device' <<< "$out"; then
