@@ -94,10 +94,13 @@ static void shrinks(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, false);
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_CALM);
-	/* where packets get lost, down to one */
+	/* where packets get lost, to less; it never grows by that */
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, true);
-	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_LOSSY);
+	cc.window = 2;
+	come_through(&cc, 2, 100 * MS, true, true);
+	KUNIT_EXPECT_EQ(test, cc.window, 2u);
 }
 
 /* Loss in a queue halves it, once for all that was in flight */

@@ -349,28 +349,56 @@ static void needless_doubled(struct kunit *test)
 
 	begin(&g);
 	resend_by_silence(&g);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
-						      NOW + 355 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						      true, NOW + 355 * MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt,
 						       rxe_psn_add(PSN, 1),
 						       NOW + 360 * MS));
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
-						     NOW + 362 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						     true, NOW + 362 * MS));
 	KUNIT_EXPECT_EQ(test, g.rtt.max, 360 * MS);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 362 * MS));
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
-						      NOW + 363 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						      true, NOW + 363 * MS));
 }
 
-/* What a NAK asked for is no doubt */
-static void needed(struct kunit *test)
+/* What followed the oldest packet comes twice for sure, if the peer had kept it */
+static void doubled_behind(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	resend_by_silence(&g);
+	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+			      NOW + 360 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
+						      rxe_psn_add(PSN, 1),
+						      true, NOW + 362 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						      false, NOW + 362 * MS));
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 1), NOW,
+			    NOW + 350 * MS);
+	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+			      NOW + 360 * MS);
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						     false, NOW + 362 * MS));
+}
+
+/* What a NAK asked for may only have been late, too, where packets change places */
+static void needless_nak(struct kunit *test)
 {
 	struct game g;
 
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, MS);
-	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt,
+						       rxe_psn_add(PSN, 1),
+						       NOW + 3 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
+						     true, NOW + 4 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 4 * MS));
 }
 
 static struct kunit_case cases[] = {
@@ -387,7 +415,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(backs_off),
 	KUNIT_CASE(needless_too_soon),
 	KUNIT_CASE(needless_doubled),
-	KUNIT_CASE(needed),
+	KUNIT_CASE(doubled_behind),
+	KUNIT_CASE(needless_nak),
 	{}
 };
 

@@ -12,8 +12,9 @@
  *            Where packets were lost of late, that goes up to half of what it was
  *            before; from there on window += delivered / 4 + 1.
  *   shrink   rtt > calm: window = delivered * calm / rtt, to its half at the most.
- *            While nothing gets lost it stays at RXE_WINDOW_CALM at least, so that an
- *            acknowledgment is worth its cost.
+ *            It stays at RXE_WINDOW_LOSSY at least, so that READs aren't asked for
+ *            piece by piece, and while nothing gets lost at RXE_WINDOW_CALM, so that
+ *            an acknowledgment is worth its cost. Only loss goes below.
  *   loss     in a queue: window /= 2. Without a queue it is the path's own doing, and
  *            the window shrinks by an eighth: at a loss rate p it comes to rest near
  *            1 / p packets. Once for all that was in flight.
@@ -59,7 +60,8 @@ static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 			  u64 calm)
 {
-	u32 least = max_t(u32, cc->window / 2, s->lossy ? 1 : RXE_WINDOW_CALM);
+	u32 least = max_t(u32, cc->window / 2,
+			  s->lossy ? RXE_WINDOW_LOSSY : RXE_WINDOW_CALM);
 	u64 window = div64_u64(s->delivered * calm, s->rtt);
 
 	if (least < cc->window)

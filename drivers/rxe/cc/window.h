@@ -10,11 +10,12 @@
 
 /*
  * Packets: the window of a new connection, the most that it can be, and the least
- * while nothing gets lost
+ * that delay leaves of it, while nothing gets lost and otherwise
  */
 #define RXE_WINDOW_FIRST	64
 #define RXE_WINDOW_MAX		16384
 #define RXE_WINDOW_CALM		128
+#define RXE_WINDOW_LOSSY	16
 
 /**
  * struct rxe_cc_sample - a round trip, as seen by the sender

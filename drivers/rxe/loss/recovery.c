@@ -17,8 +17,8 @@
  *     alive, and no retry is counted.
  *   - What is still in this host's queues can't have an answer. While those drain,
  *     silence is no hint; when they are stuck it counts as a retry, but sends nothing.
- *   - An answer that comes sooner after a resending than any round trip takes, or that
- *     comes twice, is one to what was sent first (as Eifel, RFC 3522, and D-SACK, RFC
+ *   - An answer that comes much sooner after a resending than any round trip takes, or
+ *     that comes twice, is one to what was sent first (as Eifel, RFC 3522, and D-SACK, RFC
  *     3708, find out). Then nothing was lost: the round trip was so long, and is
  *     remembered.
  *
@@ -181,7 +181,8 @@ static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now
  * @una: oldest PSN that isn't acknowledged now
  * @now: the time
  *
- * An answer that comes sooner than any round trip takes is one to what was sent first.
+ * An answer that comes in half the time that any round trip took is one to what was
+ * sent first, but where the peer had asked for it: then that says nothing.
  *
  * Return: true if nothing had been lost.
  */
@@ -191,26 +192,33 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
 		return false;
 	rec->answer_ns = max_t(s64, ktime_to_ns(ktime_sub(now, rec->left_at)), 1);
-	if (!ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min)))
+	if (rec->told ||
+	    !ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min / 2)))
 		return false;
 	undo_loss(rec, rtt, now);
 	return true;
 }
 
 /**
- * rxe_recovery_doubled - an acknowledgment came twice
+ * rxe_recovery_doubled - an answer came twice
  * @rec: loss recovery
  * @rtt: round trips; learns how long the doubtful one took
+ * @psn: what it answers
+ * @exact: nothing but that; an ACK answers all before it, too
  * @now: the time
  *
- * The peer got both what was sent first and what was sent again.
+ * The peer got both what was sent first and what was sent again. That tells of the
+ * oldest packet only: what was sent again behind it may have come through before.
  *
  * Return: true if a resending was in doubt, and nothing had been lost.
  */
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			  ktime_t now)
+			  u32 psn, bool exact, ktime_t now)
 {
-	if (!rec->in_doubt || !rec->answer_ns)
+	bool oldest = exact ? psn == rec->resent_from :
+		      rec->resent_end == rxe_psn_add(rec->resent_from, 1);
+
+	if (!rec->in_doubt || !rec->answer_ns || !oldest)
 		return false;
 	undo_loss(rec, rtt, now);
 	return true;
@@ -257,6 +265,15 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
 	};
 }
 
+/* It may only have been late: on a path that reorders, for a NAK, too */
+static void doubt(struct rxe_recovery *rec, bool told)
+{
+	if (!rec->in_doubt)
+		rec->lossy_before = rec->lossy_until;
+	rec->in_doubt = true;
+	rec->told = told;
+}
+
 static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->lossy_until = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
@@ -296,9 +313,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 	if (flight->queued)
 		return wait_for_queue(rec, rtt, limit, flight, now);
 	timeout = !in_time(rec, rtt, limit, now);
-	if (!rec->in_doubt)
-		rec->lossy_before = rec->lossy_until;
-	rec->in_doubt = true;
+	doubt(rec, false);
 	if (timeout) {
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
@@ -334,8 +349,8 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return on_silence(rec, rtt, limit, flight, now);
 	if (just_resent(rec, rtt, flight->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
+	doubt(rec, true);
 	set_lossy(rec, now);
-	rec->in_doubt = false;
 	/* the peer is alive: no more than one in the QP's timeout counts as a retry */
 	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&
 	    !count_retry(rec, limit, now))

@@ -73,7 +73,8 @@ struct rxe_retry_limit {
  * @probes: how often something was sent again without counting as a retry since
  * @go_back: for so many more losses, everything that follows is sent again
  * @heard: the peer answered something since the last retry, if not the oldest packet
- * @in_doubt: silence alone led to the last resending
+ * @in_doubt: the last resending may prove needless
+ * @told: the peer, or its responses, had asked for it
  * @answer_ns: how long after @left_at an answer to it came; 0: none yet
  * @since: the last progress, or retry
  * @lossy_until: packets get lost on this path
@@ -90,6 +91,7 @@ struct rxe_recovery {
 	u8	go_back;
 	bool	heard;
 	bool	in_doubt;
+	bool	told;
 	u64	answer_ns;
 	ktime_t	since;
 	ktime_t	lossy_until;
@@ -112,7 +114,7 @@ void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, ktime_t now);
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			  ktime_t now);
+			  u32 psn, bool exact, ktime_t now);
 void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now);
 u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,

@@ -68,7 +68,7 @@ static void fail(struct rxe_qp *qp, u8 status)
 	rxe_qp_to_err(qp);
 }
 
-/* Silence led to a resending: was it for nothing? */
+/* Something was sent again: was it for nothing? */
 static void check_doubt(struct rxe_sq *sq)
 {
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->una, ktime_get()))
@@ -380,9 +380,12 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 /* What it answers was answered before */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
+	bool exact = pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK);
+
 	rxe_gap_late(&sq->gap, pkt->psn);
 	if (sq->rec.in_doubt &&
-	    rxe_recovery_doubled(&sq->rec, &sq->rtt, ktime_get()))
+	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
+				 ktime_get()))
 		rxe_cc_undo(&sq->cc);
 }
 
