@@ -134,6 +134,7 @@ void rxe_tx_destroy(struct rxe_tx *tx);
 void rxe_tx_leave(struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
 u32 rxe_tx_room(const struct rxe_tx *tx);
+bool rxe_tx_shared(const struct rxe_tx *tx);
 void rxe_tx_end_turn(struct rxe_tx *tx);
 
 /* skbs of the sender that are in the queues */

@@ -4,13 +4,15 @@
  *
  * Theory. A queue that is fuller than it takes to keep the netdev busy only makes
  * packets late, until a queueing discipline drops them. So the bytes of all senders of
- * a device together stay below a limit, which follows what the netdev drains, as byte
- * queue limits (BQL) and TCP's small queues do:
+ * a device together stay below a limit, which follows what the netdev drains, as TCP's
+ * small queues do:
  *
- *   - The queue ran dry while a sender waited, or had its turn and hadn't sent yet: the
- *     limit was too low. It doubles.
- *   - Something was left in the queue all the time, for RXE_TXQ_PERIOD: so much less
- *     would have kept the netdev busy. The limit shrinks by half of that.
+ *   limit = rate * (2 * own + RXE_TXQ_NS)
+ *
+ * where rate is what left while senders waited, and own is how long an skb takes through
+ * a queue that was empty: next to nothing, but for a netdev that completes late, or a
+ * queueing discipline that delays (netem). It moves by a factor of two at most in each
+ * RXE_TXQ_PERIOD.
  *
  * One packet may always be queued. Senders that have to wait get their turn in the
  * order in which they came, when half of the limit is free. In its turn a sender sends
@@ -24,6 +26,7 @@
  *
  * Context: any, since skbs are freed anywhere.
  */
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <compat/timer.h>
@@ -34,8 +37,12 @@
 #define RXE_TXQ_LEAST	SZ_4K
 #define RXE_TXQ_MOST	SZ_16M
 
-/* For how long bytes must be left in the queue before the limit shrinks by them */
+/* So much time's worth is queued */
+#define RXE_TXQ_NS	(2ULL * NSEC_PER_MSEC)
+
+/* How long to measure the rate; and for how long @own counts */
 #define RXE_TXQ_PERIOD	(10 * NSEC_PER_MSEC)
+#define RXE_TXQ_MEMORY	(10 * NSEC_PER_SEC)
 
 /* For so long nothing has left: the queue is stuck */
 #define RXE_TXQ_STUCK_NS	(300 * NSEC_PER_MSEC)
@@ -48,9 +55,14 @@
  * @lock: protects all below, and rxe_tx.owner
  * @waiting: senders that wait, in the order in which they came
  * @turn: the sender that may send now although others wait
- * @least: the fewest bytes that were left in this period
+ * @left: bytes that left in this period
  * @since: when the period began
  * @drained: when something left the last time
+ * @timing: the next skb that finds the queue empty is to be timed; lockless
+ * @timed: the one that is timed
+ * @timed_at: since when
+ * @own: the shortest time of late
+ * @own_at: when that was
  * @timer: looks whether the queue is stuck, while senders wait
  */
 struct rxe_txq {
@@ -60,9 +72,14 @@ struct rxe_txq {
 	spinlock_t		lock;	/* all below */
 	struct list_head	waiting;
 	struct rxe_tx		*turn;
-	u32			least;
+	u64			left;
 	ktime_t			since;
 	ktime_t			drained;
+	bool			timing;
+	struct sk_buff		*timed;
+	ktime_t			timed_at;
+	u64			own;
+	ktime_t			own_at;
 	struct hrtimer		timer;
 };
 
@@ -122,7 +139,6 @@ struct rxe_txq *rxe_txq_create(void)
 		return NULL;
 	kref_init(&q->ref);
 	q->limit = RXE_TXQ_FIRST;
-	q->least = U32_MAX;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->waiting);
 	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
@@ -270,6 +286,11 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
+	if (!q->turn && list_empty(&q->waiting)) {
+		q->since = ktime_get_coarse();
+		q->left = 0;
+	}
+	WRITE_ONCE(q->timing, true);
 	if (q->turn == tx)
 		WRITE_ONCE(q->turn, NULL);
 	if (list_empty(&tx->wait))
@@ -319,49 +340,84 @@ u32 rxe_tx_room(const struct rxe_tx *tx)
 	return limit > bytes ? limit - bytes : 0;
 }
 
-/* A new period: what is left from now on? */
-static void txq_new_limit(struct rxe_txq *q, u32 limit)
+/**
+ * rxe_tx_shared - do others wait for the queues, too?
+ * @tx: the sender
+ *
+ * Return: true if they do: it may be long until this one's next turn.
+ */
+bool rxe_tx_shared(const struct rxe_tx *tx)
 {
-	WRITE_ONCE(q->limit, clamp_t(u32, limit, RXE_TXQ_LEAST, RXE_TXQ_MOST));
-	q->least = U32_MAX;
-	q->since = q->drained;
+	return READ_ONCE(tx->q->turn) || !list_empty(&tx->q->waiting);
 }
 
-/* Somebody wants to send, and @left bytes are in the queues. Context: lock held */
-static void txq_adapt(struct rxe_txq *q, u32 left)
+/* The period is over: what does the netdev drain? Context: lock held */
+static void txq_adapt(struct rxe_txq *q)
 {
-	if (!left) {
-		txq_new_limit(q, 2 * q->limit);
+	u64 ns = ktime_to_ns(ktime_sub(q->drained, q->since)), limit;
+
+	if (ns < RXE_TXQ_PERIOD)
 		return;
-	}
-	q->least = min(q->least, left);
-	if (ktime_after(q->drained, ktime_add_ns(q->since, RXE_TXQ_PERIOD)))
-		txq_new_limit(q, q->limit - min(q->least, q->limit) / 2);
+	limit = div64_u64(q->left * (2 * q->own + RXE_TXQ_NS), ns);
+	limit = clamp_t(u64, limit, q->limit / 2, 2ULL * q->limit);
+	WRITE_ONCE(q->limit, clamp_t(u64, limit, RXE_TXQ_LEAST, RXE_TXQ_MOST));
+	q->since = q->drained;
+	q->left = 0;
 }
 
-static noinline void txq_drained(struct rxe_txq *q, u32 left)
+/* @bytes left the queues, @rest are there, and somebody wants to send */
+static noinline void txq_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
 	q->drained = ktime_get_coarse();
 	if (q->turn || !list_empty(&q->waiting)) {
-		txq_adapt(q, left);
-		if (left <= q->limit / 2)
+		q->left += bytes;
+		txq_adapt(q);
+		if (rest <= q->limit / 2)
 			txq_give_turn(q);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+static noinline void txq_start_timing(struct rxe_txq *q, struct sk_buff *skb)
+{
+	WRITE_ONCE(q->timing, false);
+	if (READ_ONCE(q->timed))
+		return;
+	q->timed_at = ktime_get();
+	WRITE_ONCE(q->timed, skb);
+}
+
+static noinline void txq_end_timing(struct rxe_txq *q)
+{
+	ktime_t now = ktime_get();
+	u64 ns = ktime_to_ns(ktime_sub(now, q->timed_at));
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (ns <= q->own || !q->own_at ||
+	    ktime_after(now, ktime_add_ns(q->own_at, RXE_TXQ_MEMORY))) {
+		q->own = min_t(u64, ns, NSEC_PER_SEC);
+		q->own_at = now;
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	WRITE_ONCE(q->timed, NULL);
 }
 
 /* The last that held the skb has let go of it */
 static void tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
+	u32 bytes = skb_shinfo(skb)->tskey, rest;
 	struct rxe_txq *q = tx->q;
-	u32 left = atomic_sub_return(skb_shinfo(skb)->tskey, &q->bytes);
 
+	if (unlikely(READ_ONCE(q->timed) == skb))
+		txq_end_timing(q);
+	rest = atomic_sub_return(bytes, &q->bytes);
 	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
-		txq_drained(q, left);
+		txq_drained(q, bytes, rest);
 	kref_put(&tx->ref, tx_release);
 }
 
@@ -375,9 +431,12 @@ static void tx_free(struct sk_buff *skb)
  */
 void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb)
 {
+	u32 bytes = atomic_add_return(skb->len, &tx->q->bytes);
+
 	kref_get(&tx->ref);
 	tx->sent++;
-	atomic_add(skb->len, &tx->q->bytes);
+	if (unlikely(READ_ONCE(tx->q->timing) && bytes == skb->len))
+		txq_start_timing(tx->q, skb);
 	skb_shinfo(skb)->tskey = skb->len;
 	skb_shinfo(skb)->destructor_arg = tx;
 	skb->destructor = tx_free;

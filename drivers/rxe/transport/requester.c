@@ -268,7 +268,8 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	}
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
-	pick->ack_req = npkts == room;
+	/* nothing more may leave for long: the window's end, or others' turns */
+	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.tx);
 }
 
 static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
