@@ -199,20 +199,14 @@ static void rxe_rx_detach(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
-/*
- * A datagram is for an address of the device, in RoCE v1 one of the netdev that it
- * came by. Whom RC listens to, a QP knows.
- */
-static bool rxe_rx_is_ours(struct sk_buff *skb, const struct rxe_rx *rx,
-			   const struct net_device *ndev)
+/* Is there such an address, in RoCE v1 one of the netdev that it came by? */
+static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
+				    const struct rxe_rx *rx,
+				    const struct net_device *ndev)
 {
 	const struct ib_gid_attr *attr;
 	union ib_gid sgid, dgid;
-	u8 buf, *opcode;
 
-	opcode = skb_header_pointer(skb, 0, sizeof(buf), &buf);
-	if (!opcode || rxe_opcode_type(*opcode) == IB_OPCODE_RC)
-		return true;
 	rxe_rx_gids(skb, &sgid, &dgid);
 	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
 				     rx->proto == RXE_ROCE_V1 ?
@@ -223,6 +217,16 @@ static bool rxe_rx_is_ours(struct sk_buff *skb, const struct rxe_rx *rx,
 		return false;
 	rdma_put_gid_attr(attr);
 	return true;
+}
+
+/* A datagram is for an address of the device. Whom RC listens to, a QP knows. */
+static bool rxe_rx_is_ours(struct sk_buff *skb, const struct rxe_rx *rx,
+			   const struct net_device *ndev)
+{
+	u8 buf, *opcode = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+
+	return !opcode || rxe_opcode_type(*opcode) == IB_OPCODE_RC ||
+	       rxe_rx_has_gid(skb, rx, ndev);
 }
 
 /**

@@ -71,7 +71,7 @@ static bool parse_again(struct packet *p)
  * What an skb has in pages may change, so headers are copied before they count, and
  * what net/ has seen there is looked at again: QP, service, and which queue.
  */
-static bool parse_new(struct rxe_qp *qp, struct packet *p)
+static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 {
 	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
 	struct rxe_pkt *pkt = &p->pkt;
