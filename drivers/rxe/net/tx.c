@@ -225,26 +225,21 @@ static void txq_give_turn(struct rxe_txq *q)
 	rxe_net_ops->sent(tx->owner);
 }
 
-/* A sender neither waits nor has its turn any more. Context: lock held */
-static void txq_leave(struct rxe_txq *q, struct rxe_tx *tx)
-{
-	list_del_init(&tx->wait);
-	if (q->turn == tx)
-		WRITE_ONCE(q->turn, NULL);
-	txq_give_turn(q);
-}
-
 /**
  * rxe_tx_leave - the sender has nothing to send for now
  * @tx: the sender
  */
 void rxe_tx_leave(struct rxe_tx *tx)
 {
+	struct rxe_txq *q = tx->q;
 	unsigned long flags;
 
-	spin_lock_irqsave(&tx->q->lock, flags);
-	txq_leave(tx->q, tx);
-	spin_unlock_irqrestore(&tx->q->lock, flags);
+	spin_lock_irqsave(&q->lock, flags);
+	list_del_init(&tx->wait);
+	if (q->turn == tx)
+		WRITE_ONCE(q->turn, NULL);
+	txq_give_turn(q);
+	spin_unlock_irqrestore(&q->lock, flags);
 }
 
 /**
@@ -267,17 +262,9 @@ void rxe_tx_destroy(struct rxe_tx *tx)
  */
 void rxe_tx_end_turn(struct rxe_tx *tx)
 {
-	struct rxe_txq *q = tx->q;
-	unsigned long flags;
-
-	if (READ_ONCE(q->turn) != tx)
-		return;
-	spin_lock_irqsave(&q->lock, flags);
-	if (q->turn == tx) {
-		WRITE_ONCE(q->turn, NULL);
-		txq_give_turn(q);
-	}
-	spin_unlock_irqrestore(&q->lock, flags);
+	/* whose turn it is doesn't wait */
+	if (READ_ONCE(tx->q->turn) == tx)
+		rxe_tx_leave(tx);
 }
 
 /* Queue up behind the others. What has become free meanwhile goes to the first. */
