@@ -53,7 +53,7 @@ struct rxe_inq {
 	bool			vouched;
 	bool			skipped;
 	u32			skipped_psn;
-	u16			sport;
+	__be16			sport;
 	u32			sent;
 	s32			row;
 	bool			waits;

@@ -12,7 +12,10 @@
 #define RXE_NET_H
 
 #include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <linux/udp.h>
 #include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
@@ -113,6 +116,7 @@ struct rxe_txq;
  * @q: the queues
  * @sent: skbs that it has sent; written by its task
  * @wait: in the list of those that wait
+ * @turn: may send now, though others wait; until rxe_tx_end_turn()
  * @forced: may send once, though the queues are full
  * @owner: argument of rxe_net_ops.sent
  *
@@ -123,6 +127,7 @@ struct rxe_tx {
 	struct rxe_txq		*q;
 	u32			sent;
 	struct list_head	wait;
+	bool			turn;
 	bool			forced;
 	void			*owner;
 };
@@ -132,10 +137,20 @@ void rxe_txq_put(struct rxe_txq *q);
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
 void rxe_tx_destroy(struct rxe_tx *tx);
 void rxe_tx_leave(struct rxe_tx *tx);
+bool rxe_tx_busy(const struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
 u32 rxe_tx_room(const struct rxe_tx *tx);
 bool rxe_tx_shared(const struct rxe_tx *tx);
-void rxe_tx_end_turn(struct rxe_tx *tx);
+
+/**
+ * rxe_tx_end_turn - a run of the sender's task is over
+ * @tx: the sender
+ */
+static inline void rxe_tx_end_turn(struct rxe_tx *tx)
+{
+	if (READ_ONCE(tx->turn))
+		rxe_tx_leave(tx);
+}
 
 /* skbs of the sender that are in the queues */
 static inline u32 rxe_tx_skbs(const struct rxe_tx *tx)
@@ -291,7 +306,25 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 	return skb->head + rxe_rx(skb)->l3_off;
 }
 
-u16 rxe_rx_sport(struct sk_buff *skb);
+/**
+ * rxe_rx_sport - UDP source port of a received train
+ * @skb: received train
+ *
+ * Return: big endian; 0 if there is none.
+ */
+static inline __be16 rxe_rx_sport(struct sk_buff *skb)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+	const struct udphdr *udp;
+
+	if (rx->same_dev || rx->proto == RXE_ROCE_V1)
+		return 0;
+	udp = rxe_rx_l3(skb) + (rx->proto == RXE_ROCE_V2_IPV4 ?
+				sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	return udp->source;
+}
+
+bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path);
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 
 static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)

@@ -581,6 +581,7 @@ static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
+bool rxe_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
 void rxe_sq_catch_up(struct rxe_sq *sq);
@@ -716,8 +717,18 @@ bool rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
 bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,
 		 u64 va, u64 len);
-void rxe_mr_drop(struct rxe_mr **mr);
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len);
+
+/**
+ * rxe_mr_drop - give back the region that was kept
+ * @mr: where; NULL from now on
+ */
+static inline void rxe_mr_drop(struct rxe_mr **mr)
+{
+	if (*mr)
+		rxe_mr_put(*mr);
+	*mr = NULL;
+}
 
 #endif /* RXE_TRANSPORT_H */

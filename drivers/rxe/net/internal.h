@@ -66,8 +66,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt);
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train);
-void rxe_rx_up(struct sk_buff *skb, const struct rxe_rx *rx,
-	       const struct net_device *ndev);
+void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev);
 void rxe_rx_set_ops(const struct rxe_net_ops *ops);
 
 /* rocev1.c */
@@ -93,7 +92,7 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 
 /* split.c */
 bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto);
-void rxe_split(const struct sk_buff *skb, u32 off, const struct rxe_rx *rx);
+void rxe_split(struct sk_buff *skb, u32 off);
 
 /* guard.c */
 int rxe_guard_open(struct net *net);

@@ -121,12 +121,13 @@ static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr)
 {
-	int l3mdev = l3mdev_master_ifindex_rcu(by);
 	struct net *net = dev_net(by);
 	struct net_device *ndev;
+	int l3mdev;
 
 	if (rxe_netdev_has(by, addr))
 		return by;
+	l3mdev = l3mdev_master_ifindex_rcu(by);
 	ndev = rxe_addr_owner(net, addr);
 	if (!ndev || l3mdev_master_ifindex_rcu(ndev) == l3mdev)
 		return ndev;

@@ -139,21 +139,26 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
 }
 
 /**
- * rxe_rx_sport - UDP source port of a received train
+ * rxe_rx_is_from - did a train come by a path, the other way round?
  * @skb: received train
+ * @path: path of a connection
  *
- * Return: host order; 0 if there is none.
+ * Return: true if it has the path's addresses, protocol and VLAN.
  */
-u16 rxe_rx_sport(struct sk_buff *skb)
+bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path)
 {
-	const void *l3 = rxe_rx_l3(skb);
-	const struct udphdr *udp;
+	const struct in6_addr *sgid = (const struct in6_addr *)&path->sgid;
+	const struct in6_addr *dgid = (const struct in6_addr *)&path->dgid;
+	const struct iphdr *ip = rxe_rx_l3(skb);
+	const struct ipv6hdr *ip6 = rxe_rx_l3(skb);
 
-	if (rxe_rx(skb)->same_dev || rxe_rx(skb)->proto == RXE_ROCE_V1)
-		return 0;
-	udp = l3 + (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4 ?
-		    sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	return ntohs(udp->source);
+	if (rxe_rx(skb)->proto != path->proto || rxe_rx(skb)->vlan != path->vlan)
+		return false;
+	if (path->proto == RXE_ROCE_V2_IPV4)
+		return ip->saddr == dgid->s6_addr32[3] &&
+		       ip->daddr == sgid->s6_addr32[3];
+	return ipv6_addr_equal(&ip6->saddr, dgid) &&
+	       ipv6_addr_equal(&ip6->daddr, sgid);
 }
 
 /*
@@ -201,9 +206,9 @@ static void rxe_rx_detach(struct sk_buff *skb)
 
 /* Is there such an address, in RoCE v1 one of the netdev that it came by? */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
-				    const struct rxe_rx *rx,
 				    const struct net_device *ndev)
 {
+	const struct rxe_rx *rx = rxe_rx(skb);
 	const struct ib_gid_attr *attr;
 	union ib_gid sgid, dgid;
 
@@ -220,37 +225,35 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 }
 
 /* A datagram is for an address of the device. Whom RC listens to, a QP knows. */
-static bool rxe_rx_is_ours(struct sk_buff *skb, const struct rxe_rx *rx,
-			   const struct net_device *ndev)
+static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 buf, *opcode = skb_header_pointer(skb, 0, sizeof(buf), &buf);
 
 	return !opcode || rxe_opcode_type(*opcode) == IB_OPCODE_RC ||
-	       rxe_rx_has_gid(skb, rx, ndev);
+	       rxe_rx_has_gid(skb, ndev);
 }
 
 /**
  * rxe_rx_up - hand packets that belong together to the transport
- * @skb: at the first BTH, its network header set; consumed
- * @rx: what is known of them; what depends on @skb is set here
+ * @skb: at the first BTH, its network header set; consumed. Of its struct rxe_rx
+ *	what depends on that is set here, the rest is known.
  * @ndev: a datagram must be for an address of this netdev; NULL: for any of the
  *	device
  */
-void rxe_rx_up(struct sk_buff *skb, const struct rxe_rx *rx,
-	       const struct net_device *ndev)
+void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 {
-	struct rxe_rx *own = rxe_rx(skb);
+	struct rxe_rx *rx = rxe_rx(skb);
+	struct rxe_dev *rxe = rx->rxe;
 
-	*own = *rx;
-	own->pkt = min(rx->pkt, skb->len);
-	own->npkts = DIV_ROUND_UP(skb->len, own->pkt);
-	own->l3_off = skb_network_header(skb) - skb->head;
-	rxe_count_add(rx->rxe, RCVD_PKTS, own->npkts);
-	rxe_count_add(rx->rxe, RCVD_BYTES, skb->len);
-	if (rx->same_dev || rxe_rx_is_ours(skb, own, ndev)) {
-		rxe_net_ops->rcv(rx->rxe, skb);
+	rx->pkt = min(rx->pkt, skb->len);
+	rx->npkts = DIV_ROUND_UP(skb->len, rx->pkt);
+	rx->l3_off = skb_network_header(skb) - skb->head;
+	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);
+	rxe_count_add(rxe, RCVD_BYTES, skb->len);
+	if (rx->same_dev || rxe_rx_is_ours(skb, ndev)) {
+		rxe_net_ops->rcv(rxe, skb);
 	} else {
-		rxe_count(rx->rxe, DROP_ADDR);
+		rxe_count(rxe, DROP_ADDR);
 		kfree_skb(skb);
 	}
 }
@@ -268,27 +271,27 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt)
 {
 	const struct net_device *ndev = proto == RXE_ROCE_V1 ? skb->dev : NULL;
-	struct rxe_rx rx = {
+
+	if (!rxe_rx_usable(rxe, skb)) {
+		kfree_skb(skb);
+		return;
+	}
+	*rxe_rx(skb) = (struct rxe_rx) {
 		.rxe		= rxe,
 		.pkt		= pkt,
 		.vlan		= rxe_netdev_vlan(skb->dev),
 		.proto		= proto,
 		.trusted	= rxe_rx_trusts(rxe, skb),
 	};
-
-	if (!rxe_rx_usable(rxe, skb)) {
-		kfree_skb(skb);
-		return;
-	}
 	rxe_rx_detach(skb);
 	if (hdr_len + pkt < skb->len &&
 	    !rxe_is_train(skb, hdr_len, pkt, proto)) {
-		rxe_split(skb, hdr_len, &rx);
+		rxe_split(skb, hdr_len);
 		consume_skb(skb);
 		return;
 	}
 	__skb_pull(skb, hdr_len);
-	rxe_rx_up(skb, &rx, ndev);
+	rxe_rx_up(skb, ndev);
 }
 
 /**
@@ -301,7 +304,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train)
 {
-	const struct rxe_rx rx = {
+	*rxe_rx(skb) = (struct rxe_rx) {
 		.rxe		= rxe,
 		.ndev		= skb->dev,
 		.pkt		= train->pkt,
@@ -311,8 +314,7 @@ void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		.trusted	= true,
 		.same_dev	= true,
 	};
-
 	rxe_rx_detach(skb);
 	__skb_pull(skb, rxe_l3_bytes(proto));
-	rxe_rx_up(skb, &rx, NULL);
+	rxe_rx_up(skb, NULL);
 }

@@ -216,9 +216,9 @@ static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 	return skb;
 }
 
-static void rxe_split_off(const struct sk_buff *train,
-			  const struct piece *piece, const struct rxe_rx *rx)
+static void rxe_split_off(struct sk_buff *train, const struct piece *piece)
 {
+	const struct rxe_rx *rx = rxe_rx(train);
 	struct sk_buff *skb;
 
 	if (piece->len < RXE_BTH_BYTES + RXE_ICRC_BYTES || !piece->l3 ||
@@ -228,14 +228,15 @@ static void rxe_split_off(const struct sk_buff *train,
 		return;
 	}
 	skb = rxe_copy_piece(train, piece, rx->proto);
-	if (skb)
-		rxe_rx_up(skb, rx, NULL);
-	else
+	if (!skb) {
 		rxe_count(rx->rxe, DROP_MEMORY);
+		return;
+	}
+	*rxe_rx(skb) = *rx;
+	rxe_rx_up(skb, NULL);
 }
 
-static void rxe_split_frames(const struct sk_buff *skb, u32 off,
-			     const struct rxe_rx *rx)
+static void rxe_split_frames(struct sk_buff *skb, u32 off)
 {
 	struct piece piece = {
 		.skb = skb,
@@ -245,44 +246,43 @@ static void rxe_split_frames(const struct sk_buff *skb, u32 off,
 	};
 	const struct sk_buff *frame;
 
-	rxe_split_off(skb, &piece, rx);
+	rxe_split_off(skb, &piece);
 	skb_walk_frags(skb, frame) {
 		piece = (struct piece) {
 			.skb = frame,
-			.l3 = rxe_frame_l3(frame, rx->proto),
+			.l3 = rxe_frame_l3(frame, rxe_rx(skb)->proto),
 			.len = frame->len,
 			.own = true,
 		};
-		rxe_split_off(skb, &piece, rx);
+		rxe_split_off(skb, &piece);
 	}
 }
 
-static void rxe_split_bytes(const struct sk_buff *skb, u32 off,
-			    const struct rxe_rx *rx)
+static void rxe_split_bytes(struct sk_buff *skb, u32 off)
 {
+	u32 pkt = rxe_rx(skb)->pkt;
 	struct piece piece = {
 		.skb = skb,
 		.l3 = skb_network_header(skb),
 	};
 
-	for (; off < skb->len; off += rx->pkt) {
+	for (; off < skb->len; off += pkt) {
 		piece.off = off;
-		piece.len = min(rx->pkt, skb->len - off);
-		rxe_split_off(skb, &piece, rx);
+		piece.len = min(pkt, skb->len - off);
+		rxe_split_off(skb, &piece);
 		piece.n++;
 	}
 }
 
 /**
  * rxe_split - hand up the packets of what is no train, one by one
- * @skb: the packets, see rxe_is_train(); not consumed
+ * @skb: the packets, see rxe_is_train(), with their struct rxe_rx; not consumed
  * @off: bytes from skb->data to the first BTH, at most skb_pagelen()
- * @rx: what is known of them
  */
-void rxe_split(const struct sk_buff *skb, u32 off, const struct rxe_rx *rx)
+void rxe_split(struct sk_buff *skb, u32 off)
 {
 	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
-		rxe_split_frames(skb, off, rx);
+		rxe_split_frames(skb, off);
 	else
-		rxe_split_bytes(skb, off, rx);
+		rxe_split_bytes(skb, off);
 }

@@ -78,7 +78,7 @@ static void rxe_block_put(struct page *page)
 	put_page(page);
 }
 
-static bool rxe_page_marked(struct page *page)
+static __always_inline bool rxe_page_marked(struct page *page)
 {
 	struct page *head = compound_head(page);
 
@@ -104,6 +104,8 @@ bool rxe_blocks_made(const struct sk_buff *skb)
 
 	if (!skb->head_frag || !rxe_page_marked(virt_to_page(skb->head)))
 		return false;
+	if (!skb_is_nonlinear(skb))
+		return true;
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		if (!rxe_page_marked(skb_frag_page(&skb_shinfo(skb)->frags[i])))
 			return false;

@@ -222,7 +222,17 @@ static void txq_give_turn(struct rxe_txq *q)
 		return;
 	list_del_init(&tx->wait);
 	WRITE_ONCE(q->turn, tx);
+	WRITE_ONCE(tx->turn, true);
 	rxe_net_ops->sent(tx->owner);
+}
+
+/* Its turn is over, if it had one. Context: lock held */
+static void txq_take_turn(struct rxe_txq *q, struct rxe_tx *tx)
+{
+	if (!tx->turn)
+		return;
+	WRITE_ONCE(tx->turn, false);
+	WRITE_ONCE(q->turn, NULL);
 }
 
 /**
@@ -236,8 +246,7 @@ void rxe_tx_leave(struct rxe_tx *tx)
 
 	spin_lock_irqsave(&q->lock, flags);
 	list_del_init(&tx->wait);
-	if (q->turn == tx)
-		WRITE_ONCE(q->turn, NULL);
+	txq_take_turn(q, tx);
 	txq_give_turn(q);
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -256,17 +265,6 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 	kref_put(&tx->ref, tx_release);
 }
 
-/**
- * rxe_tx_end_turn - a run of the sender's task is over
- * @tx: the sender
- */
-void rxe_tx_end_turn(struct rxe_tx *tx)
-{
-	/* whose turn it is doesn't wait */
-	if (READ_ONCE(tx->q->turn) == tx)
-		rxe_tx_leave(tx);
-}
-
 /* Queue up behind the others. What has become free meanwhile goes to the first. */
 static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 {
@@ -278,8 +276,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 		q->left = 0;
 	}
 	WRITE_ONCE(q->timing, true);
-	if (q->turn == tx)
-		WRITE_ONCE(q->turn, NULL);
+	txq_take_turn(q, tx);
 	if (list_empty(&tx->wait))
 		list_add_tail(&tx->wait, &q->waiting);
 	if (!hrtimer_active(&q->timer)) {
@@ -294,23 +291,34 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 }
 
 /**
- * rxe_tx_full - must the sender wait?
+ * rxe_tx_busy - are the queues full, or do others wait for them?
  * @tx: the sender
+ *
+ * Return: true if the sender can't simply go on, see rxe_tx_full().
+ */
+bool rxe_tx_busy(const struct rxe_tx *tx)
+{
+	struct rxe_txq *q = tx->q;
+
+	return txq_full(q) ||
+	       (!list_empty(&q->waiting) && !READ_ONCE(tx->turn));
+}
+
+/**
+ * rxe_tx_full - must the sender wait?
+ * @tx: the sender, which wants to send
  *
  * Return: true if it must; rxe_net_ops.sent will be called.
  */
 bool rxe_tx_full(struct rxe_tx *tx)
 {
-	struct rxe_txq *q = tx->q;
-
-	if (!txq_full(q) &&
-	    (list_empty(&q->waiting) || READ_ONCE(q->turn) == tx))
+	if (!rxe_tx_busy(tx))
 		return false;
 	if (READ_ONCE(tx->forced)) {
 		WRITE_ONCE(tx->forced, false);
 		return false;
 	}
-	tx_queue_up(q, tx);
+	tx_queue_up(tx->q, tx);
 	return true;
 }
 

@@ -300,17 +300,6 @@ bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,
 	return *mr;
 }
 
-/**
- * rxe_mr_drop - give back the region that was kept
- * @mr: where; NULL if there is none
- */
-void rxe_mr_drop(struct rxe_mr **mr)
-{
-	if (*mr)
-		rxe_mr_put(*mr);
-	*mr = NULL;
-}
-
 /* To one entry of a scatter list; L_Key 0 as above. Return: 0, -EFAULT, -EIO. */
 static int scatter_seg(struct rxe_qp *qp, struct rxe_mr **mr,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,

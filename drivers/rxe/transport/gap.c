@@ -96,14 +96,12 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 }
 
 /**
- * rxe_gap_watch - see to it that what waits for a gap doesn't wait for ever
+ * rxe_gap_watch - see to it that what waits for a gap, or behind a READ that is
+ *	stuck, doesn't wait for ever
  * @qp: the QP
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {
-	if (skb_queue_empty(&qp->requests.held) &&
-	    skb_queue_empty(&qp->responses.held) && !qp->rq.read.blocked)
-		return;
 	wake_at(qp, ktime_add_ms(ktime_get(), RXE_INQ_AGE_MS));
 }
 

@@ -239,18 +239,11 @@ static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 /* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
 static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
-	const struct rxe_path *path = &qp->path;
-	union ib_gid sgid, dgid;
-
 	if (!rxe_is_rc(qp))
 		return true;
 	if (rxe_rx(skb)->same_dev && !from_local_peer(qp, rxe_rx(skb)))
 		return false;
-	rxe_rx_gids(skb, &sgid, &dgid);
-	return rxe_rx(skb)->proto == path->proto &&
-	       rxe_rx(skb)->vlan == path->vlan &&
-	       rxe_gid_equal(&sgid, &path->dgid) &&
-	       rxe_gid_equal(&dgid, &path->sgid);
+	return rxe_rx_is_from(skb, &qp->path);
 }
 
 /* Is the packet one that may wait, and the next in the row? */

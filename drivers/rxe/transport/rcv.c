@@ -284,7 +284,9 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.out);
 	rxe_tx_end_turn(qp->rq.tx);
-	rxe_gap_watch(qp);
+	if (!skb_queue_empty(&qp->requests.held) ||
+	    !skb_queue_empty(&qp->responses.held) || qp->rq.read.blocked)
+		rxe_gap_watch(qp);
 	if (READ_ONCE(qp->sq.stalled))
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);
@@ -294,7 +296,8 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_cq_event(rxe_scq(qp));
 	if (rxe_rcq(qp) != rxe_scq(qp))
 		rxe_cq_event(rxe_rcq(qp));
-	rxe_task_run(&qp->send_task);
+	if (rxe_requester_due(qp))
+		rxe_task_run(&qp->send_task);
 	return more;
 }
 

@@ -560,7 +560,7 @@ static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
-/* Is there something that the window lets go? A guess, since the answer may change */
+/* Something that the window lets go? A guess, since the answer may change */
 static bool wants_to_send(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
@@ -576,8 +576,8 @@ static bool wants_to_send(const struct rxe_qp *qp)
 /* Must the QP wait for its turn at the queues below? A peer on this device has none. */
 static bool must_wait(const struct rxe_qp *qp)
 {
-	return !qp->path.same_dev && wants_to_send(qp) &&
-	       rxe_tx_full(qp->sq.tx);
+	return !qp->path.same_dev && rxe_tx_busy(qp->sq.tx) &&
+	       wants_to_send(qp) && rxe_tx_full(qp->sq.tx);
 }
 
 /* Return: true if the budget was spent, and there may be more to send */
@@ -610,6 +610,19 @@ static bool rc_requester(struct rxe_qp *qp)
 		more = send_run(qp, &p);
 	rxe_tx_end_turn(qp->sq.tx);
 	return more;
+}
+
+/**
+ * rxe_requester_due - has the send task anything to do?
+ * @qp: the QP
+ *
+ * Context: recv_task, to spare a run in vain.
+ *
+ * Return: true if it may have.
+ */
+bool rxe_requester_due(const struct rxe_qp *qp)
+{
+	return !rxe_is_rc(qp) || wants_to_send(qp);
 }
 
 /**

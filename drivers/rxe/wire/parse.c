@@ -66,8 +66,6 @@ static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
  */
 static bool aeth_ok(const struct rxe_pkt *pkt)
 {
-	if (!(pkt->flags & RXE_OP_AETH))
-		return true;
 	switch (pkt->syndrome & RXE_AETH_TYPE_MASK) {
 	case RXE_AETH_ACK:
 		return true;
@@ -127,5 +125,5 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len)
 	h = parse_req(pkt, h + RXE_BTH_BYTES);
 	h = parse_resp(pkt, h);
 	parse_tail(pkt, h);
-	return aeth_ok(pkt);
+	return !(op->flags & RXE_OP_AETH) || aeth_ok(pkt);
 }
