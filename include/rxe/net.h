@@ -18,6 +18,7 @@
 #include <linux/udp.h>
 #include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
+#include <rxe/wire.h>
 
 struct rxe_dev;
 
@@ -304,6 +305,29 @@ static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
 static inline void *rxe_rx_l3(struct sk_buff *skb)
 {
 	return skb->head + rxe_rx(skb)->l3_off;
+}
+
+/**
+ * rxe_skb_bth - copy a BTH
+ * @skb: train
+ * @off: where it is, mostly at the beginning of the linear part or of the pages
+ * @bth: RXE_BTH_BYTES
+ *
+ * Return: false if the skb ends before.
+ */
+static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
+{
+	const skb_frag_t *frag = &skb_shinfo(skb)->frags[0];
+	u32 head = skb_headlen(skb);
+
+	if (off + RXE_BTH_BYTES <= head)
+		memcpy(bth, skb->data + off, RXE_BTH_BYTES);
+	else if (off == head && skb_shinfo(skb)->nr_frags &&
+		 skb_frag_size(frag) >= RXE_BTH_BYTES)
+		memcpy(bth, skb_frag_address(frag), RXE_BTH_BYTES);
+	else
+		return !skb_copy_bits(skb, off, bth, RXE_BTH_BYTES);
+	return true;
 }
 
 /**

@@ -53,8 +53,7 @@ int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path)
 	struct net_device *ndev;
 	int err = -ENETDOWN;
 
-	rcu_read_lock();
-	ndev = rcu_dereference(path->sgid_attr->ndev);
+	ndev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (!ndev || !(ndev->flags & IFF_UP)) {
 		kfree_skb(skb);
 	} else if (rxe_v1_link(skb, path, ndev) < 0) {
@@ -64,7 +63,6 @@ int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path)
 		err = dev_queue_xmit(skb);
 		err = !!net_xmit_eval(err);
 	}
-	rcu_read_unlock();
 	return err;
 }
 

@@ -245,8 +245,7 @@ static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 
 /*
  * Take what is for @rxe; @l4 is from skb->data to the UDP header. Both headers are
- * in the linear part. A tunnel's GSO, which the UDP layer doesn't split for us, has
- * a tunnel's header where the BTH should be.
+ * in the linear part, and GSO is ours if there is any.
  */
 static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 			u8 proto)
@@ -255,7 +254,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 
 	if (skb_has_frag_list(skb) && !skb_is_gso(skb) && skb_linearize(skb))
 		goto drop;
-	if (rxe_v2_gso_ok(skb) && rxe_v2_lengths(skb, l4, proto))
+	if (rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt) {
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
@@ -346,7 +345,11 @@ static const struct nf_hook_ops rxe_v2_hooks[] = {
 	},
 };
 
-/* skb->data is at the UDP header; nothing here is ever queued on the socket */
+/*
+ * skb->data is at the UDP header; nothing here is ever queued on the socket. A
+ * tunnel's GSO, which the UDP layer doesn't split for us, has a tunnel's header
+ * where the BTH should be.
+ */
 static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	u8 proto = ip_hdr(skb)->version == 4 ? RXE_ROCE_V2_IPV4 :
@@ -355,6 +358,11 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	struct rxe_dev *rxe = rxe_v2_dev(skb, proto, &by);
 
 	if (!rxe || !pskb_may_pull(skb, sizeof(struct udphdr))) {
+		kfree_skb(skb);
+		return 0;
+	}
+	if (!rxe_v2_gso_ok(skb)) {
+		rxe_count(rxe, DROP_MALFORMED);
 		kfree_skb(skb);
 		return 0;
 	}

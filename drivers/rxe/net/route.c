@@ -87,18 +87,18 @@ struct dst_entry *rxe_route(struct rxe_path *path)
 {
 	struct dst_entry *dst;
 
-	rcu_read_lock();
-	dst = rcu_dereference(path->dst);
+	dst = rcu_dereference_bh(path->dst);
 	if (dst && !dst_check(dst, READ_ONCE(path->dst_cookie)))
 		dst = NULL;
 	if (!dst) {
+		rcu_read_lock();
 		dst = rxe_route_lookup(path);
+		rcu_read_unlock();
 		if (!IS_ERR(dst))
 			/* the path has the lookup's reference now */
 			dst_release(unrcu_pointer(xchg(&path->dst,
 						       RCU_INITIALIZER(dst))));
 	}
-	rcu_read_unlock();
 	return dst;
 }
 

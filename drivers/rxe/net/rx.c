@@ -227,9 +227,10 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 /* A datagram is for an address of the device. Whom RC listens to, a QP knows. */
 static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
-	u8 buf, *opcode = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+	u8 bth[RXE_BTH_BYTES];
 
-	return !opcode || rxe_opcode_type(*opcode) == IB_OPCODE_RC ||
+	return !rxe_skb_bth(skb, 0, bth) ||
+	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC ||
 	       rxe_rx_has_gid(skb, ndev);
 }
 

@@ -157,10 +157,9 @@ static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
  */
 bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
 {
-	u8 buf[RXE_BTH_BYTES];
-	const u8 *first = skb_header_pointer(skb, off, sizeof(buf), buf);
+	u8 first[RXE_BTH_BYTES];
 
-	if (!first || !rxe_same_queue(first[0], first[0]))
+	if (!rxe_skb_bth(skb, off, first) || !rxe_same_queue(first[0], first[0]))
 		return false;
 	if (!skb_has_frag_list(skb))
 		return rxe_bytes_are_train(skb, off, pkt, first);

@@ -74,9 +74,8 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 {
 	int err = 0;
 
-	rcu_read_lock();
 	/* a VLAN upper tells the receiver the VLAN */
-	skb->dev = rcu_dereference(path->sgid_attr->ndev);
+	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (skb->dev && rxe_path_intact(path)) {
 		rxe_push_headers(skb, path, 0);
 		rxe_rx_same_dev(rxe, skb, path->proto, train);
@@ -84,7 +83,6 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 		kfree_skb(skb);
 		err = -ENETDOWN;
 	}
-	rcu_read_unlock();
 	return err;
 }
 

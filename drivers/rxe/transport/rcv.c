@@ -13,18 +13,16 @@
  * @rxe: the device
  * @qpn: QP number
  *
+ * Context: bottom halves off, or RCU read side.
  * Return: the QP with a reference, or NULL.
  */
 struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
 {
-	struct rxe_qpn *entry;
+	struct rxe_qpn *entry = xa_load(&rxe->qps, qpn);
 
-	rcu_read_lock();
-	entry = xa_load(&rxe->qps, qpn);
-	if (entry && !kref_get_unless_zero(&entry->ref))
-		entry = NULL;
-	rcu_read_unlock();
-	return entry ? entry->qp : NULL;
+	if (!entry || !kref_get_unless_zero(&entry->ref))
+		return NULL;
+	return entry->qp;
 }
 
 static void qpn_release(struct kref *ref)
@@ -154,12 +152,11 @@ void rxe_sent(void *owner)
  */
 void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 {
-	u8 buf[RXE_BTH_BYTES];
-	const u8 *bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
+	u8 bth[RXE_BTH_BYTES];
 	struct rxe_qp *qp;
 	u32 flags;
 
-	if (!bth || !rxe_opcode[bth[0]].flags) {
+	if (!rxe_skb_bth(skb, 0, bth) || !rxe_opcode[bth[0]].flags) {
 		drop(rxe, skb, RXE_CNT_DROP_MALFORMED);
 		return;
 	}
@@ -211,14 +208,12 @@ static void passed(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
 static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 			  struct sk_buff *skb, enum rxe_fate fate)
 {
-	u32 expected = expected_psn(qp, in);
-
 	if (fate == RXE_TOO_EARLY) {
-		rxe_inq_hold(qp->rxe, in, skb, expected);
+		rxe_inq_hold(qp->rxe, in, skb, expected_psn(qp, in));
 		return;
 	}
 	if (fate == RXE_REFUSED)
-		rxe_inq_skip(in, expected);
+		rxe_inq_skip(in, expected_psn(qp, in));
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 

@@ -24,12 +24,14 @@ struct pick {
 };
 
 /*
- * One run of the send task. @peer: if it is on this device and idle. @pkt: what
- * packets don't have in common is set for each
+ * One run of the send task. @peer: if it is on this device and idle. @trains: have
+ * left so far, as far as was looked. @pkt: what packets don't have in common is set
+ * for each
  */
 struct run {
 	struct rxe_qp		*peer;
 	u32			bytes;
+	u32			trains;
 	struct rxe_data		data;	/* what comes next of sq.segs */
 	struct rxe_pkt		pkt;
 };
@@ -580,6 +582,15 @@ static bool must_wait(const struct rxe_qp *qp)
 	       wants_to_send(qp) && rxe_tx_full(qp->sq.tx);
 }
 
+/* The queues below may have become full with each train that left */
+static bool queues_take(const struct rxe_qp *qp, struct run *run)
+{
+	if (run->trains == qp->sq.out.trains)
+		return true;
+	run->trains = qp->sq.out.trains;
+	return !must_wait(qp);
+}
+
 /* Return: true if the budget was spent, and there may be more to send */
 static bool send_run(struct rxe_qp *qp, struct pick *p)
 {
@@ -587,12 +598,13 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	bool go_on;
 
 	qp->sq.out.trains = 0;
+	run.trains = 0;
 	run.bytes = 0;
 	run.peer = rxe_local_begin(qp, false);
 	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
 		go_on = emit(qp, &run, p) && budget_left(qp, &run);
-	} while (go_on && !must_wait(qp) && pick(qp, p));
+	} while (go_on && queues_take(qp, &run) && pick(qp, p));
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
 	rxe_out_flush(qp, &qp->sq.out);

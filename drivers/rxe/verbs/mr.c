@@ -80,6 +80,7 @@ bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
  * @va: first byte
  * @len: bytes, at least 1: zero bytes need no key (C9-88)
  *
+ * Context: bottom halves off, which keeps the region that is found in RCU.
  * Return: the region with a reference, to be held for one run of a task and no
  * longer; NULL if any check fails.
  */
@@ -88,12 +89,10 @@ struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
 {
 	struct rxe_mr *mr;
 
-	rcu_read_lock();
 	mr = xa_load(&rxe->mrs, key >> RXE_KEY_VARIANT_BITS);
 	if (mr && (!rxe_mr_check(mr, pd, key, access, va, len) ||
 		   !kref_get_unless_zero(&mr->ref)))
 		mr = NULL;
-	rcu_read_unlock();
 	return mr;
 }
 
