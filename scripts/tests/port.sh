@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: who may send to UDP port 4791, and with which priority
 # nodes: 1
-# level: full
+# level: core
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a device on a VLAN netdev has that VLAN's GIDs and tag, beside one on the real netdev
 # nodes: 1
-# level: full
+# level: core
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
