@@ -229,7 +229,8 @@ struct rxe_out {
  *	to be asked for again
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @implied_psn: how far it went
- * @deadline: when the timer acts
+ * @deadline: when the timer acts; if @lazy, when it looks how long to wait
+ * @lazy: @deadline is too early
  * @graced: the timer fired late, and @deadline was put off
  * @anew: what was sent in this run was sent when nothing was in flight
  * @rtt_psn: a packet whose acknowledgment is timed
@@ -269,6 +270,7 @@ struct rxe_sq {
 	u32			implied_psn;
 	struct rxe_mr		*mr;
 	ktime_t			deadline;
+	bool			lazy;
 	bool			graced;
 	bool			anew;
 	u32			rtt_psn;

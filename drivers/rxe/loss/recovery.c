@@ -120,6 +120,23 @@ static u64 probe_wait_ns(const struct rxe_recovery *rec,
 }
 
 /**
+ * rxe_recovery_least_ns - a lower bound of rxe_recovery_wait_ns() that costs little
+ * @rec: loss recovery, just after rxe_recovery_wait_anew()
+ * @limit: of the QP
+ * @now: the time
+ *
+ * Return: nanoseconds from now.
+ */
+u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
+			  const struct rxe_retry_limit *limit, ktime_t now)
+{
+	u64 t = limit->timeout ?: RXE_SILENCE_NS;
+
+	return min(t, rxe_recovery_lossy(rec, now) ? RXE_RTT_GUESS_NS :
+						     RXE_SILENCE_NS);
+}
+
+/**
  * rxe_recovery_wait_ns - when should the timer fire?
  * @rec: loss recovery
  * @rtt: round trips

@@ -67,13 +67,13 @@ static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
 	return NF_DROP;
 }
 
-static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
-				    const struct nf_hook_state *state)
+static noinline unsigned int rxe_guard_ipv4(struct sk_buff *skb,
+					    const struct nf_hook_state *state)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 	struct in6_addr saddr;
 
-	if (!state->sk || ip->protocol != IPPROTO_UDP ||
+	if (ip->protocol != IPPROTO_UDP ||
 	    !rxe_guard_to_port(skb, ip_hdrlen(skb)))
 		return NF_ACCEPT;
 	ipv6_addr_set_v4mapped(ip->saddr, &saddr);
@@ -81,14 +81,12 @@ static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
 }
 
 /* A routing header takes no privilege, so look behind such */
-static unsigned int rxe_guard_hook6(void *priv, struct sk_buff *skb,
-				    const struct nf_hook_state *state)
+static noinline unsigned int rxe_guard_ipv6(struct sk_buff *skb,
+					    const struct nf_hook_state *state)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	unsigned int off = sizeof(*ip6);
 
-	if (!state->sk)
-		return NF_ACCEPT;
 	if (ip6->nexthdr != IPPROTO_UDP) {
 		off = 0;
 		if (!ipv6_ext_hdr(ip6->nexthdr) ||
@@ -98,6 +96,19 @@ static unsigned int rxe_guard_hook6(void *priv, struct sk_buff *skb,
 	if (!rxe_guard_to_port(skb, off))
 		return NF_ACCEPT;
 	return rxe_guard_verdict(state, &ip6->saddr);
+}
+
+/* The driver's own packets have no socket: for these it's to cost nothing */
+static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
+				    const struct nf_hook_state *state)
+{
+	return state->sk ? rxe_guard_ipv4(skb, state) : NF_ACCEPT;
+}
+
+static unsigned int rxe_guard_hook6(void *priv, struct sk_buff *skb,
+				    const struct nf_hook_state *state)
+{
+	return state->sk ? rxe_guard_ipv6(skb, state) : NF_ACCEPT;
 }
 
 static const struct nf_hook_ops rxe_guard_hooks[] = {

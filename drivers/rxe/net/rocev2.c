@@ -192,11 +192,12 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 {
 	struct net_device *ndev = rxe_v2_ingress(skb, proto), *owner;
 	struct net *net = dev_net(ndev);
-	struct rxe_dev *rxe = rxe_net_find(net, ndev), *other;
+	struct rxe_dev *rxe = rxe_net_find(net, ndev), *other = NULL;
 
 	if (!rxe || !rxe_net_alone(net)) {
 		owner = rxe_v2_owner(ndev, skb, proto);
-		other = owner ? rxe_net_find(net, owner) : NULL;
+		if (owner && owner != ndev)
+			other = rxe_net_find(net, owner);
 		if (other && ((ndev->flags & IFF_LOOPBACK) ||
 			      netif_is_l3_master(ndev)))
 			ndev = owner;

@@ -78,12 +78,25 @@ static void rxe_block_put(struct page *page)
 	put_page(page);
 }
 
-static __always_inline bool rxe_page_marked(struct page *page)
+static bool rxe_page_marked(struct page *head)
 {
-	struct page *head = compound_head(page);
-
 	return !PageSlab(head) &&
 	       READ_ONCE(page_private(head)) == (unsigned long)&rxe_block_mark;
+}
+
+/* The frags, mostly in the block where the linear part is */
+static bool rxe_frags_made(const struct sk_buff *skb, struct page *last)
+{
+	struct page *page;
+	int i;
+
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		page = compound_head(skb_frag_page(&skb_shinfo(skb)->frags[i]));
+		if (page != last && !rxe_page_marked(page))
+			return false;
+		last = page;
+	}
+	return true;
 }
 
 /**
@@ -99,17 +112,15 @@ static __always_inline bool rxe_page_marked(struct page *page)
  */
 bool rxe_blocks_made(const struct sk_buff *skb)
 {
+	struct page *page = virt_to_head_page(skb->head);
 	const struct sk_buff *frame;
-	int i;
 
-	if (!skb->head_frag || !rxe_page_marked(virt_to_page(skb->head)))
+	if (!skb->head_frag || !rxe_page_marked(page))
 		return false;
 	if (!skb_is_nonlinear(skb))
 		return true;
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		if (!rxe_page_marked(skb_frag_page(&skb_shinfo(skb)->frags[i])))
-			return false;
-	}
+	if (!rxe_frags_made(skb, page))
+		return false;
 	skb_walk_frags(skb, frame) {
 		if (skb_has_frag_list(frame) || !rxe_blocks_made(frame))
 			return false;

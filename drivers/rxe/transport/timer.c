@@ -54,6 +54,7 @@ struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
 static void arm(struct rxe_sq *sq, ktime_t at)
 {
 	sq->deadline = at;
+	sq->lazy = false;
 	sq->graced = false;
 	if (hrtimer_is_queued(&sq->timer) &&
 	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
@@ -69,6 +70,37 @@ static void wait_from(struct rxe_qp *qp, ktime_t now)
 
 	if (ns)
 		arm(sq, ktime_add_ns(now, ns));
+}
+
+/*
+ * When the timer is on its way, and comes early enough, it will find out how long
+ * to wait: most often an answer comes before.
+ */
+static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	ktime_t expires = hrtimer_get_expires(&sq->timer);
+	u64 ns = rxe_recovery_least_ns(&sq->rec, &limit, now);
+
+	if (!hrtimer_is_queued(&sq->timer) ||
+	    ktime_after(expires, ktime_add_ns(now, ns)))
+		return false;
+	sq->deadline = expires;
+	sq->lazy = true;
+	sq->graced = false;
+	return true;
+}
+
+/* What leave_to_timer() has left */
+static void find_deadline(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, sq->rec.since);
+
+	sq->lazy = false;
+	sq->deadline = ns ? ktime_add_ns(sq->rec.since, ns) : 0;
 }
 
 /**
@@ -89,7 +121,8 @@ void rxe_wait_anew(struct rxe_qp *qp)
 	ktime_t now = ktime_get();
 
 	rxe_recovery_wait_anew(&qp->sq.rec, now);
-	wait_from(qp, now);
+	if (!leave_to_timer(qp, now))
+		wait_from(qp, now);
 }
 
 /**
@@ -155,6 +188,8 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	ktime_t now = ktime_get();
 
 	spin_lock(&sq->lock);
+	if (sq->lazy && sq->deadline)
+		find_deadline(qp);
 	if (!sq->deadline) {
 		;	/* nothing to wait for any more */
 	} else if (hrtimer_is_queued(timer)) {
