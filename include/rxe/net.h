@@ -49,11 +49,12 @@ enum rxe_proto {
  *	VLAN and namespace) as ours, reference held; else NULL
  * @same_dev: there is a @dgid_attr; never touches the wire
  * @hash: of the flow, for queue selection and RPS
+ * @alone: trains don't get through; set once, by the owner of the path
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: what dst_check() wants for @dst (IPv6)
  *
- * Immutable after rxe_path_init() except for the last three, which senders on
+ * Immutable after rxe_path_init() except for the last four, which senders on
  * several CPUs may change at a time.
  */
 struct rxe_path {
@@ -72,6 +73,7 @@ struct rxe_path {
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	u32			hash;
+	bool			alone;
 	atomic_t		ip_id;
 	struct dst_entry __rcu	*dst;
 	u32			dst_cookie;

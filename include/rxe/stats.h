@@ -49,7 +49,8 @@
 	X(HELD_DIFFERS, rx_held_differs) \
 	X(DROP_TX, tx_drop) \
 	X(DROP_TX_MEM, tx_drop_no_memory) \
-	X(DROP_GUARD, tx_drop_unprivileged)
+	X(DROP_GUARD, tx_drop_unprivileged) \
+	X(TRAINS_OFF, tx_trains_off)
 
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
 enum rxe_counter {

@@ -24,6 +24,7 @@
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <cc/window.h>
+#include <loss/firsts.h>
 #include <loss/recovery.h>
 #include <rxe/dev.h>
 #include <rxe/inq.h>
@@ -185,12 +186,14 @@ struct rxe_gap {
  * @l3_icrc: what their ICRCs have in common
  * @psn: of the last packet
  * @trains: so many have left; the owner sets it to 0 when it likes
+ * @firsts: how much arrives of what is sent again; recv_task's
  */
 struct rxe_out {
 	struct rxe_train	train;
 	struct rxe_l3_icrc	l3_icrc;
 	u32			psn;
 	u32			trains;
+	struct rxe_firsts	firsts;
 };
 
 /**
@@ -486,6 +489,7 @@ void rxe_cork_reset(struct rxe_qp *qp);
 /* out.c */
 void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
 void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
+void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
 
 /**
  * rxe_out_push - room for a packet, in this train or the next

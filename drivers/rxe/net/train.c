@@ -272,7 +272,7 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 	dst = rxe_route(path);
 	if (IS_ERR(dst))
 		return NULL;
-	if (READ_ONCE(rxe->tune.trains))
+	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone))
 		rxe_train_limit(train, path->proto, dst->dev);
 	return dst;
 }

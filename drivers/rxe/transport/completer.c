@@ -127,6 +127,10 @@ static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 	}
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
 		rxe_count(qp->rxe, RCVD_SEQ_ERR);
+	if (!flight.rd_atomic && verdict.act != RXE_LOSS_WAIT)
+		rxe_out_again(qp, &sq->out, sq->una,
+			      min_t(u32, rxe_psn_diff(sq->psn, sq->una),
+				    sq->cc.window));
 	switch (verdict.act) {
 	case RXE_LOSS_RESEND:
 		sq->missing = verdict.npkts + 1;	/* see inq.c */

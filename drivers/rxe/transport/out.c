@@ -40,3 +40,32 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
 	rxe_out_flush(qp, out);
 	return rxe_train_start(qp->rxe, &qp->path, &out->train, len, hint);
 }
+
+/**
+ * rxe_out_again - packets got lost, and are sent again
+ * @qp: the QP
+ * @out: its requests or responses
+ * @psn: the first of them
+ * @npkts: how many
+ *
+ * If again and again the first of a train is all that arrives, no more trains are sent
+ * to this peer: then the netdev doesn't count IPv4 IDs up, which the ICRC covers. IPv6
+ * has no ID.
+ *
+ * Context: recv_task.
+ */
+void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts)
+{
+	struct rxe_path *path = &qp->path;
+	const char *netdev = qp->rxe->ndev->name;
+
+	if (path->proto != RXE_ROCE_V2_IPV4 || path->same_dev || path->alone ||
+	    READ_ONCE(out->train.alone) ||
+	    !rxe_firsts_again(&out->firsts, psn, npkts))
+		return;
+	WRITE_ONCE(path->alone, true);
+	rxe_count(qp->rxe, TRAINS_OFF);
+	ibdev_warn_ratelimited(&qp->rxe->ibdev,
+			       "QP %u: of each train only the first packet arrives, so no more are sent. Does %s count up IPv4 IDs? If not: ethtool -K %s tx-udp-segmentation off\n",
+			       rxe_qp_num(qp), netdev, netdev);
+}

@@ -74,6 +74,7 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	if (npkts > before || !read_allowed(qp, pkt))
 		return;
+	rxe_out_again(qp, &qp->rq.out, pkt->psn, npkts);
 	serve(qp, pkt);
 	qp->rq.read.again = true;
 }

@@ -307,6 +307,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->implied = false;
 	rxe_gap_reset(&sq->gap);
 	rxe_recovery_reset(&sq->rec, sq->psn);
+	sq->out.firsts = (struct rxe_firsts){};
 	sq->rtt = (struct rxe_rtt){};
 	rxe_cc_init(&sq->cc);
 	sq->rtt_start = 0;
@@ -327,6 +328,7 @@ static void reset_rq(struct rxe_qp *qp)
 	rq->ack_due = false;
 	rq->nak_sent = false;
 	rxe_gap_reset(&rq->gap);
+	rq->out.firsts = (struct rxe_firsts){};
 	rq->read.active = false;
 	if (rq->atomics)
 		memset(rq->atomics, 0,

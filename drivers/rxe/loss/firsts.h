@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Does only the first packet of each train arrive? A verdict only; the caller has the
+ * lock, or is alone.
+ */
+#ifndef RXE_LOSS_FIRSTS_H
+#define RXE_LOSS_FIRSTS_H
+
+#include <linux/types.h>
+
+/* What speaks for it, what against it, and how much is enough */
+#define RXE_FIRSTS_FOR		2
+#define RXE_FIRSTS_AGAINST	1
+#define RXE_FIRSTS_ENOUGH	24
+
+/**
+ * struct rxe_firsts - how often was the second packet of a train the next one missing?
+ * @from: the first packet that was sent again the last time
+ * @npkts: packets that were sent then
+ * @score: what speaks for it, less what speaks against it
+ */
+struct rxe_firsts {
+	u32	from;
+	u32	npkts;
+	u32	score;
+};
+
+bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts);
+
+#endif /* RXE_LOSS_FIRSTS_H */

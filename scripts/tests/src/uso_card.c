@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uso_card: two network cards that segment UDP, and the wire between them.
+ *
+ * Takes what arrives at each of two netdevs, trains (UDP GSO) as a whole, and sends it out of the
+ * other one in packets. The packets of a train get the IPv4 IDs that the card gives them: counting
+ * up from the train's own, as they should, or all the same. Packets to RoCE's port get lost at
+ * random, if asked for.
+ *
+ * Goes on until it is told to end (SIGTERM), and says then what it saw.
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/udp.h>
+#include <signal.h>
+
+#include "verbs_util.h"
+
+#define ROCE_PORT	4791
+#define GSO_UDP_L4	5	/* VIRTIO_NET_HDR_GSO_UDP_L4 */
+#define NEEDS_CSUM	1	/* VIRTIO_NET_HDR_F_NEEDS_CSUM */
+#define RCVBUF		(64 << 20)
+
+/* struct virtio_net_hdr */
+struct vnet {
+	uint8_t flags, gso_type;
+	uint16_t hdr_len, gso_size, csum_start, csum_offset;
+};
+
+struct frame {
+	struct vnet vnet;
+	uint8_t data[70000];
+} __attribute__((packed));
+
+static volatile sig_atomic_t ended;
+static bool same_id;
+static uint32_t loss;		/* of ten thousand packets */
+static uint64_t seed = 1, trains, packets, lost;
+
+static void end(int sig UNUSED)
+{
+	ended = 1;
+}
+
+static int open_netdev(const char *name)
+{
+	struct sockaddr_ll addr = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	struct packet_mreq promisc = { .mr_type = PACKET_MR_PROMISC };
+	int fd = socket(AF_PACKET, SOCK_RAW, 0), one = 1, size = RCVBUF;
+
+	addr.sll_ifindex = promisc.mr_ifindex = if_nametoindex(name);
+	if (fd < 0 || !addr.sll_ifindex ||
+	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
+	    bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		die("%s: %s", name, strerror(errno));
+	return fd;
+}
+
+static uint32_t sum(const uint8_t *p, size_t len, uint32_t s)
+{
+	for (; len > 1; len -= 2, p += 2)
+		s += p[0] << 8 | p[1];
+	if (len)
+		s += p[0] << 8;
+	while (s >> 16)
+		s = (s & 0xffff) + (s >> 16);
+	return s;
+}
+
+static uint16_t fold(const uint8_t *p, size_t len, uint32_t s)
+{
+	return htons(~sum(p, len, s));
+}
+
+/* Behind Ethernet; NULL if it isn't RoCE v2 */
+static struct udphdr *roce(uint8_t *data)
+{
+	struct ether_header *eth = (void *)data;
+	struct ip *ip = (void *)(eth + 1);
+	struct ip6_hdr *ip6 = (void *)(eth + 1);
+	struct udphdr *udp = NULL;
+
+	if (eth->ether_type == htons(ETHERTYPE_IP) && ip->ip_hl == 5 && ip->ip_p == IPPROTO_UDP)
+		udp = (void *)(ip + 1);
+	else if (eth->ether_type == htons(ETHERTYPE_IPV6) && ip6->ip6_nxt == IPPROTO_UDP)
+		udp = (void *)(ip6 + 1);
+	return udp && udp->uh_dport == htons(ROCE_PORT) ? udp : NULL;
+}
+
+static void out(int fd, struct frame *f, size_t len)
+{
+	packets++;
+	if (loss && roce(f->data) && rnd_range(&seed, 0, 9999) < loss) {
+		lost++;
+		return;
+	}
+	f->vnet = (struct vnet) {};
+	if (send(fd, f, sizeof(f->vnet) + len, 0) < 0 && errno != ENOBUFS && errno != ENETDOWN)
+		die("send: %s", strerror(errno));
+}
+
+/* Packet n of a train: its lengths, ID and checksums */
+static void finish(uint8_t *data, size_t len, unsigned int n)
+{
+	struct udphdr *udp = roce(data);
+	struct ip *ip = (void *)(data + sizeof(struct ether_header));
+	struct ip6_hdr *ip6 = (void *)ip;
+	size_t l4 = data + len - (uint8_t *)udp;
+
+	udp->uh_ulen = htons(l4);
+	udp->uh_sum = 0;
+	if (ip->ip_v == 4) {
+		ip->ip_len = htons(sizeof(*ip) + l4);
+		if (!same_id)
+			ip->ip_id = htons(ntohs(ip->ip_id) + n);
+		ip->ip_sum = 0;
+		ip->ip_sum = fold((void *)ip, sizeof(*ip), 0);
+	} else {
+		ip6->ip6_plen = htons(l4);
+		udp->uh_sum = fold((void *)udp, l4, sum((void *)&ip6->ip6_src, 32, l4 + IPPROTO_UDP)) ?:
+			      0xffff;
+	}
+}
+
+static void segment(int fd, struct frame *f, size_t len)
+{
+	struct udphdr *udp = roce(f->data);
+	size_t hdr, size = f->vnet.gso_size, off;
+	static struct frame pkt;
+	unsigned int n = 0;
+
+	if (f->vnet.gso_type != GSO_UDP_L4 || !udp || !size)
+		die("a train of another kind: %u", f->vnet.gso_type);
+	trains++;
+	hdr = (uint8_t *)(udp + 1) - f->data;
+	for (off = hdr; off < len; off += size) {
+		size_t part = size < len - off ? size : len - off;
+
+		memcpy(pkt.data, f->data, hdr);
+		memcpy(pkt.data + hdr, f->data + off, part);
+		finish(pkt.data, hdr + part, n++);
+		out(fd, &pkt, hdr + part);
+	}
+}
+
+static void relay(int from, int to)
+{
+	static struct frame f;
+	ssize_t len = recv(from, &f, sizeof(f), MSG_DONTWAIT);
+	uint8_t *sum_at;
+
+	if (len < 0) {
+		if (errno == EINVAL)
+			die("this kernel doesn't show trains");
+		if (errno != EAGAIN && errno != EINTR && errno != ENETDOWN)
+			die("recv: %s", strerror(errno));
+		return;
+	}
+	len -= sizeof(f.vnet);
+	if (f.vnet.gso_type) {
+		segment(to, &f, len);
+		return;
+	}
+	if (f.vnet.flags & NEEDS_CSUM) {
+		sum_at = f.data + f.vnet.csum_start + f.vnet.csum_offset;
+		*(uint16_t *)sum_at = fold(f.data + f.vnet.csum_start, len - f.vnet.csum_start, 0);
+	}
+	out(to, &f, len);
+}
+
+static const char usage[] =
+"usage: uso_card [-i] [-l LOSS] NETDEV NETDEV\n"
+"  -i       all packets of a train have its IPv4 ID\n"
+"  -l LOSS  so many of ten thousand packets get lost\n"
+"Prints \"ready\", and when it ends \"trains N packets N lost N\".\n";
+
+int main(int argc, char **argv)
+{
+	struct pollfd fd[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct sigaction act = { .sa_handler = end };
+	sigset_t term, none;
+	int o, i;
+
+	while ((o = getopt(argc, argv, "il:h")) != -1) {
+		switch (o) {
+		case 'i': same_id = true; break;
+		case 'l': loss = atoi(optarg); break;
+		default: fputs(usage, o == 'h' ? stdout : stderr); return o == 'h' ? 0 : 2;
+		}
+	}
+	if (argc - optind != 2)
+		die("%s", usage);
+	sigemptyset(&none);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);	/* but in ppoll() */
+	sigaction(SIGTERM, &act, NULL);
+	for (i = 0; i < 2; i++)
+		fd[i].fd = open_netdev(argv[optind + i]);
+	puts("ready");
+	fflush(stdout);
+	while (!ended) {
+		if (ppoll(fd, 2, NULL, &none) < 0)
+			continue;
+		for (i = 0; i < 2; i++)
+			if (fd[i].revents)
+				relay(fd[i].fd, fd[1 - i].fd);
+	}
+	printf("trains %lu packets %lu lost %lu\n", trains, packets, lost);
+	return 0;
+}
