@@ -55,6 +55,39 @@ static void grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_MAX);
 }
 
+/* After a loss, too, it grows with each round trip, little as that may say */
+static void grows_by_one(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	cc.window = 4;
+	cc.enough = 2;
+	for (i = 5; i < 20; i++) {
+		come_through(&cc, 1, MS, true, true);
+		KUNIT_ASSERT_EQ(test, cc.window, i);
+	}
+}
+
+/* Where round trips vary, a long one is no queue */
+static void jitter(struct kunit *test)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 64, .rtt = 6 * MS, .rtt_min = MS, .rtt_var = MS,
+		.limited = true,
+	};
+	struct rxe_cc cc;
+
+	begin(&cc);
+	rxe_cc_acked(&cc, &sample, una);
+	KUNIT_EXPECT_FALSE(test, cc.queued);
+	KUNIT_EXPECT_EQ(test, cc.window, 128u);
+	sample.rtt_var = 0;
+	rxe_cc_acked(&cc, &sample, una);
+	KUNIT_EXPECT_TRUE(test, cc.queued);
+}
+
 /* A sender that had no more to send says nothing about the path */
 static void idle(struct kunit *test)
 {
@@ -232,6 +265,8 @@ static void bounds(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(grows),
+	KUNIT_CASE(grows_by_one),
+	KUNIT_CASE(jitter),
 	KUNIT_CASE(idle),
 	KUNIT_CASE(stays),
 	KUNIT_CASE(shrinks),

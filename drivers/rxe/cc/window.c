@@ -6,11 +6,11 @@
  * waits in a queue, which makes all packets later and in the end drops some. So the
  * window grows while packets don't queue, and follows delay and loss otherwise:
  *
- *   calm   = 2 * rtt_min + RXE_QUEUE_NS	the longest round trip without a queue to
- *						speak of
+ *   calm   = 2 * (rtt_min + rtt_var) + RXE_QUEUE_NS
+ *				the longest round trip without a queue to speak of
  *   grow     rtt <= calm, and the window kept packets back: window = 2 * delivered.
  *            Where packets were lost of late, that goes up to half of what it was
- *            before; from there on window += delivered / 4 + 1.
+ *            before; from there on, and at the least, window += delivered / 4 + 1.
  *   shrink   rtt > calm: window = delivered * calm / rtt, to its half at the most.
  *            It stays at RXE_WINDOW_LOSSY at least, so that READs aren't asked for
  *            piece by piece, and while nothing gets lost at RXE_WINDOW_CALM, so that
@@ -52,8 +52,9 @@ static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
 	u32 window = 2 * s->delivered;
 
-	if (s->lossy && window > cc->enough)
-		window = max(cc->enough, cc->window + s->delivered / 4 + 1);
+	if (s->lossy)
+		window = max(min(window, cc->enough),
+			     cc->window + s->delivered / 4 + 1);
 	cc->window = clamp_t(u32, window, cc->window, RXE_WINDOW_MAX);
 }
 
@@ -76,7 +77,7 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
  */
 void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
-	u64 calm = 2 * s->rtt_min + RXE_QUEUE_NS;
+	u64 calm = 2 * (s->rtt_min + s->rtt_var) + RXE_QUEUE_NS;
 
 	cc->queued = s->rtt > calm;
 	if (in_recovery(cc, una))

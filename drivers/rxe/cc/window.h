@@ -22,6 +22,7 @@
  * @delivered: packets that were acknowledged in it
  * @rtt: how long it took, ns
  * @rtt_min: the shortest of late, ns
+ * @rtt_var: how much they vary, ns
  * @limited: the window kept packets back
  * @lossy: packets got lost of late
  */
@@ -29,6 +30,7 @@ struct rxe_cc_sample {
 	u32	delivered;
 	u64	rtt;
 	u64	rtt_min;
+	u64	rtt_var;
 	bool	limited;
 	bool	lossy;
 };

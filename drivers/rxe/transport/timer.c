@@ -159,6 +159,7 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 	sq->rtt_start = 0;
 	rxe_rtt_add(&sq->rtt, sample.rtt, now);
 	sample.rtt_min = sq->rtt.min;
+	sample.rtt_var = sq->rtt.var;
 	sample.delivered = rxe_psn_diff(sq->una, sq->rtt_una);
 	sample.limited = sq->limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
