@@ -162,8 +162,10 @@ static const struct row {
 	  RXE_LOSS_RESEND, BURST, false },
 	{ "nak, no progress for the last time", RXE_LOSS_NAK, 500, true, 2, 0, 0, 100,
 	  false, 0, RXE_LOSS_FAIL, 0, false },
-	{ "nak for a read", RXE_LOSS_NAK, 1, false, 0, 0, 0, 7, true, 0,
-	  RXE_LOSS_RESEND, 7, false },
+	{ "nak for a long read", RXE_LOSS_NAK, 1, false, 0, 0, 0, 100, true, 0,
+	  RXE_LOSS_RESEND, 100, false },
+	{ "nak for an atomic, which shared a train", RXE_LOSS_NAK, 1, false, 0, 0, 0, 1,
+	  true, 0, RXE_LOSS_REWIND, 0, false },
 	/* a gap: what is missing */
 	{ "gap", RXE_LOSS_GAP, 1, false, 0, 0, 0, 100, true, 0,
 	  RXE_LOSS_RESEND, 3, false },
@@ -260,6 +262,25 @@ static void queue_drains(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW));
+}
+
+/* A CPU that is away for less than a second doesn't make it stuck */
+static void queue_pauses(struct kunit *test)
+{
+	struct rxe_loss_verdict verdict;
+	struct game g;
+	u64 ms;
+
+	begin(&g);
+	g.flight.queued = 5;
+	g.flight.drained = 1;
+	hint(&g, RXE_LOSS_SILENCE, MS);
+	for (ms = 2; ms < 1000; ms++) {
+		verdict = hint(&g, RXE_LOSS_SILENCE, ms * MS);
+		KUNIT_ASSERT_EQ(test, verdict.act, RXE_LOSS_WAIT);
+		KUNIT_ASSERT_FALSE(test, verdict.timeout);
+	}
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 }
 
 /* When it is stuck the QP ends, after all its retries */
@@ -401,6 +422,27 @@ static void needless_nak(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 4 * MS));
 }
 
+/* That one packet had only been late says nothing of another that was lost before */
+static void needless_after_loss(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	hint(&g, RXE_LOSS_NAK, MS);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
+	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1), NOW + 3 * MS);
+	g.flight.una = rxe_psn_add(PSN, 50);
+	hint(&g, RXE_LOSS_NAK, 100 * MS);
+	rxe_recovery_resent(&g.rec, g.flight.una, rxe_psn_add(PSN, 51),
+			    NOW + 99 * MS, NOW + 100 * MS);
+	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 51),
+			      NOW + 103 * MS);
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
+						     g.flight.una, true,
+						     NOW + 104 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 104 * MS));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rto_never),
 	KUNIT_CASE(rto_bounds),
@@ -410,6 +452,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(verdicts),
 	KUNIT_CASE(peer_drops),
 	KUNIT_CASE(queue_drains),
+	KUNIT_CASE(queue_pauses),
 	KUNIT_CASE(queue_stuck),
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(backs_off),
@@ -417,6 +460,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(needless_doubled),
 	KUNIT_CASE(doubled_behind),
 	KUNIT_CASE(needless_nak),
+	KUNIT_CASE(needless_after_loss),
 	{}
 };
 

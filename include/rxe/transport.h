@@ -228,8 +228,9 @@ struct rxe_out {
  * @gap: what is missing among the responses
  * @mr: the region that responses are written to, held for the run of recv_task
  *	only
- * @missing: packets from @una on that are to be sent again, or responses that are
- *	to be asked for again
+ * @missing: packets of the oldest work request that are to be sent again, or
+ *	responses that are to be asked for again
+ * @missing_psn: the first of them
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @implied_psn: how far it went
  * @deadline: when the timer acts; if @lazy, when it looks how long to wait
@@ -269,6 +270,7 @@ struct rxe_sq {
 	bool			limited;
 	struct rxe_gap		gap;
 	u32			missing;
+	u32			missing_psn;
 	bool			implied;
 	u32			implied_psn;
 	struct rxe_mr		*mr;

@@ -284,7 +284,7 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
 		rec->go_back--;
 	else if (follows)
 		rec->go_back = RXE_GO_BACK;
-	if (rec->go_back || (!flight->rd_atomic && flight->rest < flight->burst))
+	if (rec->go_back || flight->rest < flight->burst)
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_REWIND };
 	return (struct rxe_loss_verdict) {
 		.act = RXE_LOSS_RESEND,
@@ -292,10 +292,13 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
 	};
 }
 
-/* It may only have been late: on a path that reorders, for a NAK, too */
-static void doubt(struct rxe_recovery *rec, bool told)
+/*
+ * It may only have been late: on a path that reorders, for a NAK, too. What was in
+ * doubt before and is another packet was lost.
+ */
+static void doubt(struct rxe_recovery *rec, u32 una, bool told)
 {
-	if (!rec->in_doubt)
+	if (!rec->in_doubt || una != rec->resent_from)
 		rec->lossy_before = rec->lossy_until;
 	rec->in_doubt = true;
 	rec->told = told;
@@ -306,7 +309,10 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 	rec->lossy_until = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
 }
 
-/* What is in this host's queues has no answer yet; if they are stuck, that's a retry */
+/*
+ * What is in this host's queues has no answer yet. If they are stuck, that's a retry; a
+ * netdev whose CPU was away for less than RXE_PATIENCE_NS isn't.
+ */
 static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 					      const struct rxe_rtt *rtt,
 					      const struct rxe_retry_limit *limit,
@@ -317,13 +323,17 @@ static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 
 	if (flight->drained != rec->drained) {
 		rec->drained = flight->drained;
+		rec->drained_at = now;
 		rxe_recovery_wait_anew(rec, now);
-	} else if (!in_time(rec, rtt, limit, now)) {
+	} else if (in_time(rec, rtt, limit, now)) {
+		rec->probes++;
+	} else if (ktime_before(now, ktime_add_ns(rec->drained_at,
+						  RXE_PATIENCE_NS))) {
+		rec->since = now;
+	} else {
 		verdict.timeout = true;
 		if (!count_retry(rec, limit, now))
 			verdict.act = RXE_LOSS_FAIL;
-	} else {
-		rec->probes++;
 	}
 	return verdict;
 }
@@ -340,7 +350,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 	if (flight->queued)
 		return wait_for_queue(rec, rtt, limit, flight, now);
 	timeout = !in_time(rec, rtt, limit, now);
-	doubt(rec, false);
+	doubt(rec, flight->una, false);
 	if (timeout) {
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
@@ -376,7 +386,7 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return on_silence(rec, rtt, limit, flight, now);
 	if (just_resent(rec, rtt, flight->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
-	doubt(rec, true);
+	doubt(rec, flight->una, true);
 	set_lossy(rec, now);
 	/* the peer is alive: no more than one in the QP's timeout counts as a retry */
 	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&

@@ -84,6 +84,7 @@ struct rxe_retry_limit {
  * @resent_at: when
  * @left_at: when the oldest packet had left before that
  * @drained: rxe_flight.drained at the last silence
+ * @drained_at: when that was seen to change
  */
 struct rxe_recovery {
 	u8	retries;
@@ -101,6 +102,7 @@ struct rxe_recovery {
 	ktime_t	resent_at;
 	ktime_t	left_at;
 	u32	drained;
+	ktime_t	drained_at;
 };
 
 struct rxe_loss_verdict

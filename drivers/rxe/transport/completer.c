@@ -75,6 +75,17 @@ static void check_doubt(struct rxe_sq *sq)
 		rxe_cc_undo(&sq->cc);
 }
 
+/* What was to be sent again, and is answered by now, needn't */
+static void skip_missing(struct rxe_sq *sq)
+{
+	s32 came = rxe_psn_diff(sq->una, sq->missing_psn);
+
+	if (came <= 0)
+		return;
+	sq->missing -= min_t(u32, sq->missing, came);
+	sq->missing_psn = sq->una;
+}
+
 /* A response moved things on: patience starts anew, in settle() */
 static void progress(struct rxe_qp *qp, u32 acked)
 {
@@ -84,7 +95,8 @@ static void progress(struct rxe_qp *qp, u32 acked)
 	sq->rec.heard = false;
 	sq->rnr_retries = 0;
 	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
-	sq->missing = 0;
+	if (sq->missing)
+		skip_missing(sq);
 	if (sq->rec.in_doubt)
 		check_doubt(sq);
 	rxe_rtt_ack(sq, acked);
@@ -133,7 +145,8 @@ static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 				    sq->cc.window));
 	switch (verdict.act) {
 	case RXE_LOSS_RESEND:
-		sq->missing = verdict.npkts + 1;	/* see inq.c */
+		sq->missing = min(verdict.npkts + 1, flight.rest); /* see inq.c */
+		sq->missing_psn = sq->una;
 		break;
 	case RXE_LOSS_REWIND:
 		rxe_sq_rewind(qp);

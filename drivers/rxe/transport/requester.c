@@ -174,24 +174,40 @@ struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp)
 	};
 }
 
-/* What is missing of the oldest work request, and no more */
+/* Of what is missing, packets that may leave now. Return: 0: none. */
+static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
+{
+	s32 ahead = rxe_psn_diff(sq->missing_psn, sq->una);
+	s32 npkts = min_t(s32, sq->missing, unanswered(sq, wqe) - ahead);
+
+	if (sq->tail == sq->head || !wqe->started || wqe->status || npkts <= 0) {
+		sq->missing = 0;	/* it came, or will be sent anyway */
+		return 0;
+	}
+	return min(npkts, (s32)sq->cc.window - ahead);
+}
+
+/* What is missing of the oldest work request, and no more, as the window lets it go */
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	s32 npkts = min(sq->missing, sq->cc.window);
+	s32 npkts = missing_pkts(sq, wqe);
+	u32 rest;
 
-	sq->missing = 0;
-	if (sq->tail == sq->head || !wqe->started || wqe->status ||
-	    rxe_psn_diff(sq->psn, sq->una) <= 0)
-		return false;	/* it came, or is about to be sent anyway */
+	if (npkts <= 0)
+		return false;
 	pick->wqe = wqe;
 	pick->index = sq->tail;
-	pick->psn = sq->una;
-	pick->npkts = min(npkts, unanswered(sq, wqe));
-	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : pick->npkts;
+	pick->psn = sq->missing_psn;
+	pick->npkts = npkts;
+	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
-	again(qp, rxe_psn_add(sq->una, pick->npkts));
+	rest = sq->missing - npkts;
+	if (pick->psn == sq->una)
+		again(qp, rxe_psn_add(sq->una, sq->missing));
+	sq->missing = rest;
+	sq->missing_psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
 	return true;
 }
