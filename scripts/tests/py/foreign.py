@@ -4,7 +4,8 @@
 
 Runs in the sender's namespace. Each case sends frames, some of them in one burst, so that GRO on
 the way chains them, and then one good datagram, the marker: what completed until then must be
-what was expected. Prints "ok CASE" or "fail CASE why".
+what was expected, and what was refused must be counted, each packet once, by the counter for
+the reason and by no other. Prints "ok CASE" or "fail CASE why".
 """
 import argparse
 import fcntl
@@ -34,13 +35,18 @@ class Sink:
         if len(words) != 5:
             raise RuntimeError("wire_sink doesn't start")
         self.ud, self.rc = [int(words[1]), int(words[2])], int(words[4])
+        self.in_machine("echo 0 > lifespan")	# no old values
 
-    def counter(self, name):
-        """as the machine sees it: the kernel shows none in other namespaces"""
-        path = f"/sys/class/infiniband/{self.dev}/ports/1/hw_counters/{name}"
-        cat = subprocess.run(["nsenter", "-t", "1", "-m", "-n", "cat", path], check=False,
-                             stdout=subprocess.PIPE, text=True)
-        return int(cat.stdout or 0)
+    def in_machine(self, line):
+        """where the counters are: the kernel shows none in other namespaces"""
+        path = f"/sys/class/infiniband/{self.dev}/ports/1/hw_counters"
+        return subprocess.run(["nsenter", "-t", "1", "-m", "-n", "sh", "-c", f"cd {path} && {line}"],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def refused(self):
+        """what the counters of refused packets say"""
+        lines = self.in_machine("grep -H . rx_drop_* rx_icrc_encapsulated").split()
+        return {name: int(value) for name, value in (line.split(":") for line in lines)}
 
     def completions(self):
         """(QPN, value) of each success, (QPN, None) of each error, since the last call"""
@@ -162,25 +168,41 @@ class Foreign:
         found.remove(marker)
         return found
 
-    def judge(self, case, want, counted=None, before=None):
+    def refused_since(self, before):
+        return {name: value - before[name] for name, value in self.sink.refused().items()
+                if value != before[name]}
+
+    def miscounted(self, refused, before):
+        """None if it is right. A queue pair may count later than another one completes."""
+        end = time.monotonic() + 10
+        while True:
+            counted = self.refused_since(before)
+            if refused == counted or isinstance(refused, set) and refused <= set(counted):
+                return None
+            if time.monotonic() > end:
+                return counted
+
+    def judge(self, case, want, refused, before):
+        """refused: by how much which counters go up, or some that go up"""
         found = self.completed(len(want))
+        counted = self.miscounted(refused, before)
         if found is None:
             why = "the marker doesn't arrive"
         elif sorted(found, key=str) != sorted(want, key=str):
             why = f"completed: {found}, expected: {want}"
-        elif counted and sum(map(self.sink.counter, counted[:-1])) - before < counted[-1]:
-            why = f"{counted[:-1]} went up by less than {counted[-1]}"
+        elif counted is not None:
+            why = f"counted: {counted}, expected: {refused}"
         else:
             print(f"ok {case}", flush=True)
             return
         print(f"fail {case} {why}", flush=True)
         self.failed = True
 
-    def expect(self, case, send, frames, want=(), counted=None):
-        """counted: names of counters, and by how much they must go up at least, together"""
-        before = sum(map(self.sink.counter, counted[:-1])) if counted else None
+    def expect(self, case, send, frames, want=(), **refused):
+        """refused: by how much which counters go up"""
+        before = self.sink.refused()
         send(frames)
-        self.judge(case, list(want), counted, before)
+        self.judge(case, list(want), refused, before)
 
     # --- cases
 
@@ -201,7 +223,8 @@ class Foreign:
                   roce.bth(0x04, 0xabcdef, 0) + bytes(264), roce.bth(0x3f, rc, 0) + bytes(264),
                   self.rc_send(4), self.ud(1, 5)]
         self.expect("all-kinds", self.burst, [self.v2(b) for b in bodies],
-                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)])
+                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)],
+                    rx_drop_no_qp=1, rx_drop_malformed=1)
         self.expect("connection", self.burst, [self.v2(self.rc_send(i, 256)) for i in range(1, 7)],
                     [(rc, i) for i in range(1, 7)])
 
@@ -215,9 +238,9 @@ class Foreign:
         self.expect("all-kinds", self.segments,
                     [self.rc_send(1), roce.bth(0x0e, rc, 0x2000) + bytes(264), self.ud(0, 2), self.rc_send(3),
                      roce.bth(0x04, 0xabcdef, 0) + bytes(264), self.rc_send(4), self.ud(1, 5)],
-                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)])
+                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)], rx_drop_no_qp=1)
         self.expect("junk", lambda bodies: self.segments(bodies, b"junk"),
-                    [self.ud(0, i) for i in range(1, 7)], counted=("rx_icrc_encapsulated", 6))
+                    [self.ud(0, i) for i in range(1, 7)], rx_icrc_encapsulated=6)
 
     @staticmethod
     def shuffled(frames):
@@ -225,23 +248,23 @@ class Foreign:
 
     def junk(self):
         """What has no right ICRC is refused, whatever GRO on the way made of it"""
-        counted = ("rx_icrc_encapsulated", 8)
         self.expect("junk-datagrams", self.burst,
-                    [self.v2(self.ud(0, i), icrc=b"junk") for i in range(1, 9)], counted=counted)
+                    [self.v2(self.ud(0, i), icrc=b"junk") for i in range(1, 9)], rx_icrc_encapsulated=8)
         psn = self.psn
         self.expect("junk-connection", self.burst,
-                    [self.v2(self.rc_send(i), icrc=b"junk") for i in range(1, 9)], counted=counted)
+                    [self.v2(self.rc_send(i), icrc=b"junk") for i in range(1, 9)], rx_icrc_encapsulated=8)
         self.psn = psn
         self.expect("one-is-junk", self.burst,
                     [self.v2(self.rc_send(i) if i != 3 else self.ud(0, i, 256),
                              icrc=b"junk" if i == 3 else None) for i in range(1, 7)],
-                    [(self.sink.rc, i) for i in (1, 2, 4, 5, 6)], counted=(counted[0], 1))
+                    [(self.sink.rc, i) for i in (1, 2, 4, 5, 6)], rx_icrc_encapsulated=1)
 
     def policy(self):
         """What the IPsec policy forbids; the marker is exempt by its source port"""
         self.expect("clear-text", self.single, [self.v2(self.ud(0, 1)), self.v2(self.rc_send(2))],
-                    counted=("rx_drop_policy", 2))
-        self.expect("clear-text-train", self.burst, [self.v2(self.rc_send(i)) for i in range(1, 7)])
+                    rx_drop_policy=2)
+        self.expect("clear-text-train", self.burst, [self.v2(self.rc_send(i)) for i in range(1, 7)],
+                    rx_drop_policy=6)
 
     def strict(self):
         """What a receiver must not take, though its ICRC is right"""
@@ -249,30 +272,36 @@ class Foreign:
         for sloppy in (False, True):
             name = "sloppy-" if sloppy else ""
             frames = [self.v2(self.ud(0, i), options=options, sloppy=sloppy) for i in range(1, 5)]
-            self.expect(name + "ipv4-options", self.single, frames)
-            self.expect(name + "ipv4-options-train", self.burst, frames)
+            self.expect(name + "ipv4-options", self.single, frames, rx_drop_malformed=4)
+            self.expect(name + "ipv4-options-train", self.burst, frames, rx_drop_malformed=4)
             frames = [self.v6(self.ud(0, i), extension=hop_by_hop, sloppy=sloppy) for i in range(1, 5)]
-            self.expect(name + "ipv6-extension", self.single, frames)
-            self.expect(name + "ipv6-extension-train", self.burst, frames)
+            self.expect(name + "ipv6-extension", self.single, frames, rx_drop_malformed=4)
+            self.expect(name + "ipv6-extension-train", self.burst, frames, rx_drop_malformed=4)
         self.expect("ipv6", self.single, [self.v6(self.ud(0, 1))], [(self.sink.ud[0], 1)])
         self.expect("v1", self.single, [self.v1(self.ud(0, 1))], [(self.sink.ud[0], 1)])
-        self.expect("v1-other-gid", self.single, [self.v1(self.ud(0, 1), dst="::ffff:192.0.2.77")])
-        self.expect("v1-gid-of-vlan", self.single, [self.v1(self.ud(0, 1), dst="::ffff:" + self.args.vlan_dst)])
+        self.expect("v1-other-gid", self.single, [self.v1(self.ud(0, 1), dst="::ffff:192.0.2.77")],
+                    rx_drop_address=1)
+        self.expect("v1-gid-of-vlan", self.single, [self.v1(self.ud(0, 1), dst="::ffff:" + self.args.vlan_dst)],
+                    rx_drop_address=1)
         for name, mac in (("broadcast", b"\xff" * 6), ("multicast", roce.mac("33:33:00:00:00:01"))):
-            self.expect("v1-" + name, self.single, [self.v1(self.ud(0, 1), dst_mac=mac)])
+            self.expect("v1-" + name, self.single, [self.v1(self.ud(0, 1), dst_mac=mac)],
+                        rx_drop_address=1)
             frame = self.v2(self.ud(0, 1))
-            self.expect("v2-" + name, self.single, [mac + frame[6:]])
-        self.expect("v2-other-address", self.single, [self.v2(self.ud(0, 1), dst=self.args.other_dst)])
+            self.expect("v2-" + name, self.single, [mac + frame[6:]], rx_drop_address=1)
+        self.expect("v2-other-address", self.single, [self.v2(self.ud(0, 1), dst=self.args.other_dst)],
+                    rx_drop_address=1)
         self.aeths()
 
     def aeths(self):
         reserved = [t << 5 | 1 for t in (2, 4, 5, 6, 7)] + [0x64, 0x7f]
-        self.expect("reserved-aeth", self.single, [self.v2(self.rc_ack(s)) for s in reserved])
+        self.expect("reserved-aeth", self.single, [self.v2(self.rc_ack(s)) for s in reserved],
+                    rx_drop_malformed=len(reserved))
 
     def vlan(self):
         """The connection's address is the untagged netdev's: what is tagged isn't for it"""
         psn = self.psn
-        self.expect("v2-other-vlan", self.single, [self.tagged(self.v2(self.rc_send(1)), 5)])
+        self.expect("v2-other-vlan", self.single, [self.tagged(self.v2(self.rc_send(1)), 5)],
+                    rx_drop_address=1)
         self.psn = psn
         self.own()
 
@@ -287,12 +316,12 @@ class Foreign:
         fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH22x", b"tun0", 0x1 | 0x10 | 0x1000))
         subprocess.run("ip link set tun0 up mtu 1400; ip addr add 10.9.0.1/24 dev tun0; "
                        "echo 1000000000 > /sys/class/net/tun0/gro_flush_timeout", shell=True, check=True)
-        before, end, seq = self.sink.counter("rx_drop_malformed"), time.monotonic() + 60, 1
-        while self.sink.counter("rx_drop_malformed") - before < 5 and time.monotonic() < end:
+        before, end, seq = self.sink.refused(), time.monotonic() + 60, 1
+        while self.refused_since(before).get("rx_drop_malformed", 0) < 5 and time.monotonic() < end:
             for _ in range(200):
                 os.write(tun, self.tcp(seq))
                 seq += 1000
-        self.judge("tcp-in-vxlan", [], ("rx_drop_malformed", 5), before)
+        self.judge("tcp-in-vxlan", [], {"rx_drop_malformed"}, before)
 
     def tcp(self, seq):
         tcp = struct.pack(">HHIIBBHHH", 1000, 2000, seq, 1, 0x50, 0x10, 1000, 0, 0)
