@@ -102,7 +102,8 @@ static const char usage[] =
 "usage: verbs_many [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|mr|ah\n"
 "Makes as many as there can be, or NUM, and destroys them.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
-"number for each quarter of them; \"destroy\" and the same.\n";
+"number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
+"and to destroy them all.\n";
 
 int main(int argc, char **argv)
 {
@@ -110,8 +111,8 @@ int main(int argc, char **argv)
 	const char *dev = NULL;
 	const struct kind *kind;
 	int o, gid = -1, err = 0;
+	uint64_t t, begin, made, destroyed;
 	uint32_t *ns;
-	uint64_t t;
 	void **obj;
 
 	while ((o = getopt(argc, argv, "d:g:n:w:h")) != -1) {
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 	ns = calloc(max, sizeof(*ns));
 	if (!obj || !ns)
 		die("no memory");
+	begin = now_ns();
 	for (num = 0; num < max; num++) {
 		t = now_ns();
 		errno = 0;
@@ -139,15 +141,18 @@ int main(int argc, char **argv)
 		}
 		ns[num] = now_ns() - t;
 	}
+	made = now_ns() - begin;
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
+	begin = now_ns();
 	for (i = 0; i < num; i++) {
 		t = now_ns();
 		if (kind->destroy(obj[i]))
 			die("\ndestroying %lu: %s", i, strerror(errno));
 		ns[i] = now_ns() - t;
 	}
+	destroyed = now_ns() - begin;
 	print_times("destroy", ns, num);
-	putchar('\n');
+	printf(" ms %lu %lu\n", made / 1000000, destroyed / 1000000);
 	return 0;
 }

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: a million MRs, a million AHs, and QPs until memory ends: the last takes no longer than the first
+# nodes: 1
+# level: full
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+ENOMEM=12
+MILLION=1048576		# MRs or AHs of a device
+SLACK=1.5		# what one may take, of what one took when there were half as many
+
+oom_kills() {
+	awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
+}
+
+# many KIND [NUMBER]: sets num, err, and how many ns it takes to make one and to destroy one while
+# more than half of them exist: the median, of the better quarter, as the host may be busy
+many() {
+	local line
+	line=$(verbs_many -d rxe0 -g "$gid" ${2:+-n "$2"} "$1") || return 1
+	say "$1: $line"
+	read -r num err make destroy < <(awk '
+		function less(a, b) { return a < b ? a : b }
+		{ print $1, $2, less($6, $7), less($9, $10) }' <<< "$line")
+	say "$num of $1: $((num * make / 1000000)) ms to make and $((num * destroy / 1000000)) ms to destroy, at $make and $destroy ns each"
+}
+
+# grown KIND NUMBER: makes so many, and none takes longer than it did when there were fewer
+grown() {
+	many "$1" "$2" && [ "$num" = "$2" ] && [ "$err" = 0 ] && in_proportion
+}
+
+in_proportion() {
+	[ $made = 0 ] || awk "BEGIN { exit !($make <= $SLACK * $made && $destroy <= $SLACK * $destroyed) }" || return 1
+	made=$make destroyed=$destroy
+}
+
+# linear KIND NUMBER: so many, twice as many, four times as many
+linear() {
+	made=0 destroyed=0
+	grown "$1" "$2" && grown "$1" $((2 * $2)) && grown "$1" $((4 * $2))
+}
+
+# full KIND: as many as there may be, and not one more
+full() {
+	many "$1" && [ "$num" = $MILLION ] && [ "$err" = $ENOMEM ] && in_proportion
+}
+
+# Until there is no memory for more, and none is killed for it
+until_enomem() {
+	local kills
+	kills=$(oom_kills)
+	many qp && [ "$num" -gt 8192 ] && [ "$err" = $ENOMEM ] && [ "$(oom_kills)" = "$kills" ] && in_proportion &&
+		! dmesg | grep -i 'out of memory\|oom-kill'
+}
+
+load_ours
+rxe_add
+# Of such an address the RDMA core knows the MAC: it need not ask for each AH.
+gid=$(gid_index rxe0 v1 "$(link_local eth0)")
+for kind in mr ah; do
+	try linear-$kind linear $kind $((MILLION / 16))
+	try most-$kind full $kind
+	try gone-$kind wait_for 5 resources_gone
+done
+try linear-qp linear qp 2048
+try most-qp until_enomem
+try gone-qp wait_for 5 resources_gone
