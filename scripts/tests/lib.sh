@@ -218,13 +218,12 @@ BAD_DMESG='WARNING: |BUG: |BUG at |Oops|Call Trace|general protection|refcount_t
 BAD_DMESG+='|KASAN|UBSAN|kmemleak: [1-9]|INFO: (task|rcu|possible|suspicious|trying)|possible (recursive|circular)'
 BAD_DMESG+='|soft lockup|hard LOCKUP|rcu_.* (stall|detected)|DEBUG_LOCKS|leaked|Voluntary context switch within RCU'
 
-# leaks_scan: kmemleak, where the kernel has it, tells dmesg.  Only what looks the same
-# at two scans counts.
+# leaks_scan: kmemleak, where the kernel has it, tells dmesg; fails if it has given up.  Only what
+# looks the same at two scans counts.
 leaks_scan() {
 	[ -e /sys/kernel/debug/kmemleak ] || return 0
-	echo scan > /sys/kernel/debug/kmemleak
-	echo scan > /sys/kernel/debug/kmemleak
-	cat /sys/kernel/debug/kmemleak
+	echo scan > /sys/kernel/debug/kmemleak && echo scan > /sys/kernel/debug/kmemleak &&
+		cat /sys/kernel/debug/kmemleak
 }
 
 # dmesg_clean: fails, and prints it, if the kernel complained since the test began
