@@ -35,7 +35,7 @@ static int ctx_init(struct kunit *test)
 	c->rxe.active_mtu = 1024;
 	c->qp.rxe = &c->rxe;
 	c->qp.is_user = true;
-	c->qp.ibqp.qp_type = IB_QPT_RC;
+	c->qp.service = rxe_service_find(IB_QPT_RC);
 	c->qp.cap.max_send_sge = SGES;
 	c->qp.cap.max_recv_sge = SGES;
 	c->qp.cap.max_inline_data = INLINE;
@@ -105,7 +105,7 @@ static void ud(struct kunit *test)
 	struct ctx *c = test->priv;
 	u32 op;
 
-	c->qp.ibqp.qp_type = IB_QPT_UD;
+	c->qp.service = rxe_service_find(IB_QPT_UD);
 	for (op = 0; op < 300; op++) {
 		c->elem->wr.opcode = op;
 		c->elem->wr.wr.ud.ah_num = op;
@@ -308,7 +308,8 @@ static void fuzz_send(struct kunit *test)
 			c->elem->dma.length %= 2 * INLINE;
 		if (i & 4)
 			set_sges(c, rnd_below(&rnd, SGES + 2), 8);
-		c->qp.ibqp.qp_type = i % 5 ? IB_QPT_RC : IB_QPT_UD;
+		c->qp.service = rxe_service_find(i % 5 ? IB_QPT_RC :
+							 IB_QPT_UD);
 		if (import(c) == IB_WC_SUCCESS) {
 			accepted++;
 			check_accepted(test, c);

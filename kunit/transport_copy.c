@@ -30,7 +30,7 @@ static int ctx_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
-	c->qp.ibqp.qp_type = IB_QPT_RC;
+	c->qp.service = rxe_service_find(IB_QPT_RC);
 	c->wqe = kunit_kzalloc(test, struct_size(c->wqe, sge, SGES), GFP_KERNEL);
 	c->msg = kunit_kmalloc(test, BYTES, GFP_KERNEL);
 	c->mem = kunit_kmalloc(test, 2 * BYTES, GFP_KERNEL);

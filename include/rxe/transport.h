@@ -31,6 +31,7 @@
 #include <rxe/net.h>
 #include <rxe/qp.h>
 #include <rxe/ring.h>
+#include <rxe/service.h>
 #include <rxe/verbs.h>
 #include <rxe/wire.h>
 #include <rxe/wr.h>
@@ -386,6 +387,7 @@ struct rxe_qpn {
  * struct rxe_qp - queue pair
  * @ibqp: the RDMA core's QP
  * @rxe: the device
+ * @service: what its type means
  * @entry: in the table of QP numbers
  * @idle: completed when @entry has no reference left
  * @mutex: one modify_qp at a time
@@ -419,6 +421,7 @@ struct rxe_qpn {
 struct rxe_qp {
 	struct ib_qp		ibqp;
 	struct rxe_dev		*rxe;
+	const struct rxe_service *service;
 	struct rxe_qpn		*entry;
 	struct completion	idle;
 	struct mutex		mutex;	/* modify_qp */
@@ -462,11 +465,6 @@ static inline struct rxe_cq *rxe_scq(const struct rxe_qp *qp)
 static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 {
 	return to_rxe_cq(qp->ibqp.recv_cq);
-}
-
-static inline bool rxe_is_rc(const struct rxe_qp *qp)
-{
-	return qp->ibqp.qp_type == IB_QPT_RC;
 }
 
 static inline u32 rxe_qp_num(const struct rxe_qp *qp)
@@ -589,15 +587,17 @@ static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
-bool rxe_requester_due(const struct rxe_qp *qp);
+bool rxe_rc_requester(struct rxe_qp *qp);
+bool rxe_rc_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
 void rxe_sq_catch_up(struct rxe_sq *sq);
 struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
+bool rxe_ud_requester_due(const struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
-		const struct rxe_pkt *pkt);
+		const struct rxe_pkt *pkt, struct rxe_data *data);
 
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,

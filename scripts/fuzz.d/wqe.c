@@ -20,6 +20,9 @@ struct rxe_ah_ref {
 
 static struct rxe_ah_ref the_ah;
 
+static const struct rxe_service rc = { .wrs = RXE_WR_FOR_RC };
+static const struct rxe_service ud = { .wrs = RXE_WR_FOR_UD, .datagram = true };
+
 /* Memory of another process: what is there, and which bytes have been read */
 static struct shared {
 	u8 *mem;
@@ -152,7 +155,7 @@ static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wr *wr = &posted()->wr;
 
-	if (!rxe_is_rc(qp)) {
+	if (qp->service == &ud) {
 		CHECK(wqe->ah == &the_ah && wr->wr.ud.ah_num & 1);
 		CHECK(wqe->remote_qpn == (wr->wr.ud.remote_qpn & 0xffffff));
 		CHECK(wqe->remote_qkey == wr->wr.ud.remote_qkey);
@@ -180,7 +183,7 @@ static bool allowed(const struct rxe_qp *qp, u8 opcode)
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return rxe_is_rc(qp);
+		return qp->service == &rc;
 	default:
 		return false;
 	}
@@ -194,7 +197,7 @@ static void check_sendable(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	CHECK(wqe->wr_id == posted()->wr.wr_id);
 	CHECK(wqe->imm == posted()->wr.ex.imm_data);
 	CHECK(!(posted()->wr.send_flags & ~0xf));	/* none that nobody knows */
-	CHECK(wqe->length <= (rxe_is_rc(qp) ? RXE_MAX_MSG : qp->rxe->active_mtu));
+	CHECK(wqe->length <= (qp->service == &rc ? RXE_MAX_MSG : qp->rxe->active_mtu));
 	check_remote(qp, wqe);
 	if (wqe->flags & IB_SEND_INLINE) {
 		CHECK(!rxe_is_rd_atomic(wqe));
@@ -256,7 +259,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct rxe_dev rxe = { .active_mtu = 256 << how % 5 };
 	struct rxe_qp qp = {
 		.rxe = &rxe,
-		.ibqp.qp_type = how & 0x40 ? IB_QPT_UD : IB_QPT_RC,
+		.service = how & 0x40 ? &ud : &rc,
 		.cap.max_send_sge = sges,
 		.cap.max_recv_sge = sges,
 	};

@@ -11,11 +11,6 @@
  */
 #include <rxe/transport.h>
 
-enum wr_for {
-	FOR_RC	= BIT(0),
-	FOR_UD	= BIT(1),
-};
-
 /*
  * Flags that a work request may have. Programs set FENCE and SOLICITED on any,
  * also where they mean nothing; the others are refused, since they would change
@@ -24,26 +19,22 @@ enum wr_for {
 #define FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | IB_SEND_SOLICITED)
 #define DATA_FLAGS	(FETCH_FLAGS | IB_SEND_INLINE)
 
-/* What each work request is and which QP types take it (section 10.8.2.1) */
+#define RC		RXE_WR_FOR_RC
+#define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
+
+/* What each work request is and which services take it (section 10.8.2.1) */
 static const struct {
-	u8	types;
+	u8	services;
 	u8	flags;
 	u8	wc;
 } wr_info[] = {
-	[IB_WR_SEND]			= { FOR_RC | FOR_UD, DATA_FLAGS,
-					    IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM]		= { FOR_RC | FOR_UD, DATA_FLAGS,
-					    IB_WC_SEND },
-	[IB_WR_RDMA_WRITE]		= { FOR_RC, DATA_FLAGS,
-					    IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC, DATA_FLAGS,
-					    IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_READ]		= { FOR_RC, FETCH_FLAGS,
-					    IB_WC_RDMA_READ },
-	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, FETCH_FLAGS,
-					    IB_WC_COMP_SWAP },
-	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, FETCH_FLAGS,
-					    IB_WC_FETCH_ADD },
+	[IB_WR_SEND]			= { EVERY, DATA_FLAGS, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM]		= { EVERY, DATA_FLAGS, IB_WC_SEND },
+	[IB_WR_RDMA_WRITE]		= { RC, DATA_FLAGS, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= { RC, DATA_FLAGS, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_READ]		= { RC, FETCH_FLAGS, IB_WC_RDMA_READ },
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= { RC, FETCH_FLAGS, IB_WC_COMP_SWAP },
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { RC, FETCH_FLAGS, IB_WC_FETCH_ADD },
 };
 
 /**
@@ -69,10 +60,8 @@ enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
  */
 bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
 {
-	u32 type = rxe_is_rc(qp) ? FOR_RC : FOR_UD;
-
 	return opcode < ARRAY_SIZE(wr_info) &&
-	       (wr_info[opcode].types & type) &&
+	       (wr_info[opcode].services & qp->service->wrs) &&
 	       !(flags & ~wr_info[opcode].flags);
 }
 
@@ -80,8 +69,8 @@ bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
 static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 		     u64 length)
 {
-	u32 type = rxe_is_rc(qp) ? FOR_RC : FOR_UD;
-	u32 max = type == FOR_RC ? RXE_MAX_MSG : READ_ONCE(qp->rxe->active_mtu);
+	bool datagram = qp->service->datagram;
+	u32 max = datagram ? READ_ONCE(qp->rxe->active_mtu) : RXE_MAX_MSG;
 
 	if (!(wqe->flags & IB_SEND_INLINE) &&
 	    wqe->num_sge > qp->cap.max_send_sge)
@@ -91,7 +80,7 @@ static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	if (length > max ||
 	    (rxe_is_atomic(wqe->opcode) && length != sizeof(u64)))
 		return IB_WC_LOC_LEN_ERR;
-	if (type == FOR_UD && !wqe->ah)
+	if (datagram && !wqe->ah)
 		return IB_WC_LOC_QP_OP_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -178,10 +167,10 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		wqe->length = 0;
 		return;
 	}
-	if (rxe_is_rc(qp))
-		import_rc(wr, wqe);
-	else
+	if (qp->service->datagram)
 		import_ud(qp, wr, wqe);
+	else
+		import_rc(wr, wqe);
 	length = import_data(qp, &shared->dma, wqe);
 	wqe->status = check_send(qp, wqe, length);
 	wqe->length = length;

@@ -49,10 +49,10 @@ void rxe_cork_stop(void)
 	destroy_workqueue(rxe_cork_wq);
 }
 
-/* In ERR and SQE what is posted is flushed, for RC by the receive task */
+/* In ERR what is posted is flushed by the task that completes the send queue */
 static struct rxe_task *sq_task(struct rxe_qp *qp)
 {
-	bool flush = rxe_is_rc(qp) && READ_ONCE(qp->state) == IB_QPS_ERR;
+	bool flush = qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
 
 	return flush ? &qp->recv_task : &qp->send_task;
 }
@@ -128,7 +128,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	u32 head = READ_ONCE(sq->head);
 	u32 asked = 0, polled, next;
 
-	if (!rxe_is_rc(qp) || !READ_ONCE(qp->rxe->tune.cork) ||
+	if (qp->service->datagram || !READ_ONCE(qp->rxe->tune.cork) ||
 	    rxe_sq_alone(sq))
 		return false;
 	next = rxe_cq_next(rxe_scq(qp), &polled);
@@ -213,7 +213,7 @@ static bool for_worker(struct rxe_qp *qp)
 	u32 least = qp->path.same_dev ? RXE_WORKER_LOCAL : RXE_WORKER_LEN;
 	u32 head = READ_ONCE(sq->head);
 
-	if (!rxe_is_rc(qp) || num_online_cpus() == 1 ||
+	if (qp->service->datagram || num_online_cpus() == 1 ||
 	    !READ_ONCE(qp->rxe->tune.cork))
 		return false;
 	return READ_ONCE(qp->cork.working) ||

@@ -16,7 +16,7 @@ static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
 	const struct rxe_path *there = &peer->path, *here = &qp->path;
 
-	return rxe_receives(peer) && rxe_is_rc(peer) &&
+	return rxe_receives(peer) && peer->service == qp->service &&
 	       peer->attr.dest_qp_num == rxe_qp_num(qp) &&
 	       there->same_dev && there->proto == here->proto &&
 	       rxe_path_ndev(there) == rxe_path_ndev(here) &&

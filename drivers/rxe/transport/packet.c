@@ -73,7 +73,7 @@ static bool parse_again(struct packet *p)
  */
 static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 {
-	u8 type = rxe_is_rc(qp) ? IB_OPCODE_RC : IB_OPCODE_UD;
+	u8 service = qp->service->opcode;
 	struct rxe_pkt *pkt = &p->pkt;
 	u8 hdr[RXE_MAX_HDR_BYTES];
 	u32 avail = min_t(u32, p->len, sizeof(hdr));
@@ -84,7 +84,7 @@ static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != type ||
+	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != service ||
 	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
 		return false;
 	memcpy(p->bth, hdr, sizeof(p->bth));
@@ -214,19 +214,12 @@ static void payload(const struct packet *p, struct rxe_data *data)
 /* Return: true if the packet came too early */
 static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 {
-	const struct rxe_pkt *pkt = &p->pkt;
 	struct rxe_data data;
 
-	if (!rxe_is_rc(qp)) {
-		rxe_ud_rcv(qp, p->skb, pkt);
-		return false;
-	}
-	if (rxe_is_middle(qp, pkt))
+	if (rxe_is_middle(qp, &p->pkt))
 		take_more(qp, p);
 	payload(p, &data);
-	if (pkt->flags & RXE_OP_RESPONSE)
-		return rxe_complete_pkt(qp, pkt, &data);
-	return rxe_respond_pkt(qp, pkt, &data);
+	return qp->service->take(qp, p->skb, &p->pkt, &data);
 }
 
 /* What came by the same-device path tells who sent it, and on which netdev */
@@ -236,10 +229,10 @@ static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 	       rx->ndev == rxe_path_ndev(&qp->path);
 }
 
-/* RC: only the peer may talk to us, and only as the path says (9.6.1.5) */
+/* To a connected QP only its peer may talk, and only as the path says (9.6.1.5) */
 static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
-	if (!rxe_is_rc(qp))
+	if (qp->service->datagram)
 		return true;
 	if (rxe_rx(skb)->same_dev && !from_local_peer(qp, rxe_rx(skb)))
 		return false;

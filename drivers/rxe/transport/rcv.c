@@ -291,7 +291,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_cq_event(rxe_scq(qp));
 	if (rxe_rcq(qp) != rxe_scq(qp))
 		rxe_cq_event(rxe_rcq(qp));
-	if (rxe_requester_due(qp))
+	if (qp->service->due(qp))
 		rxe_task_run(&qp->send_task);
 	return more;
 }

@@ -629,7 +629,13 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 			  rxe_ring_pending(qp->sq.ring));
 }
 
-static bool rc_requester(struct rxe_qp *qp)
+/**
+ * rxe_rc_requester - a run of the send task for RC, rxe_service.send
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_rc_requester(struct rxe_qp *qp)
 {
 	struct pick p;
 	bool more = false;
@@ -641,16 +647,14 @@ static bool rc_requester(struct rxe_qp *qp)
 }
 
 /**
- * rxe_requester_due - has the send task anything to do?
+ * rxe_rc_requester_due - has the send task anything to do? rxe_service.due for RC
  * @qp: the QP
- *
- * Context: recv_task, to spare a run in vain.
  *
  * Return: true if it may have.
  */
-bool rxe_requester_due(const struct rxe_qp *qp)
+bool rxe_rc_requester_due(const struct rxe_qp *qp)
 {
-	return !rxe_is_rc(qp) || wants_to_send(qp);
+	return wants_to_send(qp);
 }
 
 /**
@@ -661,9 +665,8 @@ bool rxe_requester_due(const struct rxe_qp *qp)
  */
 bool rxe_requester(struct rxe_qp *qp)
 {
-	bool more;
+	bool more = qp->service->send(qp);
 
-	more = rxe_is_rc(qp) ? rc_requester(qp) : rxe_ud_requester(qp);
 	rxe_mr_drop(&qp->sq.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;

@@ -194,7 +194,7 @@ void rxe_flush_init(struct rxe_qp *qp)
  * @qp: the QP, in ERR or SQE
  *
  * A run completes FLUSH_MOST of a queue; then others have their turn. Context:
- * recv_task; for UD's send queue, which the send task alone completes, send_task.
+ * recv_task; a send queue that the send task completes is left to it.
  *
  * Return: true if there may be more.
  */
@@ -202,7 +202,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 {
 	bool more = false;
 
-	if (rxe_is_rc(qp))
+	if (qp->service->acked)
 		more = flush_sq(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
 		rxe_inq_drop_held(qp->rxe, &qp->requests);

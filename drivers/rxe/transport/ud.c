@@ -139,6 +139,20 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 	return more;
 }
 
+/**
+ * rxe_ud_requester_due - has the send task anything to do? rxe_service.due for UD
+ * @qp: the QP
+ *
+ * Return: true if it may have.
+ */
+bool rxe_ud_requester_due(const struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+
+	return READ_ONCE(sq->tail) != READ_ONCE(sq->head) ||
+	       rxe_ring_pending(sq->ring);
+}
+
 static void copy_grh(struct sk_buff *skb, u8 *grh)
 {
 	const void *l3 = rxe_rx_l3(skb);
@@ -176,22 +190,21 @@ static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 
 static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	return pkt->qkey == (rxe_qp_num(qp) == 1 ? IB_QP1_QKEY : qp->attr.qkey);
+	return pkt->qkey == (qp->service->qpn ? IB_QP1_QKEY : qp->attr.qkey);
 }
 
 static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
-		    const struct rxe_pkt *pkt)
+		    const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
 	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.mr };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
-	struct rxe_data data = { .skb = skb, .off = pkt->hdr_len };
 
 	copy_grh(skb, grh);
 	return !rxe_scatter(qp, &list, 0, &head, seg.len) &&
-	       !rxe_scatter(qp, &list, seg.len, &data, pkt->payload_len);
+	       !rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
 }
 
 static void received(struct rxe_qp *qp, struct sk_buff *skb,
@@ -226,7 +239,7 @@ static bool fits(struct rxe_qp *qp, struct sk_buff *skb,
 {
 	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
-	if (rxe_qp_num(qp) != 1)
+	if (!qp->service->qpn)
 		received(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
 	return false;
 }
@@ -236,12 +249,13 @@ static bool fits(struct rxe_qp *qp, struct sk_buff *skb,
  * @qp: the QP
  * @skb: the datagram, alone: net/ makes no trains of them
  * @pkt: its headers
+ * @data: its payload
  *
  * A wrong Q_Key or no receive work request: dropped without a word (section
  * 9.8.3.2). Context: recv_task.
  */
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
-		const struct rxe_pkt *pkt)
+		const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	if (!qkey_ok(qp, pkt)) {
 		rxe_count(qp->rxe, DROP_QKEY);
@@ -251,7 +265,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_count(qp->rxe, DROP_NO_RECV);
 		return;
 	}
-	if (deliver(qp, skb, pkt)) {
+	if (deliver(qp, skb, pkt, data)) {
 		received(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}

@@ -103,7 +103,7 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	wqe->imm = wr->ex.imm_data;
 	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
-	err = rxe_is_rc(qp) ? fill_rc(wr, wqe) : fill_ud(qp, wr, wqe);
+	err = qp->service->datagram ? fill_ud(qp, wr, wqe) : fill_rc(wr, wqe);
 	if (err)
 		return err;
 	if (wr->send_flags & IB_SEND_INLINE)

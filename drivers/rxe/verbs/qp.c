@@ -29,19 +29,12 @@ static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
 static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
 		      const struct ib_udata *udata)
 {
-	if (init->create_flags || init->srq)
+	const struct rxe_service *service = rxe_service_find(init->qp_type);
+
+	if (!service || init->create_flags || init->srq)
 		return -EOPNOTSUPP;
-	switch (init->qp_type) {
-	case IB_QPT_RC:
-	case IB_QPT_UD:
-		break;
-	case IB_QPT_GSI:
-		if (udata || init->port_num != 1)
-			return -EINVAL;
-		break;
-	default:
-		return -EOPNOTSUPP;
-	}
+	if (service->qpn && (udata || init->port_num != 1))
+		return -EINVAL;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct rxe_create_qp_resp))
@@ -125,6 +118,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 		    const struct ib_qp_init_attr *init, bool user)
 {
 	qp->rxe = rxe;
+	qp->service = rxe_service_find(init->qp_type);
 	qp->is_user = user;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
@@ -148,11 +142,11 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 }
 
 /* From here on packets find the QP */
-static int publish(struct rxe_qp *qp, enum ib_qp_type type)
+static int publish(struct rxe_qp *qp)
 {
 	struct rxe_dev *rxe = qp->rxe;
 	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
-	u32 qpn = 1;
+	u32 qpn = qp->service->qpn;
 	int err;
 
 	if (!entry)
@@ -160,7 +154,7 @@ static int publish(struct rxe_qp *qp, enum ib_qp_type type)
 	kref_init(&entry->ref);
 	entry->qp = qp;
 	qp->entry = entry;
-	if (type == IB_QPT_GSI)
+	if (qpn)
 		err = xa_insert(&rxe->qps, qpn, entry, GFP_KERNEL);
 	else
 		err = xa_alloc_cyclic(&rxe->qps, &qpn, entry,
@@ -215,7 +209,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = create_queues(qp, init, udata);
 	if (err)
 		goto out_limit;
-	err = publish(qp, init->qp_type);
+	err = publish(qp);
 	if (err)
 		goto out_rings;
 	err = udata ? respond(qp, udata) : 0;

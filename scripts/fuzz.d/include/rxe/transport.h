@@ -7,6 +7,7 @@
 
 #include <rxe/dev.h>
 #include <rxe/ring.h>
+#include <rxe/service.h>
 #include <rxe/wire.h>
 #include <rxe/wr.h>
 
@@ -18,17 +19,12 @@ struct rxe_dev {
 
 struct rxe_qp {
 	struct {
-		u32		qp_type;
 		struct ib_pd	*pd;
 	} ibqp;
+	const struct rxe_service *service;
 	struct rxe_dev		*rxe;
 	struct ib_qp_cap	cap;
 };
-
-static inline bool rxe_is_rc(const struct rxe_qp *qp)
-{
-	return qp->ibqp.qp_type == IB_QPT_RC;
-}
 
 struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of transport services: a row a type of QP.
+ */
+#include <rdma/ib_mad.h>
+#include <rxe/transport.h>
+
+static bool take_rc(struct rxe_qp *qp, struct sk_buff *skb,
+		    const struct rxe_pkt *pkt, struct rxe_data *data)
+{
+	if (pkt->flags & RXE_OP_RESPONSE)
+		return rxe_complete_pkt(qp, pkt, data);
+	return rxe_respond_pkt(qp, pkt, data);
+}
+
+static bool take_ud(struct rxe_qp *qp, struct sk_buff *skb,
+		    const struct rxe_pkt *pkt, struct rxe_data *data)
+{
+	rxe_ud_rcv(qp, skb, pkt, data);
+	return false;
+}
+
+static const struct rxe_service services[] = {
+	[IB_QPT_RC] = {
+		.opcode		= IB_OPCODE_RC,
+		.wrs		= RXE_WR_FOR_RC,
+		.acked		= true,
+		.send		= rxe_rc_requester,
+		.due		= rxe_rc_requester_due,
+		.take		= take_rc,
+	},
+	[IB_QPT_UD] = {
+		.opcode		= IB_OPCODE_UD,
+		.wrs		= RXE_WR_FOR_UD,
+		.datagram	= true,
+		.send		= rxe_ud_requester,
+		.due		= rxe_ud_requester_due,
+		.take		= take_ud,
+	},
+	[IB_QPT_GSI] = {
+		.opcode		= IB_OPCODE_UD,
+		.wrs		= RXE_WR_FOR_UD,
+		.qpn		= 1,
+		.datagram	= true,
+		.send		= rxe_ud_requester,
+		.due		= rxe_ud_requester_due,
+		.take		= take_ud,
+	},
+};
+
+/**
+ * rxe_service_find - the service of a type of QP
+ * @type: enum ib_qp_type
+ *
+ * Return: its row, or NULL if it isn't offered.
+ */
+const struct rxe_service *rxe_service_find(enum ib_qp_type type)
+{
+	if (type >= ARRAY_SIZE(services) || !services[type].send)
+		return NULL;
+	return &services[type];
+}

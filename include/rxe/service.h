@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Transport services (section 9.2.1): everything that depends on the type of a QP. A
+ * type without a row isn't offered.
+ */
+#ifndef RXE_SERVICE_H
+#define RXE_SERVICE_H
+
+#include <rdma/ib_verbs.h>
+
+struct rxe_data;
+struct rxe_pkt;
+struct rxe_qp;
+struct sk_buff;
+
+/* Bits of rxe_service.wrs */
+#define RXE_WR_FOR_RC	BIT(0)
+#define RXE_WR_FOR_UD	BIT(1)
+
+/**
+ * struct rxe_service - a row of the table
+ * @opcode: the upper bits of its BTH opcodes
+ * @wrs: its bit in the table of work requests
+ * @qpn: the QP number, which only kernel consumers may have; 0: any
+ * @acked: requests are acknowledged. The receive task completes the send queue; of an
+ *	unacknowledged service, the send task does
+ * @datagram: each work request names its destination by an address handle, and each
+ *	message is one packet; else the QP's path leads to its only peer
+ * @send: a run of the send task. Return: true if the budget was spent
+ * @due: Return: false if a run of @send would be in vain. Context: recv_task
+ * @take: takes in a packet that was verified, or a run of MIDDLE ones. Return: true if
+ *	it came too early, and the caller may keep it. Context: recv_task
+ */
+struct rxe_service {
+	u8	opcode;
+	u8	wrs;
+	u8	qpn;
+	bool	acked;
+	bool	datagram;
+	bool	(*send)(struct rxe_qp *qp);
+	bool	(*due)(const struct rxe_qp *qp);
+	bool	(*take)(struct rxe_qp *qp, struct sk_buff *skb,
+			const struct rxe_pkt *pkt, struct rxe_data *data);
+};
+
+const struct rxe_service *rxe_service_find(enum ib_qp_type type);
+
+#endif /* RXE_SERVICE_H */
