@@ -287,13 +287,13 @@ static void broken(struct kunit *test)
 	f->broken = 3;
 	train(test, 1, 5);
 	KUNIT_EXPECT_EQ(test, held(test), 2u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_ICRC_ERR), 1ull);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ICRC), 1ull);
 	f->broken = 0;
 	train(test, 0, 2);
 	expect_received(test, 0, 2);
 	train(test, 3, 2);
 	expect_received(test, 3, 5);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_ICRC_ERR), 1ull);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ICRC), 1ull);
 }
 
 /* Nothing outlives a reset */

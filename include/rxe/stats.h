@@ -10,7 +10,25 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
-/* X(enumerator suffix, sysfs name) */
+/* Why packets are dropped: X(enumerator suffix, sysfs name) */
+#define RXE_DROPS(X) \
+	X(DROP_ICRC, rx_icrc_encapsulated) \
+	X(DROP_MALFORMED, rx_drop_malformed) \
+	X(DROP_NO_QP, rx_drop_no_qp) \
+	X(DROP_QP_STATE, rx_drop_qp_state) \
+	X(DROP_ADDR, rx_drop_address) \
+	X(DROP_PKEY, rx_drop_pkey) \
+	X(DROP_QKEY, rx_drop_qkey) \
+	X(DROP_QUEUE, rx_drop_queue_full) \
+	X(DROP_AGE, rx_drop_age) \
+	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
+	X(DROP_POLICY, rx_drop_policy) \
+	X(DROP_MEMORY, rx_drop_memory) \
+	X(DROP_TX, tx_drop) \
+	X(DROP_TX_MEM, tx_drop_no_memory) \
+	X(DROP_GUARD, tx_drop_unprivileged)
+
+/* All counters, likewise */
 #define RXE_COUNTERS(X) \
 	X(SENT_PKTS, sent_pkts) \
 	X(RCVD_PKTS, rcvd_pkts) \
@@ -34,23 +52,9 @@
 	X(RX_ATOMIC_REQ, rx_atomic_requests) \
 	X(ACK_TIMEOUT, local_ack_timeout_err) \
 	X(OUT_OF_BUFFER, out_of_buffer) \
-	X(ICRC_ERR, rx_icrc_encapsulated) \
-	X(DROP_MALFORMED, rx_drop_malformed) \
-	X(DROP_NO_QP, rx_drop_no_qp) \
-	X(DROP_QP_STATE, rx_drop_qp_state) \
-	X(DROP_ADDR, rx_drop_address) \
-	X(DROP_PKEY, rx_drop_pkey) \
-	X(DROP_QKEY, rx_drop_qkey) \
-	X(DROP_QUEUE, rx_drop_queue_full) \
-	X(DROP_AGE, rx_drop_age) \
-	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
-	X(DROP_POLICY, rx_drop_policy) \
-	X(DROP_MEMORY, rx_drop_memory) \
 	X(HELD_DIFFERS, rx_held_differs) \
-	X(DROP_TX, tx_drop) \
-	X(DROP_TX_MEM, tx_drop_no_memory) \
-	X(DROP_GUARD, tx_drop_unprivileged) \
-	X(TRAINS_OFF, tx_trains_off)
+	X(TRAINS_OFF, tx_trains_off) \
+	RXE_DROPS(X)
 
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
 enum rxe_counter {
@@ -59,6 +63,13 @@ enum rxe_counter {
 };
 
 #undef RXE_COUNTER_ENUM
+
+#define RXE_DROP_ENUM(e, n) RXE_##e = RXE_CNT_##e,
+enum rxe_drop {
+	RXE_DROPS(RXE_DROP_ENUM)
+};
+
+#undef RXE_DROP_ENUM
 
 struct rxe_stats {
 	u64 cnt[RXE_NUM_COUNTERS];
@@ -71,6 +82,9 @@ struct rxe_stats {
 
 struct ib_device;
 struct rdma_hw_stats;
+struct rxe_dev;
+
+void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
 
 /* ib_device_ops */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,

@@ -63,7 +63,7 @@ static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port) ||
 	    rxe_guard_may(state->net, state->sk))
 		return NF_ACCEPT;
-	rxe_count(rxe, DROP_GUARD);
+	rxe_drop(rxe, RXE_DROP_GUARD, 1);
 	return NF_DROP;
 }
 

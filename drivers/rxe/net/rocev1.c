@@ -96,7 +96,7 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!skb)
 		return NET_RX_DROP;
 	if (!rxe_v1_valid(skb)) {
-		rxe_count(rxe, DROP_MALFORMED);
+		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
 		goto drop;
 	}
 	skb_reset_network_header(skb);

@@ -262,7 +262,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 		return;
 	}
 drop:
-	rxe_count(rxe, DROP_MALFORMED);
+	rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
 	kfree_skb(skb);
 }
 
@@ -304,7 +304,7 @@ static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
 	if (!rxe)
 		return NF_ACCEPT;
 	if (!rxe_v2_permitted(skb, proto)) {
-		rxe_count(rxe, DROP_POLICY);
+		rxe_drop(rxe, RXE_DROP_POLICY, 1);
 		return NF_DROP;
 	}
 	skb->dev = by;
@@ -363,7 +363,7 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		return 0;
 	}
 	if (!rxe_v2_gso_ok(skb)) {
-		rxe_count(rxe, DROP_MALFORMED);
+		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
 		kfree_skb(skb);
 		return 0;
 	}

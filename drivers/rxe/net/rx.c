@@ -177,15 +177,15 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
  * Sent to one machine; and as the socket layer does, the last reserves of memory are
  * left to those who free some.
  */
-static bool rxe_rx_usable(const struct rxe_dev *rxe, const struct sk_buff *skb)
+static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb)
 {
 	if (skb->pkt_type == PACKET_BROADCAST ||
 	    skb->pkt_type == PACKET_MULTICAST) {
-		rxe_count(rxe, DROP_ADDR);
+		rxe_drop(rxe, RXE_DROP_ADDR, 1);
 		return false;
 	}
 	if (skb_pfmemalloc(skb) || !rxe_skb_frags_readable(skb)) {
-		rxe_count(rxe, DROP_MEMORY);
+		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
 		return false;
 	}
 	return true;
@@ -254,7 +254,7 @@ void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 	if (rx->same_dev || rxe_rx_is_ours(skb, ndev)) {
 		rxe_net_ops->rcv(rxe, skb);
 	} else {
-		rxe_count(rxe, DROP_ADDR);
+		rxe_drop(rxe, RXE_DROP_ADDR, 1);
 		kfree_skb(skb);
 	}
 }

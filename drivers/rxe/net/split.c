@@ -223,12 +223,12 @@ static void rxe_split_off(struct sk_buff *train, const struct piece *piece)
 	if (piece->len < RXE_BTH_BYTES + RXE_ICRC_BYTES || !piece->l3 ||
 	    (piece->own && !rxe_same_flow(skb_network_header(train), piece->l3,
 					  rx->proto, piece->len))) {
-		rxe_count(rx->rxe, DROP_MALFORMED);
+		rxe_drop(rx->rxe, RXE_DROP_MALFORMED, 1);
 		return;
 	}
 	skb = rxe_copy_piece(train, piece, rx->proto);
 	if (!skb) {
-		rxe_count(rx->rxe, DROP_MEMORY);
+		rxe_drop(rx->rxe, RXE_DROP_MEMORY, 1);
 		return;
 	}
 	*rxe_rx(skb) = *rx;

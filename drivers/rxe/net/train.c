@@ -411,6 +411,6 @@ void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 			rxe_train_drop(train);
 	}
 	if (!data)
-		rxe_count(rxe, DROP_TX_MEM);
+		rxe_drop(rxe, RXE_DROP_TX_MEM, 1);
 	return data;
 }

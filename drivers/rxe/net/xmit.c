@@ -102,7 +102,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 	else
 		err = rxe_v2_send(skb, path, train);
 	if (err > 0) {
-		rxe_count_add(rxe, DROP_TX, train->npkts);
+		rxe_drop(rxe, RXE_DROP_TX, train->npkts);
 		err = 0;
 	}
 	return err;

@@ -332,7 +332,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	default:
 		if (in->held_bytes + skb->truesize > RXE_HELD_QP ||
 		    !charge(&rxe->rx_held, skb->truesize, RXE_HELD_DEV)) {
-			rxe_count_add(rxe, DROP_QUEUE, rxe_rx(skb)->npkts);
+			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx(skb)->npkts);
 			break;
 		}
 		insert(in, before, skb);
@@ -461,7 +461,7 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 static void drop_old(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
-	rxe_count_add(rxe, DROP_AGE, rxe_rx(skb)->npkts);
+	rxe_drop(rxe, RXE_DROP_AGE, rxe_rx(skb)->npkts);
 	if (rxe_rx(skb)->held) {
 		rxe_inq_skip(in, rxe_rx(skb)->psn);
 		rxe_inq_unhold(rxe, in, skb);

@@ -119,7 +119,7 @@ static bool pass(struct rxe_qp *peer, struct rxe_pkt *pkt)
 	rxe_count_add(peer->rxe, RCVD_BYTES, bytes);
 	if (rxe_receives(peer))
 		return true;
-	rxe_count(peer->rxe, DROP_QP_STATE);
+	rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
 	return false;
 }
 

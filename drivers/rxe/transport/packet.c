@@ -115,20 +115,20 @@ static bool find_frame(struct packet *p)
 static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
-		rxe_count(qp->rxe, DROP_MALFORMED);
+		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 		return false;
 	}
 	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
 	if (!parse_again(p) && !parse_new(qp, p)) {
-		rxe_count(qp->rxe, DROP_MALFORMED);
+		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 		return false;
 	}
 	if (!icrc_ok(p, 0, p->at)) {
-		rxe_count(qp->rxe, ICRC_ERR);
+		rxe_drop(qp->rxe, RXE_DROP_ICRC, 1);
 		return false;
 	}
 	if (!pkey_ok(p->pkt.pkey)) {
-		rxe_count(qp->rxe, DROP_PKEY);
+		rxe_drop(qp->rxe, RXE_DROP_PKEY, 1);
 		return false;
 	}
 	return true;
@@ -300,7 +300,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 	struct packet p;
 
 	if (!from_peer(qp, skb)) {
-		rxe_count(qp->rxe, DROP_ADDR);
+		rxe_drop(qp->rxe, RXE_DROP_ADDR, 1);
 		return RXE_USED_UP;
 	}
 	p.skb = skb;

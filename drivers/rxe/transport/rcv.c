@@ -56,10 +56,9 @@ bool rxe_receives(const struct rxe_qp *qp)
 	       state == IB_QPS_SQD || state == IB_QPS_SQE;
 }
 
-static void drop(struct rxe_dev *rxe, struct sk_buff *skb,
-		 enum rxe_counter counter)
+static void drop(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop why)
 {
-	this_cpu_add(rxe->stats->cnt[counter], rxe_rx(skb)->npkts);
+	rxe_drop(rxe, why, rxe_rx(skb)->npkts);
 	kfree_skb(skb);
 }
 
@@ -112,15 +111,15 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
 						       &qp->requests;
 	bool wait = wait_for_more(qp, in, skb, flags, bth);
-	enum rxe_counter why = 0;
+	enum rxe_drop why = 0;
 
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
 	/* A reset changes the state first, then it empties the queue */
 	spin_lock(&in->queue.lock);
 	if (!rxe_receives(qp))
-		why = RXE_CNT_DROP_QP_STATE;
+		why = RXE_DROP_QP_STATE;
 	else if (!rxe_inq_queue(qp->rxe, in, skb))
-		why = RXE_CNT_DROP_QUEUE;
+		why = RXE_DROP_QUEUE;
 	spin_unlock(&in->queue.lock);
 	if (why) {
 		drop(qp->rxe, skb, why);
@@ -157,13 +156,13 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 	u32 flags;
 
 	if (!rxe_skb_bth(skb, 0, bth) || !rxe_opcode[bth[0]].flags) {
-		drop(rxe, skb, RXE_CNT_DROP_MALFORMED);
+		drop(rxe, skb, RXE_DROP_MALFORMED);
 		return;
 	}
 	flags = rxe_opcode[bth[0]].flags;
 	qp = rxe_qp_get(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
 	if (!qp) {
-		drop(rxe, skb, RXE_CNT_DROP_NO_QP);
+		drop(rxe, skb, RXE_DROP_NO_QP);
 		return;
 	}
 	enqueue(qp, skb, flags, bth);

@@ -258,11 +258,11 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	if (!qkey_ok(qp, pkt)) {
-		rxe_count(qp->rxe, DROP_QKEY);
+		rxe_drop(qp->rxe, RXE_DROP_QKEY, 1);
 		return;
 	}
 	if (!rxe_rq_next(qp) || !fits(qp, skb, pkt)) {
-		rxe_count(qp->rxe, DROP_NO_RECV);
+		rxe_drop(qp->rxe, RXE_DROP_NO_RECV, 1);
 		return;
 	}
 	if (deliver(qp, skb, pkt, data)) {
