@@ -4,7 +4,7 @@
  * packet from its BTH on. The packet is parsed where it ends at the end of its
  * memory.
  *
- * - What is accepted is an opcode of the specification (kunit/spec.h) with all of
+ * - What is accepted is an opcode of the specification (kunit/wire/spec.h) with all of
  *   its headers at hand and lengths that add up; what is refused isn't.
  * - Built again, it has the same bytes, but for reserved ones.
  * - The ICRC is that of a CRC bit by bit over a copy in which every field that a
@@ -17,7 +17,7 @@
 #include "fuzz.h"
 
 #define KUNIT_PARAM_DESC_SIZE 128
-#include "../../kunit/spec.h"
+#include "../../kunit/wire/spec.h"
 
 #define PKT_MAX	1024
 #define NET_MAX	(sizeof(struct ipv6hdr) + sizeof(struct udphdr))

@@ -4,7 +4,7 @@
  * packets only.
  */
 #include <rxe/transport.h>
-#include "util.h"
+#include "../util.h"
 
 static struct rxe_qp *qp(struct kunit *test)
 {

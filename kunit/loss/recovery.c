@@ -5,7 +5,7 @@
  */
 #include <loss/recovery.h>
 #include <rxe/psn.h>
-#include "util.h"
+#include "../util.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define T	(100 * MS)		/* the QP's timeout, in most cases */

@@ -9,7 +9,7 @@
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <rxe/transport.h>
-#include "util.h"
+#include "../util.h"
 
 #define BYTES	12000u
 #define SGES	8u

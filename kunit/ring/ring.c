@@ -6,7 +6,7 @@
  */
 #include <linux/err.h>
 #include <rxe/ring.h>
-#include "util.h"
+#include "../util.h"
 
 static struct rxe_ring *make(struct kunit *test, u32 num, u32 size)
 {

@@ -7,7 +7,7 @@
  */
 #include <linux/string.h>
 #include <rxe/transport.h>
-#include "util.h"
+#include "../util.h"
 
 #define SGES	5u
 #define INLINE	96u

@@ -4,7 +4,7 @@
  * far side, and the sizes of messages, pads and packets.
  */
 #include <rxe/wire.h>
-#include "util.h"
+#include "../util.h"
 
 static void diff(struct kunit *test)
 {

@@ -6,7 +6,7 @@
  * bytes is ever read (each packet ends at an unmapped page).
  */
 #include <linux/string.h>
-#include "util.h"
+#include "../util.h"
 #include "spec.h"
 
 KUNIT_ARRAY_PARAM(op, spec_ops, spec_name);

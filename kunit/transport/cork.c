@@ -3,7 +3,7 @@
  * transport/cork.c: who may be kept waiting, and who may not.
  */
 #include <rxe/transport.h>
-#include "util.h"
+#include "../util.h"
 
 #define STEP_NS	(20 * NSEC_PER_USEC)
 

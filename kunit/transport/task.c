@@ -5,7 +5,7 @@
  */
 #include <linux/delay.h>
 #include <rxe/transport.h>
-#include "util.h"
+#include "../util.h"
 
 struct ctx {
 	struct rxe_qp qp;	/* an address for the task to pass on */

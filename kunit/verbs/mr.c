@@ -7,7 +7,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <rxe/verbs.h>
-#include "util.h"
+#include "../util.h"
 
 #define PAGES	9u
 #define IOVA	0x7f0000001234ull

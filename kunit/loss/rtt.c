@@ -4,7 +4,7 @@
  * longest are forgotten after a while.
  */
 #include <loss/rtt.h>
-#include "util.h"
+#include "../util.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 

@@ -6,7 +6,7 @@
  */
 #include <loss/firsts.h>
 #include <rxe/psn.h>
-#include "util.h"
+#include "../util.h"
 
 #define SPAN	256u		/* PSNs that the peer remembers */
 #define PSN	0xffff00u	/* the seam is near */

@@ -5,7 +5,7 @@
  * ones.
  */
 #include <linux/mm.h>
-#include "fake.h"
+#include "../fake.h"
 
 #define HOG_ORDER	3	/* a block of the driver's */
 #define HOG_SPLIT	64u	/* so many are given back in small pieces */

@@ -7,8 +7,8 @@
  * oftener; nothing that the peer says about packets never sent is believed.
  */
 #include <linux/string.h>
-#include "fake.h"
-#include "util.h"
+#include "../fake.h"
+#include "../util.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
 #define MTU	FAKE_MTU

@@ -6,8 +6,8 @@
  * answered but not executed, and no sequence of packets does more than that.
  */
 #include <linux/string.h>
-#include "fake.h"
-#include "util.h"
+#include "../fake.h"
+#include "../util.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 

@@ -8,7 +8,7 @@
 #include <linux/delay.h>
 #include <linux/string.h>
 #include <rxe/verbs.h>
-#include "util.h"
+#include "../util.h"
 
 #define CQE	10
 

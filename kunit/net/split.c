@@ -6,8 +6,8 @@
  */
 #include <linux/ip.h>
 #include <linux/udp.h>
-#include "../drivers/rxe/net/internal.h"
-#include "fake.h"
+#include "../../drivers/rxe/net/internal.h"
+#include "../fake.h"
 
 #define HDR	(sizeof(struct iphdr) + sizeof(struct udphdr))
 #define PKT	64u

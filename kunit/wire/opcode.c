@@ -4,7 +4,7 @@
  * and there is no row but those.
  */
 #include <linux/string.h>
-#include "util.h"
+#include "../util.h"
 #include "spec.h"
 
 KUNIT_ARRAY_PARAM(op, spec_ops, spec_name);

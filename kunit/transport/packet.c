@@ -5,8 +5,8 @@
  * that one, as if each had come by itself.
  */
 #include <linux/string.h>
-#include "fake.h"
-#include "util.h"
+#include "../fake.h"
+#include "../util.h"
 
 #define MTU	FAKE_MTU
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)

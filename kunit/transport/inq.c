@@ -4,7 +4,7 @@
  * executed only when it is known to be the peer's.
  */
 #include <linux/string.h>
-#include "fake.h"
+#include "../fake.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define FOREVER	(60ULL * NSEC_PER_SEC)

@@ -5,7 +5,7 @@
  */
 #include <cc/window.h>
 #include <rxe/psn.h>
-#include "util.h"
+#include "../util.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 

@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include <linux/udp.h>
 #include <rxe/wire.h>
-#include "util.h"
+#include "../util.h"
 
 enum l3 { V1, V2_IPV4, V2_IPV6 };
 

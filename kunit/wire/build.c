@@ -5,7 +5,7 @@
  * header's bytes are written, with reserved bits zero.
  */
 #include <linux/string.h>
-#include "util.h"
+#include "../util.h"
 #include "spec.h"
 
 KUNIT_ARRAY_PARAM(op, spec_ops, spec_name);
