@@ -3,8 +3,8 @@
  * What a QP has received and not yet taken in: limits, ages, and whom to believe
  * when the same packet comes twice (inq.c).
  */
-#ifndef RXE_INQ_H
-#define RXE_INQ_H
+#ifndef RXE_TRANSPORT_INQ_H
+#define RXE_TRANSPORT_INQ_H
 
 #include <linux/skbuff.h>
 #include <linux/sizes.h>
@@ -86,4 +86,4 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected);
 void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in);
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in);
 
-#endif /* RXE_INQ_H */
+#endif /* RXE_TRANSPORT_INQ_H */

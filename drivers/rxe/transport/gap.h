@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Gaps (gap.c): is what is missing lost, or only late?
+ */
+#ifndef RXE_TRANSPORT_GAP_H
+#define RXE_TRANSPORT_GAP_H
+
+#include <linux/ktime.h>
+#include <linux/time64.h>
+
+struct rxe_qp;
+
+/*
+ * How long a packet may be late before it counts as lost: at first, and at most.
+ * Where packets are handed from one CPU to another, they change places.
+ */
+#define RXE_REORDER_NS		(500 * NSEC_PER_USEC)
+#define RXE_REORDER_MAX_NS	(16 * NSEC_PER_MSEC)
+
+/**
+ * struct rxe_gap - what is missing while trains are held, and is it lost or late?
+ * @psn: the packet that is missing
+ * @since: when that was seen; 0: nothing is missing
+ * @patience: ns to wait before it counts as lost; grows when what was asked for
+ *	again had only been late
+ * @asked_psn: the packet that was asked for again the last time
+ * @asked: it was, and hasn't come twice since
+ */
+struct rxe_gap {
+	u32	psn;
+	ktime_t	since;
+	u64	patience;
+	u32	asked_psn;
+	bool	asked;
+};
+
+bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
+		  u32 psn);
+void rxe_gap_late(struct rxe_gap *gap, u32 psn);
+void rxe_gap_reset(struct rxe_gap *gap);
+void rxe_gap_timer_init(struct rxe_qp *qp);
+void rxe_gap_watch(struct rxe_qp *qp);
+
+#endif /* RXE_TRANSPORT_GAP_H */

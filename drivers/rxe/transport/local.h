@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A peer on the same device (local.c).
+ */
+#ifndef RXE_TRANSPORT_LOCAL_H
+#define RXE_TRANSPORT_LOCAL_H
+
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+struct rxe_data;
+struct rxe_pkt;
+struct rxe_qp;
+
+/*
+ * Bytes of payload in a packet that doesn't leave the device, whatever the path
+ * MTU: nobody sees where it ends.
+ */
+#define RXE_LOCAL_MTU		SZ_16K
+
+struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);
+void rxe_local_end(struct rxe_qp *peer, bool more);
+struct rxe_qp *rxe_local_back(struct rxe_qp *qp);
+void rxe_local_back_end(struct rxe_qp *qp);
+bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+		       struct rxe_data *data);
+void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			struct rxe_data *data);
+
+#endif /* RXE_TRANSPORT_LOCAL_H */

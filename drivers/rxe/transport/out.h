@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets on their way out, requests or responses (out.c).
+ */
+#ifndef RXE_TRANSPORT_OUT_H
+#define RXE_TRANSPORT_OUT_H
+
+#include <loss/firsts.h>
+#include <rxe/net.h>
+#include <rxe/psn.h>
+#include <rxe/wire.h>
+
+struct rxe_qp;
+
+/**
+ * struct rxe_out - packets on their way out, requests or responses
+ * @train: they are put into it; none is there if it has no packets
+ * @l3_icrc: what their ICRCs have in common
+ * @psn: of the last packet
+ * @trains: so many have left; the owner sets it to 0 when it likes
+ * @firsts: how much arrives of what is sent again; recv_task's
+ */
+struct rxe_out {
+	struct rxe_train	train;
+	struct rxe_l3_icrc	l3_icrc;
+	u32			psn;
+	u32			trains;
+	struct rxe_firsts	firsts;
+};
+
+void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
+void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
+void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
+
+/**
+ * rxe_out_push - room for a packet, in this train or the next
+ * @qp: the QP
+ * @out: its requests or responses
+ * @pkt: the packet
+ * @hint: packets that may leave in one train from here, this one included
+ *
+ * What is sent again begins a train: at the end of one that comes too early, it
+ * would be held with it.
+ *
+ * Return: as rxe_train_push(); NULL if memory is short.
+ */
+static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
+				 const struct rxe_pkt *pkt, u32 hint)
+{
+	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	void *hdr = NULL;
+
+	if (out->train.npkts && rxe_psn_diff(pkt->psn, out->psn) >= 0)
+		hdr = rxe_train_push(&out->train, len);
+	out->psn = pkt->psn;
+	return hdr ?: rxe_out_begin(qp, out, len, hint);
+}
+
+#endif /* RXE_TRANSPORT_OUT_H */

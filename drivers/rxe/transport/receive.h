@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What comes in: from net/ to the receive task (rcv.c), and packet by packet from there
+ * to the service (packet.c).
+ */
+#ifndef RXE_TRANSPORT_RECEIVE_H
+#define RXE_TRANSPORT_RECEIVE_H
+
+#include <linux/types.h>
+
+struct rxe_dev;
+struct rxe_inq;
+struct rxe_qp;
+struct sk_buff;
+
+/*
+ * Packets that wait for what follows before they are taken in; messages of one
+ * packet that come in a row before the next ones do, and how many more if one
+ * waited in vain
+ */
+#define RXE_RX_BATCH		32
+#define RXE_RX_ROW		2
+#define RXE_RX_VAIN		32
+
+/* What becomes of a train */
+enum rxe_fate {
+	RXE_USED_UP,
+	RXE_GOES_ON,		/* behind a READ that must be served first */
+	RXE_TOO_EARLY,		/* something is missing before it; keep it */
+	RXE_REFUSED,		/* the same, but it isn't worth it */
+};
+
+/* packet.c */
+enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
+				struct sk_buff *skb);
+
+/* qp table and receive task: rcv.c */
+bool rxe_receiver(struct rxe_qp *qp);
+bool rxe_receiver_end(struct rxe_qp *qp);
+bool rxe_receives(const struct rxe_qp *qp);
+struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
+void rxe_qp_put(struct rxe_qp *qp);
+
+#endif /* RXE_TRANSPORT_RECEIVE_H */

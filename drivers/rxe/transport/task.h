@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tasks of a QP (task.c): each runs on one CPU at a time, where its caller stands or
+ * in a tasklet.
+ */
+#ifndef RXE_TRANSPORT_TASK_H
+#define RXE_TRANSPORT_TASK_H
+
+#include <linux/interrupt.h>
+#include <linux/minmax.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+
+struct rxe_qp;
+
+/*
+ * Bytes that one run of a task sends or takes in before others get a turn: a
+ * train, or many packets one by one, of which none counts for less than
+ * RXE_TRAIN_COST. A process sends RXE_TASK_TURNS such runs at most.
+ */
+#define RXE_TASK_BUDGET		(60 * SZ_1K)
+#define RXE_TRAIN_COST		SZ_1K
+#define RXE_TASK_TURNS		16
+
+/**
+ * struct rxe_task - a function of a QP that never runs twice at a time
+ * @lock: protects the flags
+ * @running: some CPU is in @fn
+ * @again: asked to run while running or paused
+ * @paused: must not start
+ * @tasklet: where it goes on when a budget is spent
+ * @qp: argument of @fn
+ * @fn: does one budget of work; returns true if there is more. Bottom halves
+ *	are off.
+ */
+struct rxe_task {
+	spinlock_t		lock;	/* the flags below */
+	bool			running;
+	bool			again;
+	bool			paused;
+	struct tasklet_struct	tasklet;
+	struct rxe_qp		*qp;
+	bool			(*fn)(struct rxe_qp *qp);
+};
+
+void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
+		   bool (*fn)(struct rxe_qp *qp));
+bool rxe_task_enter(struct rxe_task *task);
+void rxe_task_leave(struct rxe_task *task, bool more);
+void rxe_task_run(struct rxe_task *task);
+bool rxe_task_work(struct rxe_task *task);
+void rxe_task_kick(struct rxe_task *task);
+void rxe_task_schedule(struct rxe_task *task);
+void rxe_task_pause(struct rxe_task *task);
+void rxe_task_resume(struct rxe_task *task);
+void rxe_task_kill(struct rxe_task *task);
+
+/* A train or datagram of @bytes was sent or taken in */
+static inline void rxe_task_spend(u32 *budget, u32 bytes)
+{
+	*budget -= min(*budget, max_t(u32, bytes, RXE_TRAIN_COST));
+}
+
+#endif /* RXE_TRANSPORT_TASK_H */
