@@ -171,13 +171,14 @@ static struct net_device *rxe_v2_owner(struct net_device *ndev,
 {
 	struct in6_addr addr;
 
-	if (proto == RXE_ROCE_V2_IPV4)
+	if (proto == RXE_ROCE_V2_IPV4) {
 		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &addr);
-	else if (ipv6_addr_type(&ipv6_hdr(skb)->daddr) &
-		 (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MULTICAST))
-		return NULL;
-	else
+	} else {
 		addr = ipv6_hdr(skb)->daddr;
+		if (ipv6_addr_type(&addr) &
+		    (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MULTICAST))
+			return NULL;
+	}
 	return rxe_addr_owner_at(ndev, &addr);
 }
 
