@@ -119,7 +119,7 @@ static void spoilt(struct kunit *test)
 	g->spoilt = true;
 	for (g->loss = 0; g->loss <= 500; g->loss += 500)
 		for (g->keeps = false;; g->keeps = true) {
-			for (g->train = 5; g->train <= 64; g->train++) {
+			for (g->train = 3; g->train <= 64; g->train++) {
 				g->window = 3 * g->train;
 				KUNIT_EXPECT_LE(test, play(g, 1000), 100u);
 			}
@@ -149,7 +149,7 @@ static void random_loss(struct kunit *test)
 /* So many steps by one are enough, and no fewer */
 static void steps(struct kunit *test)
 {
-	const u32 enough = RXE_FIRSTS_ENOUGH / RXE_FIRSTS_FOR;
+	const u32 enough = RXE_FIRSTS_ENOUGH;
 	struct rxe_firsts firsts = {};
 	u32 i;
 
@@ -174,12 +174,15 @@ static void says_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
-/* Whatever else happens speaks against it */
+/* A large step, or one back, speaks against it; a small one says nothing */
 static void speaks_against(struct kunit *test)
 {
 	struct rxe_firsts firsts = { .from = PSN, .npkts = 9, .score = 5 };
 
 	rxe_firsts_again(&firsts, PSN + 2, 9);
+	rxe_firsts_again(&firsts, PSN + 6, 9);
+	KUNIT_EXPECT_EQ(test, firsts.score, 5u);
+	rxe_firsts_again(&firsts, PSN + 11, 9);
 	KUNIT_EXPECT_EQ(test, firsts.score, 4u);
 	rxe_firsts_again(&firsts, PSN + 100, 9);
 	KUNIT_EXPECT_EQ(test, firsts.score, 3u);
@@ -190,12 +193,35 @@ static void speaks_against(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
+/* READs of two packets, a window of one: the second is asked for each time, or seldom */
+static void reads(struct kunit *test)
+{
+	struct rxe_firsts firsts = { .from = PSN, .npkts = 2, .score = 1 };
+	struct rnd_state rnd = rnd_init(8);
+	u32 psn = PSN, i, told = 0;
+
+	for (i = 0; i < 2 * RXE_FIRSTS_ENOUGH && !told; i++) {
+		rxe_firsts_new(&firsts, psn, 2);
+		told = rxe_firsts_again(&firsts, rxe_psn_add(psn, 1), 1);
+		psn = rxe_psn_add(psn, 2);
+	}
+	KUNIT_EXPECT_EQ(test, told, 1u);
+	for (i = 0; i < 1000000; i++) {
+		rxe_firsts_new(&firsts, psn, 2);
+		if (!rnd_below(&rnd, 20))
+			KUNIT_ASSERT_FALSE(test, rxe_firsts_again(&firsts,
+								  rxe_psn_add(psn, 1), 1));
+		psn = rxe_psn_add(psn, 2);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(spoilt),
 	KUNIT_CASE(random_loss),
 	KUNIT_CASE(steps),
 	KUNIT_CASE(says_nothing),
 	KUNIT_CASE(speaks_against),
+	KUNIT_CASE(reads),
 	{}
 };
 

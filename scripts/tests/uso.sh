@@ -98,6 +98,7 @@ all good-loss-1 0 -s 1048576 -n 16
 try good-loss-1-trains trains_left 50
 card_up -l 500
 all good-loss-5 0 -s 1048576 -n 4
+try good-loss-5-read-pairs moves 0 read -s 2048 -n 2000
 try good-loss-5-trains trains_left 50
 
 try good-silent eval '! warned'

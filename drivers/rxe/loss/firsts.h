@@ -8,16 +8,15 @@
 
 #include <linux/types.h>
 
-/* What speaks for it, what against it, and how much is enough */
-#define RXE_FIRSTS_FOR		2
-#define RXE_FIRSTS_AGAINST	1
-#define RXE_FIRSTS_ENOUGH	24
+/* So often more is enough; and steps up to this one may be what a peer had kept */
+#define RXE_FIRSTS_ENOUGH	7
+#define RXE_FIRSTS_NEAR		4
 
 /**
  * struct rxe_firsts - how often was the second packet of a train the next one missing?
  * @from: the first packet that was sent again the last time
  * @npkts: packets that were sent then
- * @score: what speaks for it, less what speaks against it
+ * @score: how often that was so, less how often it wasn't
  */
 struct rxe_firsts {
 	u32	from;
@@ -26,5 +25,6 @@ struct rxe_firsts {
 };
 
 bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts);
+void rxe_firsts_new(struct rxe_firsts *firsts, u32 from, u32 npkts);
 
 #endif /* RXE_LOSS_FIRSTS_H */

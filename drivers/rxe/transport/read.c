@@ -46,11 +46,15 @@ static void serve(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
+	u32 npkts;
 
 	rxe_count(qp->rxe, RX_READ_REQ);
 	if (!read_allowed(qp, pkt))
 		return false;
-	rxe_rq_advance(rq, rxe_num_pkts(pkt->dma_len, qp->mtu));
+	npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
+	if (rq->out.firsts.score)
+		rxe_firsts_new(&rq->out.firsts, pkt->psn, npkts);
+	rxe_rq_advance(rq, npkts);
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 	serve(qp, pkt);
 	rq->read.again = false;
