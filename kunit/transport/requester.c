@@ -504,7 +504,7 @@ static void idle(struct kunit *test)
 	send_and_take(test, 1, 1);
 	ack(test, PSN(0));
 	expect_done(test, 1);
-	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.deadline, (ktime_t)0);
+	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.rto.deadline, (ktime_t)0);
 }
 
 static void rnr(struct kunit *test)

@@ -39,17 +39,17 @@ static void rtt_one_at_a_time(struct kunit *test)
 	ktime_t first;
 
 	rxe_rtt_start(sq, 100);
-	first = sq->rtt_start;
+	first = sq->timed.start;
 	KUNIT_EXPECT_NE(test, first, (ktime_t)0);
 	rxe_rtt_start(sq, 200);
-	KUNIT_EXPECT_EQ(test, sq->rtt_psn, 100u);
-	KUNIT_EXPECT_EQ(test, sq->rtt_start, first);
+	KUNIT_EXPECT_EQ(test, sq->timed.psn, 100u);
+	KUNIT_EXPECT_EQ(test, sq->timed.start, first);
 	rxe_rtt_ack(sq, 99);
-	KUNIT_EXPECT_EQ(test, sq->rtt_start, first);
+	KUNIT_EXPECT_EQ(test, sq->timed.start, first);
 	rxe_rtt_ack(sq, 100);
-	KUNIT_EXPECT_EQ(test, sq->rtt_start, (ktime_t)0);
+	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 	rxe_rtt_start(sq, 200);
-	KUNIT_EXPECT_EQ(test, sq->rtt_psn, 200u);
+	KUNIT_EXPECT_EQ(test, sq->timed.psn, 200u);
 }
 
 static void rtt_over_the_seam(struct kunit *test)
@@ -58,9 +58,9 @@ static void rtt_over_the_seam(struct kunit *test)
 
 	rxe_rtt_start(sq, 0xfffffe);
 	rxe_rtt_ack(sq, 0xfffffd);
-	KUNIT_EXPECT_NE(test, sq->rtt_start, (ktime_t)0);
+	KUNIT_EXPECT_NE(test, sq->timed.start, (ktime_t)0);
 	rxe_rtt_ack(sq, 3);
-	KUNIT_EXPECT_EQ(test, sq->rtt_start, (ktime_t)0);
+	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 }
 
 static struct kunit_case cases[] = {

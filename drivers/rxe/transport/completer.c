@@ -289,7 +289,7 @@ static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	}
 	rxe_sq_rewind(qp);
-	sq->rtt_start = 0;
+	sq->timed.start = 0;
 	sq->rnr_wait = true;
 	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
 }
@@ -501,9 +501,9 @@ void rxe_timeout(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	settle(qp);
-	if (!sq->timer_fired)
+	if (!sq->rto.fired)
 		goto out;
-	sq->timer_fired = false;
+	sq->rto.fired = false;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		sq->rec.since = ktime_get();

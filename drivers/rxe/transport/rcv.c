@@ -321,7 +321,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 	waited(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
 	/* an answer that waited here isn't late */
-	if (!more && READ_ONCE(qp->sq.timer_fired))
+	if (!more && READ_ONCE(qp->sq.rto.fired))
 		rxe_timeout(qp);
 	more |= receive_requests(qp);
 	more |= rxe_receiver_end(qp);

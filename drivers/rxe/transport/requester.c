@@ -87,13 +87,13 @@ bool rxe_sq_import(struct rxe_qp *qp)
 static void again(struct rxe_qp *qp, u32 end)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool timed = sq->rtt_start && sq->rtt_una == sq->una;
+	bool timed = sq->timed.start && sq->timed.una == sq->una;
 
 	rxe_count(qp->rxe, COMP_RETRY);
 	rxe_recovery_resent(&sq->rec, sq->una, end,
-			    timed ? sq->rtt_start : sq->rec.since, ktime_get());
+			    timed ? sq->timed.start : sq->rec.since, ktime_get());
 	sq->missing = 0;
-	sq->rtt_start = 0;
+	sq->timed.start = 0;
 	rxe_rtt_start(sq, sq->una);
 }
 
@@ -111,7 +111,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	again(qp, sq->psn);
 	sq->psn = sq->una;
 	sq->cur = sq->tail;
-	sq->deadline = 0;	/* armed anew with the first packet */
+	sq->rto.deadline = 0;	/* armed anew with the first packet */
 	sq->stalled = false;	/* found again when its turn comes */
 }
 
@@ -297,7 +297,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	s32 room = sq->cc.window - rxe_psn_diff(sq->psn, sq->una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
 
-	sq->limited |= room < left;
+	sq->timed.limited |= room < left;
 	if (rxe_is_rd_atomic(wqe)) {
 		pick->npkts = pick_read(sq, wqe, room, left);
 		pick->hint = 1;
@@ -330,7 +330,7 @@ static void end_run(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	spin_lock(&sq->lock);
-	if (sq->una != sq->top && !sq->deadline) {
+	if (sq->una != sq->top && !sq->rto.deadline) {
 		if (sq->anew)
 			rxe_wait_anew(qp);
 		else

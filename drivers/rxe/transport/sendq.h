@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The send queue: requester.c, completer.c, and the timer that they share (timer.c).
+ * The send queue: requester.c and completer.c.
  */
 #ifndef RXE_TRANSPORT_SENDQ_H
 #define RXE_TRANSPORT_SENDQ_H
 
-#include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 #include <cc/window.h>
 #include <loss/recovery.h>
 #include <rxe/wr.h>
 #include <transport/gap.h>
 #include <transport/out.h>
+#include <transport/timer.h>
 
 struct rxe_data;
 struct rxe_mr;
@@ -49,7 +49,6 @@ struct sk_buff;
  * @rec: loss recovery
  * @rtt: round trips
  * @cc: congestion control
- * @limited: the window kept something from being sent
  * @gap: what is missing among the responses
  * @mr: the region that responses are written to, held for the run of recv_task
  *	only
@@ -58,15 +57,9 @@ struct sk_buff;
  * @missing_psn: the first of them
  * @implied: an ACK came for what is behind a READ or atomic without response
  * @implied_psn: how far it went
- * @deadline: when the timer acts; if @lazy, when it looks how long to wait
- * @lazy: @deadline is too early
- * @graced: the timer fired late, and @deadline was put off
  * @anew: what was sent in this run was sent when nothing was in flight
- * @rtt_psn: a packet whose acknowledgment is timed
- * @rtt_una: @una when it left
- * @rtt_start: when it left; 0: none is timed
- * @timer: retransmission and RNR timer
- * @timer_fired: it did, and the receive task is to act
+ * @rto: the timer
+ * @timed: a packet whose acknowledgment is timed
  */
 struct rxe_sq {
 	spinlock_t		lock;	/* all below */
@@ -92,22 +85,15 @@ struct rxe_sq {
 	struct rxe_recovery	rec;
 	struct rxe_rtt		rtt;
 	struct rxe_cc		cc;
-	bool			limited;
 	struct rxe_gap		gap;
 	u32			missing;
 	u32			missing_psn;
 	bool			implied;
 	u32			implied_psn;
 	struct rxe_mr		*mr;
-	ktime_t			deadline;
-	bool			lazy;
-	bool			graced;
 	bool			anew;
-	u32			rtt_psn;
-	u32			rtt_una;
-	ktime_t			rtt_start;
-	struct hrtimer		timer;
-	bool			timer_fired;
+	struct rxe_rto		rto;
+	struct rxe_timed	timed;
 };
 
 /* Did the last packet leave without a train, for want of one? The send task knows. */
@@ -138,17 +124,5 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
-
-/* timer.c */
-void rxe_timer_init(struct rxe_qp *qp);
-void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
-void rxe_timer_cancel(struct rxe_qp *qp);
-void rxe_wait_anew(struct rxe_qp *qp);
-void rxe_wait(struct rxe_qp *qp);
-void rxe_timeout(struct rxe_qp *qp);
-void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
-void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
-u64 rxe_rnr_ns(u8 code);
-struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_SENDQ_H */

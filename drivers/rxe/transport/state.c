@@ -300,8 +300,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->rnr_wait = false;
 	sq->stalled = false;
 	sq->drained = false;
-	sq->timer_fired = false;
-	sq->deadline = 0;
+	rxe_rto_reset(&sq->rto);
 	sq->anew = false;
 	sq->missing = 0;
 	sq->implied = false;
@@ -310,7 +309,7 @@ static void reset_sq(struct rxe_qp *qp)
 	sq->out.firsts = (struct rxe_firsts){};
 	sq->rtt = (struct rxe_rtt){};
 	rxe_cc_init(&sq->cc);
-	sq->rtt_start = 0;
+	sq->timed = (struct rxe_timed){};
 	sq->una = sq->psn;
 	sq->top = sq->psn;
 }
@@ -343,7 +342,7 @@ static void reset_rq(struct rxe_qp *qp)
  */
 void rxe_qp_reset(struct rxe_qp *qp)
 {
-	hrtimer_cancel(&qp->sq.timer);
+	hrtimer_cancel(&qp->sq.rto.timer);
 	hrtimer_cancel(&qp->gap_timer);
 	unwatch_rq(qp);
 	rxe_tx_leave(qp->sq.tx);

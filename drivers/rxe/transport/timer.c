@@ -53,13 +53,13 @@ struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
 
 static void arm(struct rxe_sq *sq, ktime_t at)
 {
-	sq->deadline = at;
-	sq->lazy = false;
-	sq->graced = false;
-	if (hrtimer_is_queued(&sq->timer) &&
-	    !ktime_before(at, hrtimer_get_expires(&sq->timer)))
+	sq->rto.deadline = at;
+	sq->rto.lazy = false;
+	sq->rto.graced = false;
+	if (hrtimer_is_queued(&sq->rto.timer) &&
+	    !ktime_before(at, hrtimer_get_expires(&sq->rto.timer)))
 		return;
-	hrtimer_start(&sq->timer, at, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&sq->rto.timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
 static void wait_from(struct rxe_qp *qp, ktime_t now)
@@ -80,15 +80,15 @@ static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_retry_limit(qp);
-	ktime_t expires = hrtimer_get_expires(&sq->timer);
+	ktime_t expires = hrtimer_get_expires(&sq->rto.timer);
 	u64 ns = rxe_recovery_least_ns(&sq->rec, &limit, now);
 
-	if (!hrtimer_is_queued(&sq->timer) ||
+	if (!hrtimer_is_queued(&sq->rto.timer) ||
 	    ktime_after(expires, ktime_add_ns(now, ns)))
 		return false;
-	sq->deadline = expires;
-	sq->lazy = true;
-	sq->graced = false;
+	sq->rto.deadline = expires;
+	sq->rto.lazy = true;
+	sq->rto.graced = false;
 	return true;
 }
 
@@ -99,8 +99,8 @@ static void find_deadline(struct rxe_qp *qp)
 	struct rxe_retry_limit limit = rxe_retry_limit(qp);
 	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, sq->rec.since);
 
-	sq->lazy = false;
-	sq->deadline = ns ? ktime_add_ns(sq->rec.since, ns) : 0;
+	sq->rto.lazy = false;
+	sq->rto.deadline = ns ? ktime_add_ns(sq->rec.since, ns) : 0;
 }
 
 /**
@@ -134,12 +134,12 @@ void rxe_wait_anew(struct rxe_qp *qp)
  */
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 {
-	if (sq->rtt_start)
+	if (sq->timed.start)
 		return;
-	sq->rtt_psn = psn;
-	sq->rtt_una = sq->una;
-	sq->rtt_start = ktime_get();
-	sq->limited = false;
+	sq->timed.psn = psn;
+	sq->timed.una = sq->una;
+	sq->timed.start = ktime_get();
+	sq->timed.limited = false;
 }
 
 /**
@@ -152,16 +152,16 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 	struct rxe_cc_sample sample;
 	ktime_t now;
 
-	if (!sq->rtt_start || rxe_psn_diff(psn, sq->rtt_psn) < 0)
+	if (!sq->timed.start || rxe_psn_diff(psn, sq->timed.psn) < 0)
 		return;
 	now = ktime_get();
-	sample.rtt = max(ktime_to_ns(ktime_sub(now, sq->rtt_start)), 1LL);
-	sq->rtt_start = 0;
+	sample.rtt = max(ktime_to_ns(ktime_sub(now, sq->timed.start)), 1LL);
+	sq->timed.start = 0;
 	rxe_rtt_add(&sq->rtt, sample.rtt, now);
 	sample.rtt_min = sq->rtt.min;
 	sample.rtt_var = sq->rtt.var;
-	sample.delivered = rxe_psn_diff(sq->una, sq->rtt_una);
-	sample.limited = sq->limited;
+	sample.delivered = rxe_psn_diff(sq->una, sq->timed.una);
+	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
 	rxe_cc_acked(&sq->cc, &sample, sq->una);
 }
@@ -172,38 +172,38 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
  */
 static bool put_off(struct rxe_sq *sq, ktime_t now)
 {
-	u64 late = ktime_to_ns(ktime_sub(now, sq->deadline));
+	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
 
-	if (sq->rnr_wait || sq->graced || late < RXE_TIMER_LATE_NS)
+	if (sq->rnr_wait || sq->rto.graced || late < RXE_TIMER_LATE_NS)
 		return false;
-	sq->deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
-	sq->graced = true;
+	sq->rto.deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
+	sq->rto.graced = true;
 	return true;
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
-	struct rxe_qp *qp = container_of(timer, struct rxe_qp, sq.timer);
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp, sq.rto.timer);
 	struct rxe_sq *sq = &qp->sq;
 	enum hrtimer_restart restart = HRTIMER_NORESTART;
 	ktime_t now = ktime_get();
 
 	spin_lock(&sq->lock);
-	if (sq->lazy && sq->deadline)
+	if (sq->rto.lazy && sq->rto.deadline)
 		find_deadline(qp);
-	if (!sq->deadline) {
+	if (!sq->rto.deadline) {
 		;	/* nothing to wait for any more */
 	} else if (hrtimer_is_queued(timer)) {
 		;	/* armed again while we waited for the lock */
-	} else if (ktime_before(now, sq->deadline) || put_off(sq, now)) {
-		hrtimer_set_expires(timer, sq->deadline);
+	} else if (ktime_before(now, sq->rto.deadline) || put_off(sq, now)) {
+		hrtimer_set_expires(timer, sq->rto.deadline);
 		restart = HRTIMER_RESTART;
 	} else {
-		sq->deadline = 0;
-		sq->timer_fired = true;
+		sq->rto.deadline = 0;
+		sq->rto.fired = true;
 	}
 	spin_unlock(&sq->lock);
-	if (restart == HRTIMER_NORESTART && READ_ONCE(sq->timer_fired))
+	if (restart == HRTIMER_NORESTART && READ_ONCE(sq->rto.fired))
 		rxe_task_schedule(&qp->recv_task);
 	return restart;
 }
@@ -214,7 +214,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
  */
 void rxe_timer_init(struct rxe_qp *qp)
 {
-	rxe_hrtimer_setup(&qp->sq.timer, timer_fired, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&qp->sq.rto.timer, timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -234,6 +234,5 @@ void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
  */
 void rxe_timer_cancel(struct rxe_qp *qp)
 {
-	qp->sq.deadline = 0;
-	qp->sq.timer_fired = false;
+	rxe_rto_reset(&qp->sq.rto);
 }

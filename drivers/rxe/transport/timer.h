@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Time: when to send again, and how long an answer takes (timer.c). All of it is
+ * protected by the lock of the send queue.
+ */
+#ifndef RXE_TRANSPORT_TIMER_H
+#define RXE_TRANSPORT_TIMER_H
+
+#include <linux/hrtimer.h>
+#include <loss/recovery.h>
+
+struct rxe_qp;
+struct rxe_sq;
+
+/**
+ * struct rxe_rto - the timer: for retransmission, and for the wait after an RNR NAK
+ * @timer: fires in softirq
+ * @deadline: when it acts; if @lazy, when it looks how long to wait; 0: never
+ * @lazy: @deadline is too early
+ * @graced: it fired late, and @deadline was put off
+ * @fired: it did, and the receive task is to act
+ */
+struct rxe_rto {
+	struct hrtimer	timer;
+	ktime_t		deadline;
+	bool		lazy;
+	bool		graced;
+	bool		fired;
+};
+
+/**
+ * struct rxe_timed - a packet whose acknowledgment is timed
+ * @start: when it left; 0: none is timed
+ * @psn: its PSN
+ * @una: the oldest PSN that wasn't acknowledged then
+ * @limited: the window has kept something from being sent since
+ */
+struct rxe_timed {
+	ktime_t	start;
+	u32	psn;
+	u32	una;
+	bool	limited;
+};
+
+/* Nothing is waited for, and nothing is to be done. */
+static inline void rxe_rto_reset(struct rxe_rto *rto)
+{
+	rto->deadline = 0;
+	rto->fired = false;
+}
+
+void rxe_timer_init(struct rxe_qp *qp);
+void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
+void rxe_timer_cancel(struct rxe_qp *qp);
+void rxe_wait_anew(struct rxe_qp *qp);
+void rxe_wait(struct rxe_qp *qp);
+void rxe_timeout(struct rxe_qp *qp);
+void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
+void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
+u64 rxe_rnr_ns(u8 code);
+struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp);
+
+#endif /* RXE_TRANSPORT_TIMER_H */
