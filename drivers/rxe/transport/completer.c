@@ -48,7 +48,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 }
 
 /* Work requests that are sent, at least in part, and not complete */
-static struct rxe_swqe *oldest(struct rxe_sq *sq)
+static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 {
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
 
@@ -56,7 +56,7 @@ static struct rxe_swqe *oldest(struct rxe_sq *sq)
 }
 
 /* The oldest work request fails; the QP with it (section 10.10.2.3) */
-static void fail(struct rxe_qp *qp, u8 status)
+static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
@@ -86,8 +86,8 @@ static void skip_missing(struct rxe_sq *sq)
 	sq->missing_psn = sq->una;
 }
 
-/* A response moved things on: patience starts anew, in settle() */
-static void progress(struct rxe_qp *qp, u32 acked)
+/* A response moved things on: patience starts anew, in settle_timer() */
+static void note_progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
 
@@ -108,7 +108,7 @@ static void progress(struct rxe_qp *qp, u32 acked)
 }
 
 /* The timer, once for all responses of a run that moved things on */
-static void settle(struct rxe_qp *qp)
+static void settle_timer(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
@@ -121,7 +121,7 @@ static void settle(struct rxe_qp *qp)
 }
 
 /* What loss recovery says of a hint is done */
-static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
+static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_retry_limit(qp);
@@ -153,7 +153,7 @@ static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 		break;
 	case RXE_LOSS_FAIL:
 		rxe_count(qp->rxe, RETRY_EXCEEDED);
-		fail(qp, IB_WC_RETRY_EXC_ERR);
+		fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
 		break;
 	case RXE_LOSS_WAIT:
 		if (hint == RXE_LOSS_SILENCE)
@@ -163,11 +163,11 @@ static void recover(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 }
 
 /* Something got lost, as the peer or its responses say */
-static void lost(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
+static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
-	settle(qp);
+	settle_timer(qp);
 	if (!qp->sq.rnr_wait)
-		recover(qp, hint, missing);
+		recover_loss(qp, hint, missing);
 }
 
 /*
@@ -185,7 +185,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		psn = sq->implied_psn;
 	sq->implied = false;
 	while (rxe_psn_diff(psn, sq->una) >= 0) {
-		wqe = oldest(sq);
+		wqe = oldest_wqe(sq);
 		if (!wqe || wqe->status)
 			break;
 		if (rxe_is_rd_atomic(wqe)) {
@@ -201,7 +201,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
 	}
 	if (sq->una != una)
-		progress(qp, rxe_psn_add(sq->una, -1));
+		note_progress(qp, rxe_psn_add(sq->una, -1));
 }
 
 /* Response data for @wqe, which is the oldest, has been placed */
@@ -210,7 +210,7 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 	qp->sq.una = rxe_psn_add(psn, 1);
 	if (psn == wqe->last_psn)
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
-	progress(qp, psn);
+	note_progress(qp, psn);
 	if (qp->sq.implied)
 		ack_until(qp, qp->sq.implied_psn);
 }
@@ -219,13 +219,13 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
  * The work request that a READ response or an atomic ACK answers, if everything
  * before it was answered
  */
-static struct rxe_swqe *answered(struct rxe_qp *qp, u32 psn)
+static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
 	ack_until(qp, rxe_psn_add(psn, -1));
-	wqe = oldest(sq);
+	wqe = oldest_wqe(sq);
 	if (!wqe || wqe->status || sq->una != psn)
 		return NULL;
 	return wqe;
@@ -234,7 +234,7 @@ static struct rxe_swqe *answered(struct rxe_qp *qp, u32 psn)
 static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
-	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+	struct rxe_swqe *wqe = answered_wqe(qp, pkt->psn);
 	struct rxe_list list;
 	u32 done, want;
 
@@ -243,12 +243,12 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
 	if (rxe_pkt_data_len(pkt) != want) {
-		fail(qp, IB_WC_BAD_RESP_ERR);
+		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
 	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
 	if (rxe_scatter(qp, &list, done, data, want)) {
-		fail(qp, IB_WC_LOC_PROT_ERR);
+		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
 	response_done(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
@@ -256,7 +256,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct rxe_swqe *wqe = answered(qp, pkt->psn);
+	struct rxe_swqe *wqe = answered_wqe(qp, pkt->psn);
 	const struct rxe_seg orig = {
 		.va	= (uintptr_t)&pkt->atomic_orig,
 		.len	= sizeof(pkt->atomic_orig),
@@ -268,24 +268,24 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
 	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
-		fail(qp, IB_WC_LOC_PROT_ERR);
+		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;
 	}
 	response_done(qp, wqe, pkt->psn);
 }
 
 /* Section 9.7.5.2.8 */
-static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_count(qp->rxe, RCVD_RNR);
 	if (sq->una != pkt->psn)
 		return;
-	settle(qp);
+	settle_timer(qp);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp->rxe, RNR_EXCEEDED);
-		fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	rxe_sq_rewind(qp);
@@ -294,22 +294,22 @@ static void rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
 }
 
-static void nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.una != pkt->psn || !oldest(&qp->sq))
+	if (qp->sq.una != pkt->psn || !oldest_wqe(&qp->sq))
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
-		lost(qp, RXE_LOSS_NAK, 0);
+		note_loss(qp, RXE_LOSS_NAK, 0);
 		break;
 	case RXE_NAK_INV_REQ:
-		fail(qp, IB_WC_REM_INV_REQ_ERR);
+		fail_oldest(qp, IB_WC_REM_INV_REQ_ERR);
 		break;
 	case RXE_NAK_REM_ACCESS:
-		fail(qp, IB_WC_REM_ACCESS_ERR);
+		fail_oldest(qp, IB_WC_REM_ACCESS_ERR);
 		break;
 	case RXE_NAK_REM_OP:
-		fail(qp, IB_WC_REM_OP_ERR);
+		fail_oldest(qp, IB_WC_REM_OP_ERR);
 		break;
 	}
 }
@@ -325,9 +325,9 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	}
 	ack_until(qp, rxe_psn_add(pkt->psn, -1));
 	if (type == RXE_AETH_RNR_NAK)
-		rnr_nak(qp, pkt);
+		take_rnr_nak(qp, pkt);
 	else
-		nak(qp, pkt);
+		take_nak(qp, pkt);
 }
 
 /**
@@ -372,7 +372,7 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 most = 1;
 
 	spin_lock(&sq->lock);
-	wqe = oldest(sq);
+	wqe = oldest_wqe(sq);
 	if (wqe && wqe->opcode == IB_WR_RDMA_READ && sq->una == pkt->psn)
 		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
 			   rxe_psn_diff(sq->top, pkt->psn));
@@ -434,7 +434,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 }
 
 /* Responses that are missing before the first that came */
-static u32 missing(const struct rxe_qp *qp)
+static u32 missing_responses(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 npkts = rxe_inq_missing(&qp->responses, sq->una);
@@ -462,11 +462,11 @@ void rxe_complete_end(struct rxe_qp *qp)
 	if (!sq->moved && !sq->implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
-	settle(qp);
-	if (sq->una != sq->top && oldest(sq))
-		npkts = missing(qp);
+	settle_timer(qp);
+	if (sq->una != sq->top && oldest_wqe(sq))
+		npkts = missing_responses(qp);
 	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una))
-		lost(qp, RXE_LOSS_GAP, npkts);
+		note_loss(qp, RXE_LOSS_GAP, npkts);
 	spin_unlock(&sq->lock);
 }
 
@@ -484,7 +484,7 @@ void rxe_sq_retire(struct rxe_qp *qp)
 	spin_lock(&sq->lock);
 	wqe = rxe_swqe(sq, sq->tail);
 	if (sq->stalled && sq->tail != sq->head && wqe->status)
-		fail(qp, wqe->status);
+		fail_oldest(qp, wqe->status);
 	spin_unlock(&sq->lock);
 }
 
@@ -500,15 +500,15 @@ void rxe_timeout(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	spin_lock(&sq->lock);
-	settle(qp);
+	settle_timer(qp);
 	if (!sq->rto.fired)
 		goto out;
 	sq->rto.fired = false;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		sq->rec.since = ktime_get();
-	} else if (sq->una != sq->top && oldest(sq)) {
-		recover(qp, RXE_LOSS_SILENCE, 0);
+	} else if (sq->una != sq->top && oldest_wqe(sq)) {
+		recover_loss(qp, RXE_LOSS_SILENCE, 0);
 	}
 out:
 	spin_unlock(&sq->lock);

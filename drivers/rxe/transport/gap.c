@@ -45,7 +45,7 @@ void rxe_gap_reset(struct rxe_gap *gap)
 }
 
 /* If what was asked for the last time hasn't come twice, it had been lost */
-static void ask(struct rxe_gap *gap)
+static void note_asked(struct rxe_gap *gap)
 {
 	if (gap->asked && gap->asked_psn != gap->psn)
 		gap->patience = max_t(u64, gap->patience / 2, RXE_REORDER_NS);
@@ -88,7 +88,7 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 	}
 	until = ktime_add_ns(gap->since, gap->patience);
 	if (!ktime_before(now, until)) {
-		ask(gap);
+		note_asked(gap);
 		return true;
 	}
 	wake_at(qp, until);

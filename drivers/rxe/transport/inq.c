@@ -31,7 +31,7 @@ enum same {
 	DIFFERENT,
 };
 
-static bool charge(atomic_t *total, u32 bytes, u32 most)
+static bool charge_bytes(atomic_t *total, u32 bytes, u32 most)
 {
 	if ((u32)atomic_add_return(bytes, total) <= most)
 		return true;
@@ -82,14 +82,14 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->row = 0;
 }
 
-static u32 waited(struct sk_buff *skb)
+static u32 train_age(struct sk_buff *skb)
 {
 	return (u16)(jiffies - rxe_rx(skb)->since);
 }
 
 static bool is_old(struct sk_buff *skb)
 {
-	return waited(skb) > msecs_to_jiffies(RXE_INQ_AGE_MS);
+	return train_age(skb) > msecs_to_jiffies(RXE_INQ_AGE_MS);
 }
 
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
@@ -102,7 +102,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		return false;
 	rxe_rx(skb)->charged = bytes > RXE_QUEUE_FREE;
 	return !rxe_rx(skb)->charged ||
-	       charge(&rxe->rx_queued, skb->truesize, RXE_QUEUE_DEV);
+	       charge_bytes(&rxe->rx_queued, skb->truesize, RXE_QUEUE_DEV);
 }
 
 /**
@@ -244,7 +244,7 @@ static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 }
 
 /* Compare packets of @skb up to @end with those of the same PSN that are held */
-static enum same compare(struct sk_buff *skb, u32 end, struct sk_buff *held)
+static enum same compare_trains(struct sk_buff *skb, u32 end, struct sk_buff *held)
 {
 	struct rxe_rx *rx = rxe_rx(held);
 	enum same result = NOTHING_SHARED;
@@ -288,7 +288,7 @@ static enum same find_place(struct rxe_inq *in, struct sk_buff *skb,
 			break;
 		if (rxe_psn_diff(rxe_rx(held)->psn, end) >= 0)
 			continue;
-		one = compare(skb, rxe_rx(skb)->end, held);
+		one = compare_trains(skb, rxe_rx(skb)->end, held);
 		if (one == DIFFERENT)
 			return one;
 		result = max(result, one);
@@ -297,8 +297,8 @@ static enum same find_place(struct rxe_inq *in, struct sk_buff *skb,
 	return result;
 }
 
-static void insert(struct rxe_inq *in, struct sk_buff *before,
-		   struct sk_buff *skb)
+static void insert_held(struct rxe_inq *in, struct sk_buff *before,
+			struct sk_buff *skb)
 {
 	if (skb_queue_empty(&in->held))
 		in->expires = jiffies + msecs_to_jiffies(RXE_INQ_AGE_MS);
@@ -331,11 +331,11 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		return;
 	default:
 		if (in->held_bytes + skb->truesize > RXE_HELD_QP ||
-		    !charge(&rxe->rx_held, skb->truesize, RXE_HELD_DEV)) {
+		    !charge_bytes(&rxe->rx_held, skb->truesize, RXE_HELD_DEV)) {
 			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx(skb)->npkts);
 			break;
 		}
-		insert(in, before, skb);
+		insert_held(in, before, skb);
 		return;
 	}
 	rxe_inq_skip(in, rxe_rx(skb)->psn);
@@ -371,8 +371,8 @@ void rxe_inq_skip(struct rxe_inq *in, u32 psn)
 }
 
 /* Drop the packets before @expected from the first train that is held */
-static void trim(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *first,
-		 u32 expected)
+static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *first,
+		      u32 expected)
 {
 	struct rxe_rx *rx = rxe_rx(first);
 
@@ -398,7 +398,7 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 
 	while ((first = skb_peek(&in->held)) &&
 	       rxe_psn_diff(rxe_rx(first)->psn, expected) < 0) {
-		switch (compare(skb, rxe_rx(skb)->done, first)) {
+		switch (compare_trains(skb, rxe_rx(skb)->done, first)) {
 		case DIFFERENT:
 			distrust(rxe, in);
 			rxe_inq_skip(in, expected);
@@ -409,7 +409,7 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		default:
 			break;
 		}
-		trim(rxe, in, first, expected);
+		trim_held(rxe, in, first, expected);
 	}
 }
 
@@ -500,7 +500,7 @@ void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 		if (is_old(skb))
 			drop_old(rxe, in, skb);
 		else
-			age = max(age, waited(skb));
+			age = max(age, train_age(skb));
 	}
 	in->expires = jiffies + msecs_to_jiffies(RXE_INQ_AGE_MS) - age + 1;
 }

@@ -25,8 +25,8 @@ static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 }
 
 /* Nothing may be overtaken */
-static bool ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
-		  bool response)
+static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
+		       bool response)
 {
 	const struct rxe_inq *in = response ? &peer->responses : &peer->requests;
 
@@ -56,7 +56,7 @@ struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response)
 		return NULL;
 	if (!rxe_task_enter(&peer->recv_task))
 		goto put;
-	if (ready(qp, peer, response))
+	if (peer_ready(qp, peer, response))
 		return peer;
 	rxe_task_leave(&peer->recv_task, false);
 put:
@@ -108,7 +108,7 @@ void rxe_local_back_end(struct rxe_qp *qp)
 }
 
 /* As if it had been sent, received and parsed; false: nobody takes it in */
-static bool pass(struct rxe_qp *peer, struct rxe_pkt *pkt)
+static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 {
 	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
 
@@ -137,7 +137,7 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 	u32 budget = RXE_TASK_BUDGET;
 
 	data->taken = 0;
-	if (pass(peer, pkt) && rxe_respond_pkt(peer, pkt, data)) {
+	if (pass_packet(peer, pkt) && rxe_respond_pkt(peer, pkt, data)) {
 		rxe_count(peer->rxe, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}
@@ -155,7 +155,7 @@ void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
 			struct rxe_data *data)
 {
 	data->taken = 0;
-	if (pass(peer, pkt))
+	if (pass_packet(peer, pkt))
 		rxe_complete_pkt(peer, pkt, data);
 	rxe_data_skip(data, pkt->payload_len - data->taken);
 }

@@ -111,7 +111,7 @@ static bool find_frame(struct packet *p)
 						 p->frame->len);
 }
 
-/* For every packet; keep() is the rare second caller */
+/* For every packet; keep_early() is the rare second caller */
 static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
@@ -191,7 +191,7 @@ static void take_more(struct rxe_qp *qp, struct packet *p)
 }
 
 /* The payload of a packet, and of those that are taken in with it */
-static void payload(const struct packet *p, struct rxe_data *data)
+static void init_payload(const struct packet *p, struct rxe_data *data)
 {
 	u32 hdr_len = p->pkt.hdr_len;
 
@@ -218,7 +218,7 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 
 	if (rxe_is_middle(qp, &p->pkt))
 		take_more(qp, p);
-	payload(p, &data);
+	init_payload(p, &data);
 	return qp->service->take(qp, p->skb, &p->pkt, &data);
 }
 
@@ -255,8 +255,8 @@ static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
  * The sender has one UDP source port. What isn't in a row with the rest is looked
  * at by itself.
  */
-static noinline enum rxe_fate keep(struct rxe_qp *qp, struct rxe_inq *in,
-				   struct packet *p)
+static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
+					 struct packet *p)
 {
 	struct rxe_rx *rx = rxe_rx(p->skb);
 	u32 end = rx->end, num = 0;
@@ -316,7 +316,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 		if (!rxe_receives(qp))
 			return RXE_USED_UP;
 		if (packet_ok(qp, &p) && receive_pkt(qp, &p))
-			return keep(qp, in, &p);
+			return keep_early(qp, in, &p);
 		rx->done += p.num * p.len;
 		if (qp->rq.read.active && !serving)
 			return rx->done == rx->end ? RXE_USED_UP : RXE_GOES_ON;

@@ -56,7 +56,7 @@ bool rxe_receives(const struct rxe_qp *qp)
 	       state == IB_QPS_SQD || state == IB_QPS_SQE;
 }
 
-static void drop(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop why)
+static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop why)
 {
 	rxe_drop(rxe, why, rxe_rx(skb)->npkts);
 	kfree_skb(skb);
@@ -81,7 +81,7 @@ static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 }
 
 /* Where they are handed up one by one nothing follows: don't wait for a while */
-static void waited(struct rxe_inq *in)
+static void note_wait(struct rxe_inq *in)
 {
 	if (in->waits && skb_queue_len_lockless(&in->queue) == 1)
 		in->row = -RXE_RX_VAIN;
@@ -105,8 +105,8 @@ static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 	return !(flags & RXE_OP_RESPONSE) && in_a_row(qp, in);
 }
 
-static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
-		    const u8 *bth)
+static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
+			  const u8 *bth)
 {
 	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
 						       &qp->requests;
@@ -122,7 +122,7 @@ static void enqueue(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 		why = RXE_DROP_QUEUE;
 	spin_unlock(&in->queue.lock);
 	if (why) {
-		drop(qp->rxe, skb, why);
+		drop_train(qp->rxe, skb, why);
 		return;
 	}
 	if (wait)
@@ -156,16 +156,16 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 	u32 flags;
 
 	if (!rxe_skb_bth(skb, 0, bth) || !rxe_opcode[bth[0]].flags) {
-		drop(rxe, skb, RXE_DROP_MALFORMED);
+		drop_train(rxe, skb, RXE_DROP_MALFORMED);
 		return;
 	}
 	flags = rxe_opcode[bth[0]].flags;
 	qp = rxe_qp_get(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
 	if (!qp) {
-		drop(rxe, skb, RXE_DROP_NO_QP);
+		drop_train(rxe, skb, RXE_DROP_NO_QP);
 		return;
 	}
-	enqueue(qp, skb, flags, bth);
+	enqueue_train(qp, skb, flags, bth);
 	rxe_qp_put(qp);
 }
 
@@ -195,8 +195,8 @@ static void finish_held(struct rxe_qp *qp, struct rxe_inq *in,
 }
 
 /* Packets of the train came in order */
-static void passed(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
-		   u32 expected)
+static void note_in_order(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
+			  u32 expected)
 {
 	in->sport = rxe_rx_sport(skb);
 	if (!skb_queue_empty(&in->held))
@@ -236,7 +236,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		expected = expected_psn(qp, in);
 		fate = rxe_receive_train(qp, in, skb);
 		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
-			passed(qp, in, skb, expected_psn(qp, in));
+			note_in_order(qp, in, skb, expected_psn(qp, in));
 		if (fate == RXE_GOES_ON)
 			return true;
 		if (rxe_rx(skb)->held)
@@ -296,7 +296,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 }
 
 /* What has waited for too long: behind a READ that is stuck, or for what is missing */
-static void expire(struct rxe_qp *qp)
+static void expire_trains(struct rxe_qp *qp)
 {
 	if (qp->rq.read.active && qp->rq.read.blocked)
 		rxe_inq_expire_queue(qp->rxe, &qp->requests);
@@ -317,8 +317,8 @@ bool rxe_receiver(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more;
 
-	expire(qp);
-	waited(&qp->requests);
+	expire_trains(qp);
+	note_wait(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
 	/* an answer that waited here isn't late */
 	if (!more && READ_ONCE(qp->sq.rto.fired))

@@ -24,7 +24,7 @@ static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	       read_region(qp, pkt->rkey, pkt->va, pkt->dma_len);
 }
 
-static void serve(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -56,7 +56,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		rxe_firsts_new(&rq->out.firsts, pkt->psn, npkts);
 	rxe_rq_advance(rq, npkts);
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
-	serve(qp, pkt);
+	serve_read(qp, pkt);
 	rq->read.again = false;
 	rq->ack_due = false;	/* the response says as much */
 	return true;
@@ -79,7 +79,7 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (npkts > before || !read_allowed(qp, pkt))
 		return;
 	rxe_out_again(qp, &qp->rq.out, pkt->psn, npkts);
-	serve(qp, pkt);
+	serve_read(qp, pkt);
 	qp->rq.read.again = true;
 }
 
@@ -104,7 +104,7 @@ static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 }
 
 /* The packet has been sent */
-static void advance(struct rxe_rq *rq, const struct rxe_pkt *pkt)
+static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 {
 	rq->read.first = false;
 	rq->read.va += pkt->payload_len;
@@ -122,7 +122,7 @@ static void fill_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	rxe_data_read(data, p, pkt->payload_len);
 	if (pkt->pad)
 		memset(p + pkt->payload_len, 0, pkt->pad);
-	advance(&qp->rq, pkt);
+	advance_response(&qp->rq, pkt);
 }
 
 /* As many packets as a train would have, to a peer on this device */
@@ -136,7 +136,7 @@ static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
 	rxe_pkt_response(qp, &pkt);
 	while (rq->read.active && bytes < SZ_64K) {
 		next_pkt(qp, &pkt);
-		advance(rq, &pkt);
+		advance_response(rq, &pkt);
 		rxe_local_response(peer, &pkt, data);
 		bytes += pkt.payload_len;
 	}

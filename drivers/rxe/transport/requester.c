@@ -84,7 +84,7 @@ bool rxe_sq_import(struct rxe_qp *qp)
 }
 
 /* Packets from the oldest that isn't acknowledged to before @end leave again */
-static void again(struct rxe_qp *qp, u32 end)
+static void note_resent(struct rxe_qp *qp, u32 end)
 {
 	struct rxe_sq *sq = &qp->sq;
 	bool timed = sq->timed.start && sq->timed.una == sq->una;
@@ -108,7 +108,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	again(qp, sq->psn);
+	note_resent(qp, sq->psn);
 	sq->psn = sq->una;
 	sq->cur = sq->tail;
 	sq->rto.deadline = 0;	/* armed anew with the first packet */
@@ -205,7 +205,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	pick->ack_req = true;
 	rest = sq->missing - npkts;
 	if (pick->psn == sq->una)
-		again(qp, rxe_psn_add(sq->una, sq->missing));
+		note_resent(qp, rxe_psn_add(sq->una, sq->missing));
 	sq->missing = rest;
 	sq->missing_psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
@@ -235,7 +235,7 @@ static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 	return span <= RXE_MAX_PSN_SPAN;
 }
 
-static void start(struct rxe_qp *qp, struct rxe_swqe *wqe)
+static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 npkts = 1;
@@ -308,7 +308,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 }
 
 /* Take the picked packets' PSNs */
-static void advance(struct rxe_qp *qp, const struct pick *pick)
+static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
@@ -356,7 +356,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	wqe = rxe_swqe(sq, sq->cur);
 	if (!wqe->status && !wqe->started) {
 		if (may_start(qp, wqe))
-			start(qp, wqe);
+			start_wqe(qp, wqe);
 		else if (!wqe->status)
 			return false;
 	}
@@ -370,7 +370,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	pick_pkts(qp, pick);
 	if (!pick->npkts)
 		return false;
-	advance(qp, pick);
+	advance_psn(qp, pick);
 	return true;
 }
 
@@ -381,7 +381,7 @@ static bool may_send(const struct rxe_qp *qp)
 	return state == IB_QPS_RTS || state == IB_QPS_SQD;
 }
 
-static bool pick(struct rxe_qp *qp, struct pick *pick)
+static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	bool ok, stalled;
@@ -397,7 +397,7 @@ static bool pick(struct rxe_qp *qp, struct pick *pick)
 	return ok;
 }
 
-static void *push(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
+static void *push_packet(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 {
 	void *hdr = rxe_out_push(qp, &qp->sq.out, pkt, hint);
 
@@ -463,7 +463,7 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 		return;
 	}
 	run->bytes += len;
-	p = push(qp, pkt, pick->hint - n);
+	p = push_packet(qp, pkt, pick->hint - n);
 	if (!p) {
 		rxe_data_skip(&run->data, len);
 		return;
@@ -518,7 +518,7 @@ static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
 		run->bytes += LOCAL_COST;
 		return rxe_local_request(run->peer, pkt, &run->data);
 	}
-	p = push(qp, pkt, pick->hint);
+	p = push_packet(qp, pkt, pick->hint);
 	if (p)
 		rxe_pkt_build(pkt, p);
 	return true;
@@ -560,7 +560,7 @@ static void emit_run(struct rxe_qp *qp, struct run *run,
 }
 
 /* Return: false if this run should end */
-static bool emit(struct rxe_qp *qp, struct run *run, const struct pick *pick)
+static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 {
 	if (rxe_is_rd_atomic(pick->wqe))
 		return emit_rd_atomic(qp, run, pick);
@@ -592,7 +592,7 @@ static bool wants_to_send(const struct rxe_qp *qp)
 }
 
 /* Must the QP wait for its turn at the queues below? A peer on this device has none. */
-static bool must_wait(const struct rxe_qp *qp)
+static bool queues_busy(const struct rxe_qp *qp)
 {
 	return !qp->path.same_dev && rxe_tx_busy(qp->sq.tx) &&
 	       wants_to_send(qp) && rxe_tx_full(qp->sq.tx);
@@ -604,7 +604,7 @@ static bool queues_take(const struct rxe_qp *qp, struct run *run)
 	if (run->trains == qp->sq.out.trains)
 		return true;
 	run->trains = qp->sq.out.trains;
-	return !must_wait(qp);
+	return !queues_busy(qp);
 }
 
 /* Return: true if the budget was spent, and there may be more to send */
@@ -619,8 +619,8 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	run.peer = rxe_local_begin(qp, false);
 	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
-		go_on = emit(qp, &run, p) && budget_left(qp, &run);
-	} while (go_on && queues_take(qp, &run) && pick(qp, p));
+		go_on = emit_pick(qp, &run, p) && budget_left(qp, &run);
+	} while (go_on && queues_take(qp, &run) && pick_run(qp, p));
 	if (run.peer)
 		rxe_local_end(run.peer, run.peer->rq.read.active);
 	rxe_out_flush(qp, &qp->sq.out);
@@ -640,7 +640,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!must_wait(qp) && pick(qp, &p))
+	if (!queues_busy(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
 	rxe_tx_end_turn(qp->sq.tx);
 	return more;

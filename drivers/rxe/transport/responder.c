@@ -17,7 +17,7 @@ enum verdict {
 	SILENT,			/* nothing to say, or already said */
 };
 
-static void reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
+static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	struct rxe_qp *peer = rxe_local_back(qp);
 	struct rxe_data none = {};
@@ -49,7 +49,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 	pkt.psn = psn;
 	pkt.syndrome = syndrome;
 	qp->rq.ack_due = false;
-	reply(qp, &pkt);
+	send_reply(qp, &pkt);
 }
 
 /**
@@ -76,7 +76,7 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.atomic_orig = orig;
-	reply(qp, &pkt);
+	send_reply(qp, &pkt);
 }
 
 /**
@@ -387,8 +387,8 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return SILENT;
 }
 
-static enum verdict execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			    struct rxe_data *data)
+static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+				    struct rxe_data *data)
 {
 	if (!in_order(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
 	    !length_ok(qp, pkt))
@@ -405,7 +405,7 @@ static enum verdict execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 }
 
 /* Section 9.7.5.1.4: what was done before is answered again, not done again */
-static void duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_atomic_res *res;
@@ -428,7 +428,7 @@ static void duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * A packet that goes back behind the last early one says that the sender began
  * anew, and that what it began with was lost again.
  */
-static void out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -437,7 +437,7 @@ static void out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->early_psn = pkt->psn;
 }
 
-static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -452,7 +452,7 @@ static void executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		rq->ack_due = true;
 }
 
-static void established(struct rxe_qp *qp)
+static void note_established(struct rxe_qp *qp)
 {
 	if (qp->comm_est || READ_ONCE(qp->state) != IB_QPS_RTR)
 		return;
@@ -515,15 +515,15 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 	if (qp->rq.read.active)
 		return false;	/* a request amidst responses: as good as lost */
-	established(qp);
+	note_established(qp);
 	if (diff < 0) {
-		duplicate(qp, pkt);
+		answer_duplicate(qp, pkt);
 	} else if (diff > 0) {
-		out_of_sequence(qp, pkt);
+		note_out_of_sequence(qp, pkt);
 	} else {
 		qp->rq.nak_sent = false;
-		if (execute(qp, pkt, data) == DONE)
-			executed(qp, pkt);
+		if (execute_request(qp, pkt, data) == DONE)
+			note_executed(qp, pkt);
 	}
 	return diff > 0;
 }

@@ -51,7 +51,7 @@ struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
 	};
 }
 
-static void arm(struct rxe_sq *sq, ktime_t at)
+static void arm_timer(struct rxe_sq *sq, ktime_t at)
 {
 	sq->rto.deadline = at;
 	sq->rto.lazy = false;
@@ -69,7 +69,7 @@ static void wait_from(struct rxe_qp *qp, ktime_t now)
 	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, now);
 
 	if (ns)
-		arm(sq, ktime_add_ns(now, ns));
+		arm_timer(sq, ktime_add_ns(now, ns));
 }
 
 /*
@@ -225,7 +225,7 @@ void rxe_timer_init(struct rxe_qp *qp)
  */
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
 {
-	arm(&qp->sq, ktime_add_ns(ktime_get(), ns));
+	arm_timer(&qp->sq, ktime_add_ns(ktime_get(), ns));
 }
 
 /**

@@ -18,8 +18,8 @@ static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	return wqe->remote_qkey & BIT(31) ? qp->attr.qkey : wqe->remote_qkey;
 }
 
-static void init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
-		     struct rxe_pkt *pkt)
+static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
+			struct rxe_pkt *pkt)
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ?
@@ -37,7 +37,7 @@ static void init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 }
 
 /* Return: enum ib_wc_status; a datagram that gets lost on its way is a success */
-static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	struct rxe_path *path = &wqe->ah->path;
 	struct rxe_train train;
@@ -45,7 +45,7 @@ static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	u32 len;
 	void *p;
 
-	init_pkt(qp, wqe, &pkt);
+	ud_init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
 	qp->sq.psn = rxe_psn_add(qp->sq.psn, 1);
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);
@@ -64,7 +64,7 @@ static u8 send(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	return IB_WC_SUCCESS;
 }
 
-static struct rxe_swqe *next(struct rxe_qp *qp)
+static struct rxe_swqe *ud_next_wqe(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = NULL;
@@ -76,7 +76,7 @@ static struct rxe_swqe *next(struct rxe_qp *qp)
 	return wqe;
 }
 
-static void finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
+static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
@@ -95,13 +95,13 @@ static void to_sqe(struct rxe_qp *qp)
 	spin_unlock(&qp->state_lock);
 }
 
-static bool must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static bool ud_must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return !wqe->status && !wqe->ah->path.same_dev &&
 	       rxe_tx_full(qp->sq.tx);
 }
 
-static bool send_run(struct rxe_qp *qp)
+static bool ud_send_run(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_swqe *wqe;
@@ -113,12 +113,12 @@ static bool send_run(struct rxe_qp *qp)
 			return rxe_ud_flush(qp);
 		if (state != IB_QPS_RTS)
 			return false;
-		wqe = next(qp);
-		if (!wqe || must_wait(qp, wqe))
+		wqe = ud_next_wqe(qp);
+		if (!wqe || ud_must_wait(qp, wqe))
 			return false;
-		status = wqe->status ? wqe->status : send(qp, wqe);
+		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe);
 		rxe_task_spend(&budget, wqe->length);
-		finish(qp, wqe, status);
+		ud_finish_wqe(qp, wqe, status);
 		if (status)
 			to_sqe(qp);
 	}
@@ -133,7 +133,7 @@ static bool send_run(struct rxe_qp *qp)
  */
 bool rxe_ud_requester(struct rxe_qp *qp)
 {
-	bool more = send_run(qp);
+	bool more = ud_send_run(qp);
 
 	rxe_tx_end_turn(qp->sq.tx);
 	return more;
@@ -193,8 +193,8 @@ static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return pkt->qkey == (qp->service->qpn ? IB_QP1_QKEY : qp->attr.qkey);
 }
 
-static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
-		    const struct rxe_pkt *pkt, struct rxe_data *data)
+static bool ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
+		       const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
 	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.mr };
@@ -207,8 +207,8 @@ static bool deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	       !rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
 }
 
-static void received(struct rxe_qp *qp, struct sk_buff *skb,
-		     const struct rxe_pkt *pkt, u8 status)
+static void ud_received(struct rxe_qp *qp, struct sk_buff *skb,
+			const struct rxe_pkt *pkt, u8 status)
 {
 	struct ib_wc wc = {
 		.status = status,
@@ -234,13 +234,13 @@ static void received(struct rxe_qp *qp, struct sk_buff *skb,
  * since anybody may have sent it. The GSI's are all of one size, and its owner
  * takes an error for the end of the QP.
  */
-static bool fits(struct rxe_qp *qp, struct sk_buff *skb,
-		 const struct rxe_pkt *pkt)
+static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
+			 const struct rxe_pkt *pkt)
 {
 	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
 	if (!qp->service->qpn)
-		received(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
+		ud_received(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
 	return false;
 }
 
@@ -261,14 +261,14 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_drop(qp->rxe, RXE_DROP_QKEY, 1);
 		return;
 	}
-	if (!rxe_rq_next(qp) || !fits(qp, skb, pkt)) {
+	if (!rxe_rq_next(qp) || !ud_recv_fits(qp, skb, pkt)) {
 		rxe_drop(qp->rxe, RXE_DROP_NO_RECV, 1);
 		return;
 	}
-	if (deliver(qp, skb, pkt, data)) {
-		received(qp, skb, pkt, IB_WC_SUCCESS);
+	if (ud_deliver(qp, skb, pkt, data)) {
+		ud_received(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}
-	received(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
+	ud_received(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
 	rxe_qp_to_err(qp);
 }
