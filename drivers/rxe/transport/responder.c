@@ -399,9 +399,9 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 		return do_write(qp, pkt, data);
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		return do_atomic(qp, pkt);
-	if (!rxe_read_start(qp, pkt))
-		return refuse_access(qp);
-	return SILENT;
+	if (!(pkt->flags & RXE_OP_READ_REQ))
+		return refuse_op(qp);
+	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
 }
 
 /* Section 9.7.5.1.4: what was done before is answered again, not done again */
