@@ -3,7 +3,7 @@
 # nodes: 1
 # level: debug
 # debug: yes
-# timeout: 400
+# timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -18,35 +18,64 @@ faults_set() {
 	done
 }
 
-# Allocations with the module on the stack fail, and no others: this shell goes on.  Nor those
-# inside of vmalloc(), which tells the log.
-faults_up() {
-	local start size vmalloc
-	vmalloc=$(awk '$3 == "__vmalloc_node_range_noprof" { print "0x" $1 }' /proc/kallsyms)
-	read -r size start < <(awk '$1 == "rdma_rxe" { print $2, $6 }' /proc/modules)
-	faults_set verbose 0 && faults_set times -1 && faults_set interval 1 &&
-		faults_set task-filter N && faults_set min-order 0 && faults_set ignore-gfp-highmem N &&
-		faults_set stacktrace-depth 32 &&
-		faults_set reject-start "$vmalloc" &&
-		faults_set reject-end "$(printf '0x%x' $((vmalloc + 0x1000)))" &&
-		faults_set require-start "$start" &&
-		faults_set require-end "$(printf '0x%x' $((start + size)))"
+function_at() { # NAME
+	awk -v name="$1" '$3 == name { print "0x" $1 }' /proc/kallsyms
 }
 
-# with_faults PROBABILITY all|atomic COMMAND...
+# This shell goes on: only what faults_on says fails.  Nor what is inside of vmalloc(), which tells
+# the log.
+faults_up() {
+	local vmalloc
+	vmalloc=$(function_at __vmalloc_node_range_noprof)
+	faults_set verbose 0 && faults_set times -1 && faults_set interval 1 &&
+		faults_set task-filter N && faults_set min-order 0 &&
+		faults_set reject-start "$vmalloc" &&
+		faults_set reject-end "$(printf '0x%x' $((vmalloc + 0x1000)))"
+}
+
+# faults_on driver|near|kernel|load: which allocations can fail: those with the driver on the stack;
+# those that it calls almost itself; all, but for user space's pages, without which it's killed;
+# those of a module that is being loaded
+faults_on() {
+	local start=0 end=0xffffffffffffffff size highmem=N depth=32
+	[ "$1" != near ] || depth=8
+	case $1 in
+	driver | near)
+		read -r size start < <(awk '$1 == "rdma_rxe" { print $2, $6 }' /proc/modules)
+		end=$(printf '0x%x' $((start + size)))
+		;;
+	kernel)
+		highmem=Y
+		;;
+	load)
+		start=$(function_at do_one_initcall)
+		end=$(printf '0x%x' $((start + 0x200)))
+		;;
+	esac
+	faults_set ignore-gfp-highmem $highmem && faults_set stacktrace-depth $depth &&
+		faults_set require-start "$start" && faults_set require-end "$end"
+}
+
+# with_faults PROBABILITY all|atomic|large COMMAND...: all allocations, those that can't wait, or
+# of the latter those of many pages
 with_faults() {
-	local probability=$1 wait=N status=0
-	[ "$2" = all ] || wait=Y
+	local probability=$1 kind=$2 wait=Y status=0
+	local FAULTS=$FAULTS
+	[ "$kind" != all ] || wait=N
+	[ "$kind" != large ] || FAULTS=fail_page_alloc
 	shift 2
+	[ "$kind" != large ] || faults_set min-order 3 || return 1
 	faults_set ignore-gfp-wait $wait && faults_set probability "$probability" || return 1
 	"$@" || status=$?
 	faults_set probability 0
+	faults_set min-order 0
 	return $status
 }
 
-# nth N COMMAND...: the N-th allocation of the command's process fails
-nth() {
-	sh -c 'echo "$0" > /proc/self/fail-nth && exec "$@"' "$@"
+# with_nth COMMAND...: for commands that say themselves which of their allocations fails.  They
+# count those that faults_on chose.
+with_nth() {
+	faults_set ignore-gfp-wait N && "$@"
 }
 
 # Programs whose allocations fail may fail, but they end.
@@ -70,25 +99,19 @@ atomic_faults() { # PROBABILITY
 	with_faults "$1" atomic random
 }
 
-# Each allocation on the way to a queue pair and back
-each_of_objects() {
-	local n status
-	faults_set ignore-gfp-wait N
-	for n in $(seq 25); do
-		ends nth "$n" verbs_err -d "$SRV_DEV" -g "$SRV_GID" ud-send query || return 1
-	done
+# Each allocation on the way of each verb
+each_of_verbs() { # OPTION...
+	with_nth verbs_nth -d "$SRV_DEV" -g "$SRV_GID" "$@"
 }
 
-each_of_link_add() {
-	local n added=0
-	faults_set ignore-gfp-wait N
-	ip link add d0 type dummy && ip link set d0 up || return 1
-	for n in 1 2 3 5 8 13 21 34 55 89 144 233 377; do
-		ends nth "$n" rdma link add f0 type rxe netdev d0 || return 1
-		! rdma link show f0/1 > /dev/null 2>&1 || { rdma link delete f0 && added=$((added + 1)); } || return 1
-	done
-	say "added $added times"
-	rdma link add f0 type rxe netdev d0 && rdma link delete f0 && ip link del d0
+# There are fifteen thousand, most of them of sysfs.
+link_add() { # STEP
+	ip link add d0 type dummy && ip link set d0 up &&
+		with_nth python3 "$TESTS/py/fail_nth.py" "$1" add f0 d0 && ip link del d0
+}
+
+load() { # STEP
+	with_nth python3 "$TESTS/py/fail_nth.py" "$1" load /job/rdma_rxe.ko
 }
 
 # What is made anew again and again, with failures anywhere
@@ -104,35 +127,52 @@ works() {
 	run_rc_pingpong && run_ud_pingpong && run_rping && random
 }
 
-# Ten messages of ten packets each, in trains; without large blocks of memory in more and shorter
-# ones; and afterwards as before.
+# How many large blocks of memory the driver asks for in vain while it sends a few megabytes
+blocks_asked() {
+	local times=$FAULTS_AT/fail_page_alloc/times
+	echo 1000000 > $times
+	with_faults 100 large run_perftest write_bw 300 >&2 || return 1
+	echo $((1000000 - $(cat $times)))
+	echo -1 > $times
+}
+
+# Packets are in large blocks, that are used again and again.  Where there is no memory for these,
+# in smaller ones, and each time the driver asks for a large one in its place.  When there is
+# memory again it gets them all, and doesn't ask any more.  Each CPU has its own.
 trains_heal() {
-	local before during after counter=/sys/class/infiniband/rxeA/ports/1/hw_counters/tx_drop_no_memory
-	before=$(packets veth run_perftest write_bw) && faults_set min-order 3 &&
-		during=$(with_faults 100 atomic packets veth run_perftest write_bw 300) && faults_set min-order 0 &&
-		packets veth run_perftest write_bw 300 > /dev/null &&
-		after=$(packets veth run_perftest write_bw) || return 1
-	say "$before packets, $during without memory for trains, then $after; not sent: $(cli cat $counter)"
-	[ "$after" -le $((before + 10)) ]
+	local first short healed
+	taskset -pc 0 $BASHPID > /dev/null && first=$(blocks_asked) && short=$(blocks_asked) &&
+		run_perftest write_bw 300 > /dev/null && healed=$(blocks_asked) || return 1
+	say "asked for $first blocks, then $short, and $healed after there were some"
+	[ "$short" -ge 50 ] && [ "$healed" -le $((short / 4)) ]
 }
 
 [ -d $FAULTS_AT/failslab ] && [ -d $FAULTS_AT/fail_page_alloc ] ||
 	{ skip all "this kernel can't make allocations fail"; exit; }
+faults_up
+modprobe -a ib_uverbs rdma_ucm udp_tunnel ip6_udp_tunnel
+faults_on load
+try load load 2
 LOSSY=1
 path_up loop
 use_gid v2-ipv4
-faults_up
+faults_on driver
 try numbers numbers
-try each-allocation each_of_objects
+cases own- each_of_verbs -o
+try link-add link_add x
 try loop-atomic atomic_faults 5
 try loop-many many_faults
+faults_on near
+try link-add-near link_add 6
+faults_on kernel
+cases all- each_of_verbs
+faults_on driver
 try loop-works works
-try link-add each_of_link_add
 try resources-gone wait_for 10 resources_gone
 unload
 path_up veth
 use_gid v2-ipv4
-faults_up
+faults_on driver
 try veth-atomic atomic_faults 1
 try veth-many many_faults
 try veth-works works
