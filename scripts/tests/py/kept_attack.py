@@ -17,6 +17,7 @@ import roce
 QKEY, PSN, PORT, UD = 0x11223344, 0x1000, 0xc123, 4
 GENUINE, FORGED = 0x40, 0xee
 AGE = 0.5
+FLOOD_SECONDS = 4 * AGE	# slower than this, half of the flood, the limit, doesn't come within the age
 
 
 class Kept:
@@ -157,9 +158,11 @@ class Kept:
             self.fresh(qp)
             self.send(qp, 0)
         before, early = self.free(), self.counter("out_of_seq_request")
+        start = time.monotonic()
         for n in range(2, 1026):
             for qp in range(4):
                 send(qp, n)
+        self.took = time.monotonic() - start
         used = before - self.free()
         early = self.counter("out_of_seq_request") - early
         self.verdict(f"{case}-memory", used < 24, f"{used} MiB are held")
@@ -174,7 +177,10 @@ class Kept:
         dropped = self.counter("rx_drop_queue_full")
         aged = self.flood("flood", lambda qp, n: self.send(qp, n, size=4096))
         dropped = self.counter("rx_drop_queue_full") - dropped
-        self.verdict("flood-limit", dropped > 0, "nothing was dropped")
+        if not dropped and self.took > FLOOD_SECONDS:
+            print(f"skip flood-limit 16 MiB took {self.took:.1f} s: they were old before they were too many")
+        else:
+            self.verdict("flood-limit", dropped > 0, f"nothing was dropped of 16 MiB in {self.took:.1f} s")
         self.verdict("flood-age", aged > 0, "nothing got too old")
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.setsockopt(socket.IPPROTO_IP, 10, 0)	# IP_MTU_DISCOVER: fragments
