@@ -59,22 +59,6 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 	return min(2 * rtt->max, RXE_RTO_MOST_NS);
 }
 
-static u64 rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-		  const struct rxe_retry_limit *limit, bool lossy, u64 longest)
-{
-	u64 t = limit->timeout, most = clamp(RXE_PATIENCE_NS, t, 4 * t), rto;
-
-	if (!t)
-		return 0;
-	if (!rtt->smooth && !rec->retries)
-		rto = max(most, RXE_PATIENCE_NS);
-	else if (rec->retries || !lossy)
-		rto = most;
-	else
-		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
-	return max(rto, longest);
-}
-
 /**
  * rxe_rto_ns - how long to wait for a response
  * @rec: loss recovery
@@ -94,8 +78,17 @@ static u64 rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, ktime_t now)
 {
-	return rto_ns(rec, rtt, limit, rxe_recovery_lossy(rec, now),
-		      longest_rtt(rtt, now));
+	u64 t = limit->timeout, most = clamp(RXE_PATIENCE_NS, t, 4 * t), rto;
+
+	if (!t)
+		return 0;
+	if (!rtt->smooth && !rec->retries)
+		rto = max(most, RXE_PATIENCE_NS);
+	else if (rec->retries || !rxe_recovery_lossy(rec, now))
+		rto = most;
+	else
+		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
+	return max(rto, longest_rtt(rtt, now));
 }
 
 /* Is the QP's timeout not over yet? */
@@ -109,13 +102,12 @@ static bool in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 
 /* How long to be silent before a probe; 0: no probe */
 static u64 probe_wait_ns(const struct rxe_recovery *rec,
-			 const struct rxe_rtt *rtt, u64 rto, bool lossy,
-			 u64 longest)
+			 const struct rxe_rtt *rtt, u64 rto, ktime_t now)
 {
 	u64 ns = max(rxe_rtt_most(rtt), RXE_RTT_GUESS_NS);
 
-	if (!rtt->smooth || !lossy)
-		ns = rto ? max3(ns, RXE_SILENCE_NS, longest) : 0;
+	if (!rtt->smooth || !rxe_recovery_lossy(rec, now))
+		ns = rto ? max3(ns, RXE_SILENCE_NS, longest_rtt(rtt, now)) : 0;
 	return ns << min_t(u8, rec->probes, 16);
 }
 
@@ -150,10 +142,8 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,
 			 const struct rxe_retry_limit *limit, ktime_t now)
 {
-	bool lossy = rxe_recovery_lossy(rec, now);
-	u64 longest = longest_rtt(rtt, now);
-	u64 rto = rto_ns(rec, rtt, limit, lossy, longest);
-	u64 probe = probe_wait_ns(rec, rtt, rto, lossy, longest);
+	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
+	u64 probe = probe_wait_ns(rec, rtt, rto, now);
 	s64 left;
 
 	if (!rto)

@@ -245,6 +245,12 @@ static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 	       ntohs(ipv6_hdr(skb)->payload_len) == len;
 }
 
+static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
+	kfree_skb(skb);
+}
+
 /*
  * Take what is for @rxe; @l4 is from skb->data to the UDP header. Both headers are
  * in the linear part, and GSO is ours if there is any.
@@ -254,17 +260,13 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 {
 	u32 pkt = 0;
 
-	if (skb_has_frag_list(skb) && !skb_is_gso(skb) && skb_linearize(skb))
-		goto drop;
-	if (rxe_v2_lengths(skb, l4, proto))
+	if ((skb_is_gso(skb) || !skb_has_frag_list(skb) ||
+	     !skb_linearize(skb)) && rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
-	if (pkt) {
+	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
-		return;
-	}
-drop:
-	rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
-	kfree_skb(skb);
+	else
+		rxe_v2_refuse(rxe, skb);
 }
 
 /*
@@ -364,8 +366,7 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		return 0;
 	}
 	if (!rxe_v2_gso_ok(skb)) {
-		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
-		kfree_skb(skb);
+		rxe_v2_refuse(rxe, skb);
 		return 0;
 	}
 	skb->dev = by;

@@ -54,7 +54,7 @@
  * @limit: bytes that may be there before senders wait; read locklessly
  * @lock: protects all below, and rxe_tx.owner
  * @waiting: senders that wait, in the order in which they came
- * @turn: the sender that may send now although others wait
+ * @turn: one of the senders has its turn (rxe_tx.turn)
  * @left: bytes that left in this period
  * @since: when the period began
  * @drained: when something left the last time
@@ -71,7 +71,7 @@ struct rxe_txq {
 	u32			limit;
 	spinlock_t		lock;	/* all below */
 	struct list_head	waiting;
-	struct rxe_tx		*turn;
+	bool			turn;
 	u64			left;
 	ktime_t			since;
 	ktime_t			drained;
@@ -221,7 +221,7 @@ static void txq_give_turn(struct rxe_txq *q)
 	if (!tx || q->turn || txq_full(q))
 		return;
 	list_del_init(&tx->wait);
-	WRITE_ONCE(q->turn, tx);
+	WRITE_ONCE(q->turn, true);
 	WRITE_ONCE(tx->turn, true);
 	rxe_net_ops->sent(tx->owner);
 }
@@ -232,7 +232,7 @@ static void txq_take_turn(struct rxe_txq *q, struct rxe_tx *tx)
 	if (!tx->turn)
 		return;
 	WRITE_ONCE(tx->turn, false);
-	WRITE_ONCE(q->turn, NULL);
+	WRITE_ONCE(q->turn, false);
 }
 
 /**

@@ -64,7 +64,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 		return;
 	rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), status);
 	sq->moved = false;
-	rxe_timer_cancel(qp);
+	rxe_rto_reset(&sq->rto);
 	rxe_qp_to_err(qp);
 }
 
@@ -115,7 +115,7 @@ static void settle_timer(struct rxe_qp *qp)
 	if (!sq->moved)
 		return;
 	sq->moved = false;
-	rxe_timer_cancel(qp);
+	rxe_rto_reset(&sq->rto);
 	if (sq->una != sq->top)
 		rxe_wait_anew(qp);
 }

@@ -51,7 +51,7 @@ struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response)
 	    !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
 	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.out);
-	peer = rxe_qp_get(qp->rxe, qp->attr.dest_qp_num);
+	peer = rxe_qp_get_bh(qp->rxe, qp->attr.dest_qp_num);
 	if (!peer)
 		return NULL;
 	if (!rxe_task_enter(&peer->recv_task))

@@ -9,20 +9,38 @@
 #include <rxe/transport.h>
 
 /**
- * rxe_qp_get - find a QP by number
+ * rxe_qp_get_bh - find a QP by number, with bottom halves off
  * @rxe: the device
  * @qpn: QP number
  *
  * Context: bottom halves off, or RCU read side.
  * Return: the QP with a reference, or NULL.
  */
-struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
+struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn)
 {
 	struct rxe_qpn *entry = xa_load(&rxe->qps, qpn);
 
 	if (!entry || !kref_get_unless_zero(&entry->ref))
 		return NULL;
 	return entry->qp;
+}
+
+/**
+ * rxe_qp_get - find a QP by number
+ * @rxe: the device
+ * @qpn: QP number
+ *
+ * Context: any.
+ * Return: the QP with a reference, or NULL.
+ */
+struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
+{
+	struct rxe_qp *qp;
+
+	rcu_read_lock();
+	qp = rxe_qp_get_bh(rxe, qpn);
+	rcu_read_unlock();
+	return qp;
 }
 
 static void qpn_release(struct kref *ref)
@@ -160,7 +178,7 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 		return;
 	}
 	flags = rxe_opcode[bth[0]].flags;
-	qp = rxe_qp_get(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
+	qp = rxe_qp_get_bh(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
 	if (!qp) {
 		drop_train(rxe, skb, RXE_DROP_NO_QP);
 		return;

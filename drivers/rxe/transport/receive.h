@@ -39,6 +39,7 @@ bool rxe_receiver(struct rxe_qp *qp);
 bool rxe_receiver_end(struct rxe_qp *qp);
 bool rxe_receives(const struct rxe_qp *qp);
 struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
+struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn);
 void rxe_qp_put(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_RECEIVE_H */

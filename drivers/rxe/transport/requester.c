@@ -92,7 +92,6 @@ static void note_resent(struct rxe_qp *qp, u32 end)
 	rxe_count(qp->rxe, COMP_RETRY);
 	rxe_recovery_resent(&sq->rec, sq->una, end,
 			    timed ? sq->timed.start : sq->rec.since, ktime_get());
-	sq->missing = 0;
 	sq->timed.start = 0;
 	rxe_rtt_start(sq, sq->una);
 }
@@ -109,6 +108,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	note_resent(qp, sq->psn);
+	sq->missing = 0;
 	sq->psn = sq->una;
 	sq->cur = sq->tail;
 	sq->rto.deadline = 0;	/* armed anew with the first packet */
@@ -193,7 +193,6 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
 	s32 npkts = missing_pkts(sq, wqe);
-	u32 rest;
 
 	if (npkts <= 0)
 		return false;
@@ -203,10 +202,9 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	pick->npkts = npkts;
 	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
-	rest = sq->missing - npkts;
 	if (pick->psn == sq->una)
 		note_resent(qp, rxe_psn_add(sq->una, sq->missing));
-	sq->missing = rest;
+	sq->missing -= npkts;
 	sq->missing_psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
 	return true;
@@ -578,8 +576,14 @@ static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
-/* Something that the window lets go? A guess, since the answer may change */
-static bool wants_to_send(const struct rxe_qp *qp)
+/**
+ * rxe_rc_requester_due - is there something that the window lets go? rxe_service.due
+ *	for RC
+ * @qp: the QP
+ *
+ * Return: a guess, since the answer may change.
+ */
+bool rxe_rc_requester_due(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
@@ -595,7 +599,7 @@ static bool wants_to_send(const struct rxe_qp *qp)
 static bool queues_busy(const struct rxe_qp *qp)
 {
 	return !qp->path.same_dev && rxe_tx_busy(qp->sq.tx) &&
-	       wants_to_send(qp) && rxe_tx_full(qp->sq.tx);
+	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.tx);
 }
 
 /* The queues below may have become full with each train that left */
@@ -644,17 +648,6 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 		more = send_run(qp, &p);
 	rxe_tx_end_turn(qp->sq.tx);
 	return more;
-}
-
-/**
- * rxe_rc_requester_due - has the send task anything to do? rxe_service.due for RC
- * @qp: the QP
- *
- * Return: true if it may have.
- */
-bool rxe_rc_requester_due(const struct rxe_qp *qp)
-{
-	return wants_to_send(qp);
 }
 
 /**

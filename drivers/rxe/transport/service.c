@@ -2,7 +2,6 @@
 /*
  * The table of transport services: a row a type of QP.
  */
-#include <rdma/ib_mad.h>
 #include <rxe/transport.h>
 
 static bool take_rc(struct rxe_qp *qp, struct sk_buff *skb,

@@ -105,7 +105,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	u32 left = FLUSH_MOST;
 
 	spin_lock(&sq->lock);
-	rxe_timer_cancel(qp);
+	rxe_rto_reset(&qp->sq.rto);
 	for (; left && sq->tail != sq->head; left--)
 		rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR);
 	while (left && flush_posted(qp))

@@ -51,11 +51,16 @@ struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
 	};
 }
 
+static void set_deadline(struct rxe_rto *rto, ktime_t at, bool lazy)
+{
+	rto->deadline = at;
+	rto->lazy = lazy;
+	rto->graced = false;
+}
+
 static void arm_timer(struct rxe_sq *sq, ktime_t at)
 {
-	sq->rto.deadline = at;
-	sq->rto.lazy = false;
-	sq->rto.graced = false;
+	set_deadline(&sq->rto, at, false);
 	if (hrtimer_is_queued(&sq->rto.timer) &&
 	    !ktime_before(at, hrtimer_get_expires(&sq->rto.timer)))
 		return;
@@ -86,9 +91,7 @@ static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 	if (!hrtimer_is_queued(&sq->rto.timer) ||
 	    ktime_after(expires, ktime_add_ns(now, ns)))
 		return false;
-	sq->rto.deadline = expires;
-	sq->rto.lazy = true;
-	sq->rto.graced = false;
+	set_deadline(&sq->rto, expires, true);
 	return true;
 }
 
@@ -99,8 +102,7 @@ static void find_deadline(struct rxe_qp *qp)
 	struct rxe_retry_limit limit = rxe_retry_limit(qp);
 	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, sq->rec.since);
 
-	sq->rto.lazy = false;
-	sq->rto.deadline = ns ? ktime_add_ns(sq->rec.since, ns) : 0;
+	set_deadline(&sq->rto, ns ? ktime_add_ns(sq->rec.since, ns) : 0, false);
 }
 
 /**
@@ -226,13 +228,4 @@ void rxe_timer_init(struct rxe_qp *qp)
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
 {
 	arm_timer(&qp->sq, ktime_add_ns(ktime_get(), ns));
-}
-
-/**
- * rxe_timer_cancel - don't act
- * @qp: the QP
- */
-void rxe_timer_cancel(struct rxe_qp *qp)
-{
-	rxe_rto_reset(&qp->sq.rto);
 }

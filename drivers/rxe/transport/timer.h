@@ -42,7 +42,7 @@ struct rxe_timed {
 	bool	limited;
 };
 
-/* Nothing is waited for, and nothing is to be done. */
+/* Nothing is waited for, and nothing is to be done; the timer itself is left alone. */
 static inline void rxe_rto_reset(struct rxe_rto *rto)
 {
 	rto->deadline = 0;
@@ -51,7 +51,6 @@ static inline void rxe_rto_reset(struct rxe_rto *rto)
 
 void rxe_timer_init(struct rxe_qp *qp);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
-void rxe_timer_cancel(struct rxe_qp *qp);
 void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);

@@ -309,11 +309,8 @@ void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 	unsigned long qpn;
 
 	xa_for_each(&rxe->qps, qpn, entry) {
-		struct rxe_qp *qp;
+		struct rxe_qp *qp = rxe_qp_get(rxe, qpn);
 
-		rcu_read_lock();
-		qp = rxe_qp_get(rxe, qpn);
-		rcu_read_unlock();
 		if (!qp)
 			continue;
 		if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)

@@ -98,11 +98,8 @@ static bool same_device(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			u32 dqpn)
 {
 	bool same = READ_ONCE(qp->rxe->tune.same_device);
-	struct rxe_qp *peer;
+	struct rxe_qp *peer = rxe_qp_get(qp->rxe, dqpn);
 
-	rcu_read_lock();
-	peer = rxe_qp_get(qp->rxe, dqpn);
-	rcu_read_unlock();
 	if (!peer)
 		return same;
 	if (is_peer(qp, peer, rdma_ah_read_grh(&attr->ah_attr)))
