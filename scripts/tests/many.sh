@@ -8,7 +8,9 @@
 
 ENOMEM=12
 MILLION=1048576		# MRs or AHs of a device
-SLACK=1.5		# what one may take, of what one took when there were half as many
+# What one may take at the end, of what one took when there were a sixteenth of them: what grows
+# with their number would take 16 times as long, and a host with other work hardly three times.
+SLACK=3
 
 oom_kills() {
 	awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
@@ -26,20 +28,20 @@ many() {
 	say "$num of $1: $((num * make / 1000000)) ms to make and $((num * destroy / 1000000)) ms to destroy, at $make and $destroy ns each"
 }
 
-# grown KIND NUMBER: makes so many, and none takes longer than it did when there were fewer
-grown() {
-	many "$1" "$2" && [ "$num" = "$2" ] && [ "$err" = 0 ] && in_proportion
+# counted KIND NUMBER: so many can be made
+counted() {
+	many "$1" "$2" && [ "$num" = "$2" ] && [ "$err" = 0 ]
 }
 
 in_proportion() {
-	[ $made = 0 ] || awk "BEGIN { exit !($make <= $SLACK * $made && $destroy <= $SLACK * $destroyed) }" || return 1
-	made=$make destroyed=$destroy
+	awk "BEGIN { exit !($make <= $SLACK * $made && $destroy <= $SLACK * $destroyed) }"
 }
 
-# linear KIND NUMBER: so many, twice as many, four times as many
+# linear KIND NUMBER: so many, which the others are compared with, and four times as many
 linear() {
-	made=0 destroyed=0
-	grown "$1" "$2" && grown "$1" $((2 * $2)) && grown "$1" $((4 * $2))
+	counted "$1" "$2" || return 1
+	made=$make destroyed=$destroy
+	counted "$1" $((4 * $2)) && in_proportion
 }
 
 # full KIND: as many as there may be, and not one more

@@ -37,12 +37,14 @@ percent_busy() { # COMMAND...
 		END { printf "%d\n", 100 * cpus * busy / (busy + idle) }'
 }
 
-# What one thread posts to many queue pairs takes more than the processor of that thread.
+# What one thread posts to many queue pairs takes more than the processor of that thread: without
+# workers that is 100 % and a little. The first run is the emulator's, which translates the code.
 spread() {
 	local percent
+	busy 16 65536 || return 1
 	percent=$(percent_busy busy 16 65536) || return 1
 	echo "busy: $percent %" >&2
-	less 130 "$percent"
+	less 110 "$percent"
 }
 
 idle_up() {
