@@ -142,6 +142,7 @@ void rxe_tx_destroy(struct rxe_tx *tx);
 void rxe_tx_leave(struct rxe_tx *tx);
 bool rxe_tx_busy(const struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
+bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns);
 u32 rxe_tx_room(const struct rxe_tx *tx);
 bool rxe_tx_shared(const struct rxe_tx *tx);
 

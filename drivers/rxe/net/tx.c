@@ -57,7 +57,7 @@
  * @turn: one of the senders has its turn (rxe_tx.turn)
  * @left: bytes that left in this period
  * @since: when the period began
- * @drained: when something left the last time
+ * @drained: when something left the last time, while senders wait; read locklessly
  * @timing: the next skb that finds the queue empty is to be timed; lockless
  * @timed: the one that is timed
  * @timed_at: since when
@@ -95,13 +95,12 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
-/* Let all that wait send once. Context: lock held */
+/* Let all that wait send once; they keep their places. Context: lock held */
 static void txq_force(struct rxe_txq *q)
 {
-	struct rxe_tx *tx, *next;
+	struct rxe_tx *tx;
 
-	list_for_each_entry_safe(tx, next, &q->waiting, wait) {
-		list_del_init(&tx->wait);
+	list_for_each_entry(tx, &q->waiting, wait) {
 		WRITE_ONCE(tx->forced, true);
 		rxe_net_ops->sent(tx->owner);
 	}
@@ -115,12 +114,14 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	due = ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS);
-	if (!list_empty(&q->waiting) && ktime_before(now, due)) {
+	if (!list_empty(&q->waiting)) {
+		due = ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS);
+		if (!ktime_before(now, due)) {
+			txq_force(q);
+			due = ktime_add_ns(now, RXE_TXQ_STUCK_NS);
+		}
 		hrtimer_set_expires(timer, due);
 		restart = HRTIMER_RESTART;
-	} else {
-		txq_force(q);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
 	return restart;
@@ -280,7 +281,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 	if (list_empty(&tx->wait))
 		list_add_tail(&tx->wait, &q->waiting);
 	if (!hrtimer_active(&q->timer)) {
-		q->drained = ktime_get();
+		WRITE_ONCE(q->drained, ktime_get());
 		hrtimer_start(&q->timer,
 			      ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS),
 			      HRTIMER_MODE_ABS_SOFT);
@@ -320,6 +321,23 @@ bool rxe_tx_full(struct rxe_tx *tx)
 	}
 	tx_queue_up(tx->q, tx);
 	return true;
+}
+
+/**
+ * rxe_tx_stuck - does the sender wait for queues that don't drain?
+ * @tx: the sender
+ * @ns: nothing has left them for longer than this
+ *
+ * One that waits for its turn among many others isn't stuck.
+ *
+ * Return: true if it does.
+ */
+bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns)
+{
+	ktime_t drained = READ_ONCE(tx->q->drained);
+
+	return !list_empty(&tx->wait) &&
+	       ktime_after(ktime_get(), ktime_add_ns(drained, ns));
 }
 
 /**
@@ -366,7 +384,7 @@ static noinline void txq_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	q->drained = ktime_get_coarse();
+	WRITE_ONCE(q->drained, ktime_get_coarse());
 	if (q->turn || !list_empty(&q->waiting)) {
 		q->left += bytes;
 		txq_adapt(q);

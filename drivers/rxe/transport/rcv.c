@@ -313,10 +313,17 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	return more;
 }
 
+/* Does a READ response, which others wait behind, wait for a queue that is stuck? */
+static bool read_stuck(const struct rxe_qp *qp)
+{
+	return qp->rq.read.active && qp->rq.read.blocked &&
+	       rxe_tx_stuck(qp->rq.tx, RXE_INQ_AGE_MS * NSEC_PER_MSEC);
+}
+
 /* What has waited for too long: behind a READ that is stuck, or for what is missing */
 static void expire_trains(struct rxe_qp *qp)
 {
-	if (qp->rq.read.active && qp->rq.read.blocked)
+	if (read_stuck(qp))
 		rxe_inq_expire_queue(qp->rxe, &qp->requests);
 	if (rxe_inq_waits(&qp->requests))
 		rxe_inq_expire(qp->rxe, &qp->requests);
