@@ -195,7 +195,10 @@ static void random_loss(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sum / i, 400ull);
 }
 
-/* After a timeout it doubles up to half of what it was, then goes on with care */
+/*
+ * After a timeout it doubles up to half of what it was, then goes on with care, while
+ * what was in flight then is sent again
+ */
 static void recovers(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -203,7 +206,7 @@ static void recovers(struct kunit *test)
 
 	begin(&cc);
 	cc.window = 1024;
-	rxe_cc_timeout(&cc, una);
+	rxe_cc_timeout(&cc, rxe_psn_add(una, 4096));
 	for (i = 0; i < 9; i++) {
 		KUNIT_ASSERT_EQ(test, cc.window, BIT(i));
 		come_through(&cc, cc.window, MS, true, true);

@@ -18,7 +18,7 @@
  *   loss     in a queue: window /= 2. Without a queue it is the path's own doing, and
  *            the window shrinks by an eighth: at a loss rate p it comes to rest near
  *            1 / p packets. Once for all that was in flight.
- *   timeout  window = 1.
+ *   timeout  window = 1, and it grows at once.
  *
  * The host's own queues don't count: what waits there hasn't been sent (net/tx.c).
  *
@@ -80,9 +80,10 @@ void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 	u64 calm = 2 * (s->rtt_min + s->rtt_var) + RXE_QUEUE_NS;
 
 	cc->queued = s->rtt > calm;
-	if (in_recovery(cc, una))
+	if (!in_recovery(cc, una))
+		cc->cut = false;
+	else if (!cc->restart)
 		return;
-	cc->cut = false;
 	if (cc->queued && (s->limited || s->lossy))
 		shrink_window(cc, s, calm);
 	else if (!cc->queued && s->limited)
@@ -91,6 +92,7 @@ void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 
 static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
 {
+	cc->restart = false;
 	cc->before = cc->window;
 	cc->enough = cc->window / 2;
 	cc->window = max(window, 1U);
@@ -119,6 +121,7 @@ void rxe_cc_lost(struct rxe_cc *cc, u32 una, u32 top)
 void rxe_cc_timeout(struct rxe_cc *cc, u32 top)
 {
 	cut_window(cc, top, 1);
+	cc->restart = true;
 }
 
 /**

@@ -43,6 +43,7 @@ struct rxe_cc_sample {
  * @enough: up to here it doubles after a loss, too
  * @recover: PSN behind the packets that were in flight at that loss
  * @cut: that loss is what @window comes of
+ * @restart: it was a timeout
  */
 struct rxe_cc {
 	u32	window;
@@ -51,6 +52,7 @@ struct rxe_cc {
 	u32	enough;
 	u32	recover;
 	bool	cut;
+	bool	restart;
 };
 
 void rxe_cc_init(struct rxe_cc *cc);

@@ -10,7 +10,7 @@
  *     less than a round trip ago isn't lost again yet.
  *   - Silence tells one when it is longer than the longest likely round trip, on a path
  *     that lost packets in the last ten seconds; elsewhere when it is longer than
- *     RXE_SILENCE_NS. Then the oldest packets are sent again, a probe, and after each
+ *     RXE_SILENCE_NS, or four times the QP's timeout. Then the oldest packets are sent again, a probe, and after each
  *     probe silence must be twice as long. A probe is no retry.
  *   - A retry is when the QP's timeout is over (rxe_rto_ns()), or when a NAK comes
  *     without progress for that long. A peer that answered anything new meanwhile is
@@ -67,11 +67,13 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  * @now: the time
  *
  * The specification allows one to four times the QP's timeout. Where packets do
- * get lost, the measured round trip moves it within those bounds. Where they
- * don't, the peer is rather slow, and patience is longest; likewise when the peer has
- * kept silent already. Beyond RXE_PATIENCE_NS a packet is rather lost than late, and
- * the QP's timeout is taken as it is. While nothing was measured, it is RXE_PATIENCE_NS
- * at least (RFC 6298). Round trips that took longer than all that are waited for.
+ * get lost, the measured round trip moves it within those bounds. When the peer has
+ * kept silent already, patience is longest. Beyond RXE_PATIENCE_NS a packet is rather
+ * lost than late, and the QP's timeout is taken as it is. While nothing was measured,
+ * it is RXE_PATIENCE_NS at least (RFC 6298). Where nothing gets lost it may be four
+ * times longer than allowed, up to RXE_PATIENCE_NS: rather than a packet was lost, the
+ * peer's CPU is away, as those of virtual machines are. Round trips that took longer than
+ * all that are waited for.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
@@ -82,12 +84,14 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 
 	if (!t)
 		return 0;
-	if (!rtt->smooth && !rec->retries)
-		rto = max(most, RXE_PATIENCE_NS);
-	else if (rec->retries || !rxe_recovery_lossy(rec, now))
+	if (rec->retries)
 		rto = most;
-	else
+	else if (rtt->smooth && rxe_recovery_lossy(rec, now))
 		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
+	else if (rtt->smooth)
+		rto = clamp(RXE_PATIENCE_NS, most, 4 * most);
+	else
+		rto = max(most, RXE_PATIENCE_NS);
 	return max(rto, longest_rtt(rtt, now));
 }
 
@@ -102,12 +106,16 @@ static bool in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 
 /* How long to be silent before a probe; 0: no probe */
 static u64 probe_wait_ns(const struct rxe_recovery *rec,
-			 const struct rxe_rtt *rtt, u64 rto, ktime_t now)
+			 const struct rxe_rtt *rtt,
+			 const struct rxe_retry_limit *limit, ktime_t now)
 {
 	u64 ns = max(rxe_rtt_most(rtt), RXE_RTT_GUESS_NS);
+	u64 silence = RXE_SILENCE_NS;
 
+	if (rtt->smooth)
+		silence = min(silence, 4 * limit->timeout);
 	if (!rtt->smooth || !rxe_recovery_lossy(rec, now))
-		ns = rto ? max3(ns, RXE_SILENCE_NS, longest_rtt(rtt, now)) : 0;
+		ns = limit->timeout ? max3(ns, silence, longest_rtt(rtt, now)) : 0;
 	return ns << min_t(u8, rec->probes, 16);
 }
 
@@ -143,7 +151,7 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_retry_limit *limit, ktime_t now)
 {
 	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
-	u64 probe = probe_wait_ns(rec, rtt, rto, now);
+	u64 probe = probe_wait_ns(rec, rtt, limit, now);
 	s64 left;
 
 	if (!rto)
