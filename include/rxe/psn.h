@@ -15,7 +15,7 @@
  * @b: a PSN
  *
  * Return: negative if @a is before @b, 0 if they are the same, positive if
- * @a is after @b; -2^23 to 2^23 - 1 (section 9.7.3.1).
+ * @a is after @b; -2^23 to 2^23 - 1 [9.7.3.1].
  */
 static inline s32 rxe_psn_diff(u32 a, u32 b)
 {

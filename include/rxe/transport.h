@@ -37,7 +37,7 @@
 #include <transport/state.h>
 #include <transport/task.h>
 
-/* Half the PSN space is the specification's limit (section 9.7.3.1) */
+/* Half the PSN space is the specification's limit [9.7.3.1] */
 #define RXE_MAX_PSN_SPAN	BIT(23)
 
 /**

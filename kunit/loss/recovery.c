@@ -63,7 +63,7 @@ static void rto_never(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rto(&g), 0ull);
 }
 
-/* Section 9.7.6.1.3: at least the timeout, at most four times as long */
+/* At least the timeout, at most four times as long [9.7.6.1.3] */
 static void rto_bounds(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(9);

@@ -77,6 +77,7 @@ static void set_sges(struct ctx *c, u32 num, u32 length)
 	}
 }
 
+/* Each service takes its own and no other [10.8.2.1] */
 static void opcodes(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -118,7 +118,7 @@ static void send_only(struct kunit *test)
 	no_completion(test);
 }
 
-/* Every length around the MTU's multiples: opcodes, PSNs, data, one ACK */
+/* Every length around the MTU's multiples: opcodes, PSNs, data, one ACK [table 38] */
 static void lengths(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, MTU - 1, MTU, MTU + 1, 2 * MTU,
@@ -246,6 +246,7 @@ static void reserved_syndromes(struct kunit *test)
 	expect_done(test, 2);
 }
 
+/* The peer asks for a packet: from there on all is sent again [9.7.5.1.2] */
 static void nak_sequence(struct kunit *test)
 {
 	u32 i;
@@ -362,6 +363,7 @@ static void read_nak(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/* Each fatal NAK has its completion status [10.10.2.3] */
 static void fatal_naks(struct kunit *test)
 {
 	static const struct { u8 syndrome; enum ib_wc_status status; } naks[] = {
@@ -389,7 +391,10 @@ static void fatal_naks(struct kunit *test)
 	}
 }
 
-/* Silence: sent again retry_cnt times, then an error; also for retry_cnt 7 */
+/*
+ * Silence: sent again retry_cnt times, then an error; also for retry_cnt 7
+ * [9.7.6.1.3]
+ */
 static void silence(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -507,6 +512,7 @@ static void idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.rto.deadline, (ktime_t)0);
 }
 
+/* It waits as long as the peer says [9.7.5.2.8] */
 static void rnr(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -610,7 +616,7 @@ static void read_hole(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 4 * MTU);
 }
 
-/* An ACK for what is behind a READ says that its response is lost */
+/* An ACK for what is behind a READ says that its response is lost [9.7.5.1.3] */
 static void implied_nak(struct kunit *test)
 {
 	fake_read(test, 1, 0, 10);
@@ -675,7 +681,7 @@ static void atomic(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* Section 9.7.4.2: max_rd_atomic is 2 here */
+/* max_rd_atomic is 2 here [9.7.4.2] */
 static void initiator_depth(struct kunit *test)
 {
 	u32 i;
@@ -696,6 +702,7 @@ static void initiator_depth(struct kunit *test)
 	}
 }
 
+/* A fenced request waits for READs and atomics [10.8.3.3] */
 static void fence(struct kunit *test)
 {
 	struct ib_send_wr wr = {
@@ -802,6 +809,7 @@ static void full_queue(struct kunit *test)
 			0);
 }
 
+/* What can never be sent is refused when it is posted [11.4.1.1] */
 static void bad_posts(struct kunit *test)
 {
 	struct ib_sge sge[5] = {};

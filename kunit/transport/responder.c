@@ -166,7 +166,7 @@ static void numbered(struct kunit *test, u32 n)
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
 }
 
-/* One NAK for a gap, however many packets follow it (C9-112); they are kept */
+/* One NAK for a gap, however many packets follow it [C9-112]; they are kept */
 static void gap(struct kunit *test)
 {
 	u32 i;
@@ -256,6 +256,7 @@ static void only_late(struct kunit *test)
 	expect_received(test, 0, 2);
 }
 
+/* It is answered, and not done again [9.7.5.1.4] */
 static void duplicate_send(struct kunit *test)
 {
 	u8 byte = 0x42;
@@ -279,6 +280,7 @@ static void duplicate_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[3], 0);
 }
 
+/* What follows is dropped until the peer sends it again [9.7.5.2.8] */
 static void not_ready(struct kunit *test)
 {
 	u8 byte = 7;
@@ -363,7 +365,7 @@ static void write_imm(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 10);
 }
 
-/* C9-88: no key is looked at for no bytes */
+/* No key is looked at for no bytes [C9-88] */
 static void zero_bytes(struct kunit *test)
 {
 	struct rxe_pkt wr = {
@@ -474,6 +476,7 @@ static void refusal_name(const struct refusal *r, char *name)
 
 KUNIT_ARRAY_PARAM(refusal, refusals, refusal_name);
 
+/* A NAK, the QP in ERR, and nothing is written [9.7.4.1.2] [9.7.4.1.6] [9.9.3] */
 static void refused(struct kunit *test)
 {
 	const struct refusal *r = test->param_value;
@@ -577,7 +580,7 @@ static void long_read(struct kunit *test)
 	expect_ack(test, PSN(pkts), 2);
 }
 
-/* What is sent again begins a train */
+/* What is sent again begins a train [9.7.5.1.4] */
 static void read_again(struct kunit *test)
 {
 	static const u32 psns[] = { 0, 1, 0 };
@@ -710,7 +713,7 @@ static void atomics(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *mem, 7ull);
 }
 
-/* As many replies are remembered as the peer may have outstanding */
+/* As many replies are remembered as the peer may have outstanding [9.4.5] */
 static void atomic_memory(struct kunit *test)
 {
 	u64 *mem = (u64 *)fake(test)->mem;
@@ -751,7 +754,7 @@ static void atomic_unaligned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
-/* Packets of a stranger, of another transport, responses out of the blue */
+/* Packets of a stranger, of another transport, responses out of the blue [9.6.1.5] */
 static void strangers(struct kunit *test)
 {
 	struct rxe_pkt ack = {

@@ -18,7 +18,7 @@ static int qp_init(struct kunit *test)
 	return 0;
 }
 
-/* Table 45, in units of 10 us */
+/* In units of 10 us [table 45] */
 static void rnr_codes(struct kunit *test)
 {
 	static const u32 want[32] = {

@@ -102,6 +102,7 @@ static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
 	return mr;
 }
 
+/* No key but the one that was given is valid [C10-56] */
 static void keys(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -116,6 +117,7 @@ static void keys(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key, 0, IOVA, 1));
 }
 
+/* No right that the region doesn't have [C10-57] */
 static void access(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -133,6 +135,7 @@ static void access(struct kunit *test)
 				       IB_ACCESS_REMOTE_WRITE, IOVA, 1));
 }
 
+/* Not a byte before or behind it [o10-37] */
 static void bounds(struct kunit *test)
 {
 	static const struct { s64 off; u64 len; bool ok; } want[] = {

@@ -24,7 +24,7 @@ static void check_bytes(struct kunit *test, const struct rxe_pkt *pkt,
 	edge_free(&edge);
 }
 
-/* RDMA WRITE ONLY of 5 bytes, captured */
+/* RDMA WRITE ONLY of 5 bytes, captured [9.4.2] */
 static void captured_write(struct kunit *test)
 {
 	static const u8 want[] = {
@@ -42,7 +42,7 @@ static void captured_write(struct kunit *test)
 	check_bytes(test, &pkt, want, sizeof(want));
 }
 
-/* ACKNOWLEDGE, captured */
+/* ACKNOWLEDGE, captured [9.7.5] */
 static void captured_ack(struct kunit *test)
 {
 	static const u8 want[] = {
@@ -57,7 +57,7 @@ static void captured_ack(struct kunit *test)
 	check_bytes(test, &pkt, want, sizeof(want));
 }
 
-/* Sections 9.3.2 and 9.4.5: DETH and AtomicETH, which have several fields */
+/* A DETH, with all its fields [9.3.2] */
 static void ud_send_imm(struct kunit *test)
 {
 	static const u8 want[] = {
@@ -75,6 +75,7 @@ static void ud_send_imm(struct kunit *test)
 	check_bytes(test, &pkt, want, sizeof(want));
 }
 
+/* An AtomicETH, with all its fields [9.4.5] */
 static void compare_swap(struct kunit *test)
 {
 	static const u8 want[] = {
@@ -141,6 +142,7 @@ static void random_pkt(struct rnd_state *rnd, u8 opcode, struct rxe_pkt *pkt)
 		pkt->rkey = prandom_u32_state(rnd);
 }
 
+/* Every opcode: what was built is parsed again [9.5.3] */
 static void round_trip(struct kunit *test)
 {
 	const struct spec_op *op = test->param_value;

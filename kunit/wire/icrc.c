@@ -125,6 +125,7 @@ static __le32 icrc(enum l3 l3, const u8 *p, u32 len)
 	return rxe_icrc(icrc_start(l3, p), p + off, len - off - RXE_ICRC_BYTES);
 }
 
+/* Packets of each kind, captured or computed elsewhere [7.8.1] [A16.4.2] [A17.3.3] */
 static void golden(struct kunit *test)
 {
 	const struct vector *v = test->param_value;

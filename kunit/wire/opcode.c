@@ -9,6 +9,7 @@
 
 KUNIT_ARRAY_PARAM(op, spec_ops, spec_name);
 
+/* Each row is as the specification has it [table 38] */
 static void row(struct kunit *test)
 {
 	const struct spec_op *want = test->param_value;

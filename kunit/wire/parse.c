@@ -139,7 +139,7 @@ static void version(struct kunit *test)
 	}
 }
 
-/* Every bit that the receiver must ignore, and none of them changes a field */
+/* Every bit that the receiver must ignore, and none of them changes a field [9.2] */
 static void reserved_bits(struct kunit *test)
 {
 	const struct spec_op *op = test->param_value;
@@ -161,7 +161,10 @@ static void reserved_bits(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, a, b, sizeof(*a));
 }
 
-/* ACK and RNR NAK with any value, four NAKs; with data, nothing but an ACK */
+/*
+ * ACK and RNR NAK with any value, four NAKs; with data, nothing but an ACK
+ * [9.7.5.1.1]
+ */
 static void syndromes(struct kunit *test)
 {
 	const struct spec_op *op = test->param_value;
@@ -201,6 +204,7 @@ static void unknown_opcodes(struct kunit *test)
 	}
 }
 
+/* Each field of the BTH, at its limits [9.2] */
 static void bth_fields(struct kunit *test)
 {
 	static const u8 bytes[16] = {

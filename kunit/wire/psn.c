@@ -6,6 +6,7 @@
 #include <rxe/wire.h>
 #include "../util.h"
 
+/* Before and after, over the seam [9.7.3.1] */
 static void diff(struct kunit *test)
 {
 	static const struct { u32 a, b; s32 diff; } want[] = {

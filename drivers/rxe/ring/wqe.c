@@ -22,7 +22,7 @@
 #define RC		RXE_WR_FOR_RC
 #define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
 
-/* What each work request is and which services take it (section 10.8.2.1) */
+/* What each work request is and which services take it [10.8.2.1] */
 static const struct {
 	u8	services;
 	u8	flags;

@@ -55,7 +55,7 @@ static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 	return sq->tail != sq->head && wqe->started ? wqe : NULL;
 }
 
-/* The oldest work request fails; the QP with it (section 10.10.2.3) */
+/* The oldest work request fails; the QP with it [10.10.2.3] */
 static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -172,7 +172,7 @@ static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 
 /*
  * Everything up to @psn is acknowledged. Where that includes a READ or atomic
- * whose response hasn't come, it is lost or late (section 9.7.5.1.3), and the
+ * whose response hasn't come, it is lost or late [9.7.5.1.3], and the
  * rest of what is acknowledged has to wait for it.
  */
 static void ack_until(struct rxe_qp *qp, u32 psn)
@@ -274,7 +274,7 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	response_done(qp, wqe, pkt->psn);
 }
 
-/* Section 9.7.5.2.8 */
+/* The peer has no receive work request: wait as long as it says [9.7.5.2.8] */
 static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -493,7 +493,7 @@ void rxe_sq_retire(struct rxe_qp *qp)
  * @qp: the QP
  *
  * retry_cnt is finite whatever its value; only rnr_retry 7 is for ever
- * (section 9.7.6.1.3). Context: recv_task.
+ * [9.7.6.1.3]. Context: recv_task.
  */
 void rxe_timeout(struct rxe_qp *qp)
 {

@@ -11,7 +11,7 @@
  */
 #include <rxe/transport.h>
 
-/* Both must mean each other, on the same netdev (section 9.6.1.5) */
+/* Both must mean each other, on the same netdev [9.6.1.5] */
 static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
 	const struct rxe_path *there = &peer->path, *here = &qp->path;

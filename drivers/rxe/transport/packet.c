@@ -51,7 +51,7 @@ static __always_inline bool icrc_ok(struct packet *p, u32 n, const void *at)
 	return rxe_icrc_good(state);
 }
 
-/* Section 10.9.1.1: the same partition, and not both limited members */
+/* The same partition, and not both limited members [10.9.1.1] */
 static bool pkey_ok(u16 pkey)
 {
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
@@ -229,7 +229,7 @@ static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 	       rx->ndev == rxe_path_ndev(&qp->path);
 }
 
-/* To a connected QP only its peer may talk, and only as the path says (9.6.1.5) */
+/* To a connected QP only its peer may talk, and only as the path says [9.6.1.5] */
 static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
 	if (qp->service->datagram)

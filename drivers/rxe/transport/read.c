@@ -13,7 +13,7 @@
 static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 {
 	if (!len)
-		return true;	/* zero bytes need no key: C9-88 */
+		return true;	/* zero bytes need no key [C9-88] */
 	return rxe_mr_keep(qp, &qp->rq.read.mr, rkey, IB_ACCESS_REMOTE_READ, va,
 			   len);
 }
@@ -67,7 +67,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
- * It must lie wholly before the expected PSN (section 9.7.5.1.4). The peer may have
+ * It must lie wholly before the expected PSN [9.7.5.1.4]. The peer may have
  * got the response by now, and taken the region's key back: a duplicate is never
  * refused. Newer requests are still owed an acknowledgment.
  */

@@ -17,7 +17,7 @@ struct rxe_pkt;
 struct rxe_qp;
 struct rxe_ring;
 
-/* The responder's memory of an atomic, to answer a duplicate (section 9.4.5) */
+/* The responder's memory of an atomic, to answer a duplicate [9.4.5] */
 struct rxe_atomic_res {
 	u64			seq;
 	bool			valid;

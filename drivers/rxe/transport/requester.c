@@ -97,7 +97,7 @@ static void note_resent(struct rxe_qp *qp, u32 end)
 }
 
 /**
- * rxe_sq_rewind - go back and send again (go-back-N, section 9.7.5.1.2)
+ * rxe_sq_rewind - go back and send again (go-back-N) [9.7.5.1.2]
  * @qp: the QP
  *
  * From the oldest PSN that isn't acknowledged. Context: sq.lock held; the caller
@@ -211,7 +211,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 }
 
 /*
- * Fence (section 10.8.3.3), initiator depth (section 9.7.4.2) and the distance
+ * Fence [10.8.3.3], initiator depth [9.7.4.2] and the distance
  * that PSNs can express.
  */
 static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
@@ -403,7 +403,7 @@ static void *push_packet(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 	return hdr;
 }
 
-/* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike (table 38) */
+/* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike [table 38] */
 static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
 	bool write = wqe->opcode == IB_WR_RDMA_WRITE ||

@@ -127,7 +127,7 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
  *	flush
  * @event: what to tell the owner, if no completion does
  *
- * Sections 9.9.3 and 10.10.2.
+ * [9.9.3] [10.10.2].
  */
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
 			enum ib_event_type event)
@@ -153,7 +153,7 @@ static enum verdict refuse_access(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* The receive work request at hand tells of it, if there is one (11.6.2) */
+/* The receive work request at hand tells of it, if there is one [11.6.2] */
 static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u8 status = pkt->flags & RXE_OP_IMMDT ? IB_WC_LOC_ACCESS_ERR : 0;
@@ -184,7 +184,7 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* Does @flags go on where the last packet left off? (section 9.7.4.1.2) */
+/* Does @flags go on where the last packet left off? [9.7.4.1.2] */
 static bool in_order(const struct rxe_rq *rq, u32 flags)
 {
 	if (flags & RXE_OP_START)
@@ -209,7 +209,7 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 	return true;
 }
 
-/* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long (9.7.4.1.6) */
+/* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long [9.7.4.1.6] */
 static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	if (!(pkt->flags & RXE_OP_PAYLOAD))
@@ -275,7 +275,7 @@ static bool write_region(struct rxe_qp *qp, bool start)
 	struct rxe_rq *rq = &qp->rq;
 
 	if (!rq->resid || (rq->mr && !start))
-		return true;	/* zero bytes need no key: C9-88 */
+		return true;	/* zero bytes need no key [C9-88] */
 	return rxe_mr_keep(qp, &rq->mr, rq->rkey, IB_ACCESS_REMOTE_WRITE,
 			   rq->va, rq->resid);
 }
@@ -405,7 +405,7 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
 }
 
-/* Section 9.7.5.1.4: what was done before is answered again, not done again */
+/* What was done before is answered again, not done again [9.7.5.1.4] */
 static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -512,7 +512,7 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @data: its payload
  *
  * Return: true if it came too early; it is for the caller to keep. After an RNR NAK
- * nothing is kept, since the peer sends it all again (section 9.7.5.2.8).
+ * nothing is kept, since the peer sends it all again [9.7.5.2.8].
  */
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data)
@@ -539,7 +539,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
  * rxe_respond_end - a run of the receive task ends: say what came of it
  * @qp: the QP
  *
- * A NAK for what is missing acknowledges all before it.
+ * A NAK for what is missing acknowledges all before it, and is sent once [C9-112].
  */
 void rxe_respond_end(struct rxe_qp *qp)
 {

@@ -190,7 +190,7 @@ void rxe_flush_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_flush - complete what is queued with an error (section 10.8.3.4)
+ * rxe_qp_flush - complete what is queued with an error [10.8.3.4]
  * @qp: the QP, in ERR or SQE
  *
  * A run completes FLUSH_MOST of a queue; then others have their turn. Context:
@@ -231,7 +231,7 @@ bool rxe_ud_flush(struct rxe_qp *qp)
  * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED when SQD has nothing in flight
  * @qp: the QP
  *
- * Section 10.3.1.5. Context: recv_task.
+ * [10.3.1.5]. Context: recv_task.
  */
 void rxe_sq_check_drained(struct rxe_qp *qp)
 {

@@ -15,7 +15,7 @@
 /* A timer that fires so late tells of this host's CPU, not of the peer */
 #define RXE_TIMER_LATE_NS	(2ULL * NSEC_PER_MSEC)
 
-/* RNR NAK timer codes in units of 10 us (table 45) */
+/* RNR NAK timer codes in units of 10 us [table 45] */
 static const u32 rnr_table[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
 	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
@@ -37,7 +37,7 @@ u64 rxe_rnr_ns(u8 code)
  * rxe_retry_limit - how long to wait, and how often, for the QP's owner
  * @qp: the QP
  *
- * The timeout is 4.096 us * 2^timeout; 0: for ever (section 9.7.6.1.3).
+ * The timeout is 4.096 us * 2^timeout; 0: for ever [9.7.6.1.3].
  *
  * Return: as loss recovery wants it.
  */

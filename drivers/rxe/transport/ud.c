@@ -12,7 +12,7 @@
 #include <rdma/ib_mad.h>
 #include <rxe/transport.h>
 
-/* A Q_Key with the high bit set stands for the QP's own (section 10.2.5) */
+/* A Q_Key with the high bit set stands for the QP's own [10.2.5] */
 static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return wqe->remote_qkey & BIT(31) ? qp->attr.qkey : wqe->remote_qkey;
@@ -86,7 +86,7 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	spin_unlock(&sq->lock);
 }
 
-/* A local error stops the send queue only (section 10.3.1.6) */
+/* A local error stops the send queue only [10.3.1.6] */
 static void to_sqe(struct rxe_qp *qp)
 {
 	spin_lock(&qp->state_lock);
@@ -230,7 +230,7 @@ static void ud_received(struct rxe_qp *qp, struct sk_buff *skb,
 
 /*
  * Has the receive work request room for the datagram? If not, it completes with an
- * error (section 11.6.2), so that those behind it have their turn; the QP lives,
+ * error [11.6.2], so that those behind it have their turn; the QP lives,
  * since anybody may have sent it. The GSI's are all of one size, and its owner
  * takes an error for the end of the QP.
  */

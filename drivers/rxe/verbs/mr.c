@@ -72,13 +72,13 @@ bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
 }
 
 /**
- * rxe_mr_get - find a region, with every check (C10-56, C10-57, o10-37)
+ * rxe_mr_get - find a region, with every check [C10-56] [C10-57] [o10-37]
  * @rxe: device
  * @pd: protection domain of the QP
  * @key: L_Key or R_Key
  * @access: enum ib_access_flags that are needed, 0 to read locally
  * @va: first byte
- * @len: bytes, at least 1: zero bytes need no key (C9-88)
+ * @len: bytes, at least 1: zero bytes need no key [C9-88]
  *
  * Context: bottom halves off, which keeps the region that is found in RCU.
  * Return: the region with a reference, to be held for one run of a task and no
@@ -297,7 +297,7 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
 }
 
 /**
- * rxe_rereg_user_mr - change a region (section 11.2.7.5)
+ * rxe_rereg_user_mr - change a region [11.2.7.5]
  * @ibmr: the region
  * @flags: enum ib_mr_rereg_flags: which of the following are to change
  * @start: address in the process

@@ -73,7 +73,7 @@ static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	}
 }
 
-/* Section 11.4.1.1: immediate errors */
+/* Immediate errors [11.4.1.1] */
 static int check_wr(const struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    u64 length)
 {

@@ -301,7 +301,7 @@ static void stop_qp(struct rxe_qp *qp)
  * @rxe: the device
  * @cq: the CQ
  *
- * Section 11.6.3.4. Context: process.
+ * [11.6.3.4]. Context: process.
  */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 {

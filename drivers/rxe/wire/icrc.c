@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invariant CRC (section 7.8.1, A16.4.2, A17.3.3): CRC-32 over everything from
+ * Invariant CRC (section 7.8.1, annexes A16 and A17): CRC-32 over everything from
  * the L3 header to the last pad byte, with each field that a router may change
  * replaced by ones, behind eight bytes of ones in place of the LRH.
  *
@@ -95,7 +95,7 @@ static u32 head_crc(const struct icrc_head *head)
 }
 
 /**
- * rxe_icrc_start_v1 - ICRC state of a RoCE v1 packet before its BTH
+ * rxe_icrc_start_v1 - ICRC state of a RoCE v1 packet before its BTH [A16.4.2]
  * @grh: the GRH, 40 bytes
  *
  * Return: state for rxe_icrc_bth().
@@ -109,7 +109,7 @@ u32 rxe_icrc_start_v1(const void *grh)
 }
 
 /**
- * rxe_icrc_start_ipv4 - ICRC state of a RoCE v2 packet over IPv4 before its BTH
+ * rxe_icrc_start_ipv4 - ICRC state of a RoCE v2 packet over IPv4 before its BTH [A17.3.3]
  * @iph: the IPv4 header, without options, as the packet has it on the wire
  * @udph: the UDP header, likewise
  *
@@ -125,7 +125,7 @@ u32 rxe_icrc_start_ipv4(const void *iph, const void *udph)
 }
 
 /**
- * rxe_icrc_start_ipv6 - ICRC state of a RoCE v2 packet over IPv6 before its BTH
+ * rxe_icrc_start_ipv6 - ICRC state of a RoCE v2 packet over IPv6 before its BTH [A17.3.3]
  * @ip6h: the IPv6 header as the packet has it on the wire
  * @udph: the UDP header, likewise
  *
@@ -179,7 +179,7 @@ u32 rxe_icrc_update(u32 state, const void *data, size_t len)
 }
 
 /**
- * rxe_icrc - the ICRC of a packet, as it stands on the wire
+ * rxe_icrc - the ICRC of a packet, as it stands on the wire [7.8.1]
  * @state: behind its network headers
  * @pkt: from its BTH on, contiguous
  * @len: bytes at @pkt, ICRC not included

@@ -7,7 +7,7 @@
 #include <compat/unaligned.h>
 #include <rxe/wire.h>
 
-/* BTH, section 9.2 */
+/* BTH [9.2] */
 static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 {
 	pkt->opcode = h[0];
@@ -21,7 +21,7 @@ static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 	rxe_pkt_parse_psn(pkt, h);
 }
 
-/* Requests: DETH (9.3.2), RETH (9.4.2), AtomicETH (9.4.5) */
+/* Requests: DETH [9.3.2], RETH [9.4.2], AtomicETH [9.4.5] */
 static const u8 *parse_req(struct rxe_pkt *pkt, const u8 *h)
 {
 	if (pkt->flags & RXE_OP_DETH) {
@@ -45,7 +45,7 @@ static const u8 *parse_req(struct rxe_pkt *pkt, const u8 *h)
 	return h;
 }
 
-/* Responses: AETH (9.7.5), AtomicAckETH (9.5.3) */
+/* Responses: AETH [9.7.5], AtomicAckETH [9.5.3] */
 static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
 {
 	if (pkt->flags & RXE_OP_AETH) {
@@ -62,7 +62,7 @@ static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
 
 /*
  * A response with data says ACK; of NAKs there are four (RD has a fifth one). All
- * else is reserved (section 9.7.5.1.1).
+ * else is reserved [9.7.5.1.1].
  */
 static bool aeth_ok(const struct rxe_pkt *pkt)
 {

@@ -395,6 +395,7 @@ static bool c_atomic_unaligned(void)
 	return refused(p, A, 8, ADDR(p, 4), p->dst_mr->rkey, IBV_WC_REM_INV_REQ_ERR);
 }
 
+/* what no completion tells of is an event [10.10.2] */
 static bool c_responder_event(void)
 {
 	struct pair *p = pair_up();
@@ -408,7 +409,10 @@ static bool c_responder_event(void)
 	return pair_free(p);
 }
 
-/* the receive that the immediate data would have completed says what happened */
+/*
+ * the receive that the immediate data would have completed says what happened
+ * [11.6.2]
+ */
 static bool c_write_imm_bad_rkey(void)
 {
 	struct pair *p = pair_up();
@@ -431,7 +435,7 @@ static bool c_write_imm_bad_rkey(void)
 	return pair_free(p);
 }
 
-/* C9-88: the key of a zero-length request isn't checked, nor is its address */
+/* the key of a zero-length request isn't checked, nor is its address [C9-88] */
 static bool zero_len(enum ibv_wr_opcode op)
 {
 	struct pair *p = pair_up();
@@ -594,7 +598,10 @@ static bool c_rnr_0(void) { return rnr_exceeded(IBV_WR_SEND, 0); }
 static bool c_rnr_3(void) { return rnr_exceeded(IBV_WR_SEND, 3); }
 static bool c_rnr_write_imm(void) { return rnr_exceeded(IBV_WR_RDMA_WRITE_WITH_IMM, 0); }
 
-/* 7 is for ever: many times the 0.64 ms timer later the receive appears, and all is well */
+/*
+ * 7 is for ever: many times the 0.64 ms timer later the receive appears, and all is well
+ * [9.7.5.2.8]
+ */
 static bool c_rnr_7(void)
 {
 	struct pair *p = pair_up();
@@ -850,7 +857,7 @@ static bool c_flush_many(void)
 	return pair_free(p);
 }
 
-/* the request that failed reports why, those behind it flush in order */
+/* the request that failed reports why, those behind it flush in order [10.8.3.4] */
 static bool c_flush_after_error(void)
 {
 	struct pair *p = pair_up();
@@ -895,6 +902,7 @@ static int to_sqd(struct ibv_qp *qp)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
 }
 
+/* what is in flight ends, then the event comes [10.3.1.5] */
 static bool c_sqd_drain(void)
 {
 	struct pair *p = pair_up();
@@ -1013,6 +1021,7 @@ static bool c_sqd_idle(void)
 	return pair_free(p);
 }
 
+/* a completion that finds no room: the CQ is lost, and its queue pairs with it [11.6.3.4] */
 static bool c_cq_full(void)
 {
 	struct pair *p = pair_make();
@@ -1269,7 +1278,7 @@ static bool c_ud_wrong_qkey(void)
 	return ud_dropped(&u, u.qkey + 1);
 }
 
-/* a Q_Key with its top bit set means: use the queue pair's own */
+/* a Q_Key with its top bit set means: use the queue pair's own [10.2.5] */
 static bool c_ud_controlled_qkey(void)
 {
 	struct ud u = ud_up();
@@ -1834,6 +1843,7 @@ static int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
 	return 0;
 }
 
+/* a right that was taken away is gone, the others are there [11.2.7.5] */
 static bool c_rereg_mr(void)
 {
 	struct pair *p = pair_up();
@@ -2039,7 +2049,10 @@ static bool c_mtu_mismatch(void)
 	return pair_free(p);
 }
 
-/* packets of a queue pair that isn't the connected one are nobody's business */
+/*
+ * packets of a queue pair that isn't the connected one are nobody's business
+ * [9.6.1.5]
+ */
 static bool c_wrong_source_qp(void)
 {
 	struct pair *p = pair_up();
