@@ -10,8 +10,9 @@
  *     less than a round trip ago isn't lost again yet.
  *   - Silence tells one when it is longer than the longest likely round trip, on a path
  *     that lost packets in the last ten seconds; elsewhere when it is longer than
- *     RXE_SILENCE_NS, or four times the QP's timeout. Then the oldest packets are sent again, a probe, and after each
- *     probe silence must be twice as long. A probe is no retry.
+ *     RXE_SILENCE_NS, or four times the QP's timeout. Then the oldest packets are sent
+ *     again, a probe, and after each probe silence must be twice as long. A probe is no
+ *     retry.
  *   - A retry is when the QP's timeout is over (rxe_rto_ns()), or when a NAK comes
  *     without progress for that long. A peer that answered anything new meanwhile is
  *     alive, and no retry is counted.

@@ -33,11 +33,11 @@ struct rxe_ring_mmap {
 };
 
 /*
- * So many pages more must be there when a ring is made: else a process that has
- * filled its memory cgroup would be killed at its next page fault. It had better be
- * told that memory is short.
+ * So many pages more, as a power of two, must be there when a ring is made: else a
+ * process that has filled its memory cgroup would be killed at its next page fault. It
+ * had better be told that memory is short.
  */
-#define RING_SPARE	64
+#define RING_SPARE_ORDER	6
 
 static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 					 size_t size)
@@ -72,26 +72,53 @@ static void free_pages_from(struct page **pages, u32 from, u32 to)
 		__free_page(pages[--to]);
 }
 
+/* Page by page: what is there may be in pieces, or have to be reclaimed */
+static bool spare_in_pieces(void)
+{
+	struct page *page, *next;
+	LIST_HEAD(pages);
+	u32 n;
+
+	for (n = 0; n < BIT(RING_SPARE_ORDER); n++) {
+		page = alloc_page(RXE_GFP_USER);
+		if (!page)
+			break;
+		list_add(&page->lru, &pages);
+		cond_resched();
+	}
+	list_for_each_entry_safe(page, next, &pages, lru)
+		__free_page(page);
+	return n == BIT(RING_SPARE_ORDER);
+}
+
+/* Mostly it is there in one piece, and that takes no time */
+static bool has_spare(void)
+{
+	struct page *page = alloc_pages(RXE_GFP_USER & ~__GFP_RECLAIM,
+					RING_SPARE_ORDER);
+
+	if (!page)
+		return spare_in_pieces();
+	__free_pages(page, RING_SPARE_ORDER);
+	return true;
+}
+
 /* @num pages, all or none, in a list that the caller frees */
 static struct page **list_pages(u32 num)
 {
-	struct page **pages;
+	struct page **pages = kvmalloc_array(num, sizeof(*pages), RXE_GFP_USER);
 	u32 n;
 
-	pages = kvmalloc_array(num + RING_SPARE, sizeof(*pages), RXE_GFP_USER);
 	if (!pages)
 		return NULL;
-	for (n = 0; n < num + RING_SPARE; n++) {
-		pages[n] = alloc_page(n < num ? RXE_GFP_USER | __GFP_ZERO :
-						RXE_GFP_USER);
+	for (n = 0; n < num; n++) {
+		pages[n] = alloc_page(RXE_GFP_USER | __GFP_ZERO);
 		if (!pages[n])
 			break;
 		cond_resched();
 	}
-	if (n == num + RING_SPARE) {
-		free_pages_from(pages, num, n);
+	if (n == num && has_spare())
 		return pages;
-	}
 	free_pages_from(pages, 0, n);
 	kvfree(pages);
 	return NULL;
