@@ -66,41 +66,11 @@ static size_t buf_size(u32 elems, u32 stride)
 	return size > U32_MAX - PAGE_SIZE ? 0 : PAGE_ALIGN(size);
 }
 
-static void free_pages_from(struct page **pages, u32 from, u32 to)
+static void free_list(struct page **pages, u32 num)
 {
-	while (to > from)
-		__free_page(pages[--to]);
-}
-
-/* Page by page: what is there may be in pieces, or have to be reclaimed */
-static bool spare_in_pieces(void)
-{
-	struct page *page, *next;
-	LIST_HEAD(pages);
-	u32 n;
-
-	for (n = 0; n < BIT(RING_SPARE_ORDER); n++) {
-		page = alloc_page(RXE_GFP_USER);
-		if (!page)
-			break;
-		list_add(&page->lru, &pages);
-		cond_resched();
-	}
-	list_for_each_entry_safe(page, next, &pages, lru)
-		__free_page(page);
-	return n == BIT(RING_SPARE_ORDER);
-}
-
-/* Mostly it is there in one piece, and that takes no time */
-static bool has_spare(void)
-{
-	struct page *page = alloc_pages(RXE_GFP_USER & ~__GFP_RECLAIM,
-					RING_SPARE_ORDER);
-
-	if (!page)
-		return spare_in_pieces();
-	__free_pages(page, RING_SPARE_ORDER);
-	return true;
+	while (num)
+		__free_page(pages[--num]);
+	kvfree(pages);
 }
 
 /* @num pages, all or none, in a list that the caller frees */
@@ -113,15 +83,31 @@ static struct page **list_pages(u32 num)
 		return NULL;
 	for (n = 0; n < num; n++) {
 		pages[n] = alloc_page(RXE_GFP_USER | __GFP_ZERO);
-		if (!pages[n])
-			break;
+		if (!pages[n]) {
+			free_list(pages, n);
+			return NULL;
+		}
 		cond_resched();
 	}
-	if (n == num && has_spare())
-		return pages;
-	free_pages_from(pages, 0, n);
-	kvfree(pages);
-	return NULL;
+	return pages;
+}
+
+/* Mostly it is there in one piece, and that takes no time; else page by page */
+static bool has_spare(void)
+{
+	struct page *page = alloc_pages(RXE_GFP_USER & ~__GFP_RECLAIM,
+					RING_SPARE_ORDER);
+	struct page **pages;
+
+	if (page) {
+		__free_pages(page, RING_SPARE_ORDER);
+		return true;
+	}
+	pages = list_pages(BIT(RING_SPARE_ORDER));
+	if (!pages)
+		return false;
+	free_list(pages, BIT(RING_SPARE_ORDER));
+	return true;
 }
 
 /* As vmalloc_user(), but charged, and without killing anybody */
@@ -129,16 +115,15 @@ static void *alloc_user(size_t size)
 {
 	u32 num = size >> PAGE_SHIFT;
 	struct page **pages = list_pages(num);
-	void *buf;
+	void *buf = NULL;
 
 	if (!pages)
 		return NULL;
-	buf = vmap(pages, num, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES,
-		   PAGE_KERNEL);
-	if (!buf) {
-		free_pages_from(pages, 0, num);
-		kvfree(pages);
-	}
+	if (has_spare())
+		buf = vmap(pages, num, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES,
+			   PAGE_KERNEL);
+	if (!buf)
+		free_list(pages, num);
 	return buf;
 }
 
