@@ -288,7 +288,7 @@ static void not_ready(struct kunit *test)
 	fake(test)->qp->attr.min_rnr_timer = 12;
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
 	expect_nak(test, PSN(0), RXE_AETH_RNR_NAK | 12);
-	/* what was on its way behind it comes again, and isn't kept */
+	/* what was on its way behind it */
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), &byte, 1);
 	fake_expect_nothing(test);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
@@ -296,7 +296,7 @@ static void not_ready(struct kunit *test)
 	fake_post_recv(test, 8, 0, 1);
 	fake_post_recv(test, 9, 0, 1);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
-	expect_ack(test, PSN(0), 1);
+	expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), &byte, 1);
 	expect_ack(test, PSN(1), 2);
 	fake_completion(test, fake(test)->rcq, 8, IB_WC_SUCCESS, NULL);

@@ -46,7 +46,6 @@ struct rxe_atomic_res {
  * @batch: packets of the train that is being taken in
  * @ack_due: an ACK is owed; one for what a run took in
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
- * @not_ready: it was an RNR NAK: the peer sends what follows again
  * @early_psn: the packet that came too early last
  * @gap: what is missing among the requests
  * @read: the READ response in progress; others wait until it is done, and it
@@ -76,7 +75,6 @@ struct rxe_rq {
 	u32			batch;
 	bool			ack_due;
 	bool			nak_sent;
-	bool			not_ready;
 	u32			early_psn;
 	struct rxe_gap		gap;
 	struct {

@@ -179,7 +179,6 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
 	rq->nak_sent = true;	/* what follows is out of sequence: no more NAKs */
-	rq->not_ready = true;
 	rq->early_psn = rq->epsn;
 	return SILENT;
 }
@@ -433,13 +432,9 @@ static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (rxe_psn_diff(pkt->psn, rq->early_psn) <= 0) {
+	if (rxe_psn_diff(pkt->psn, rq->early_psn) <= 0)
 		rq->nak_sent = false;
-		rq->not_ready = false;
-	}
 	rq->early_psn = pkt->psn;
-	if (rq->not_ready)
-		rxe_count(qp->rxe, OUT_OF_SEQ_REQ);
 }
 
 static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -511,8 +506,10 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @pkt: its headers
  * @data: its payload
  *
- * Return: true if it came too early; it is for the caller to keep. After an RNR NAK
- * nothing is kept, since the peer sends it all again [9.7.5.2.8].
+ * What follows a request that got an RNR NAK [9.7.5.2.8] is kept, too, though a peer
+ * has to send it again: soft-RoCE modules in use sometimes don't, and wait for ever.
+ *
+ * Return: true if it came too early; it is for the caller to keep.
  */
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data)
@@ -528,11 +525,10 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		note_out_of_sequence(qp, pkt);
 	} else {
 		qp->rq.nak_sent = false;
-		qp->rq.not_ready = false;
 		if (execute_request(qp, pkt, data) == DONE)
 			note_executed(qp, pkt);
 	}
-	return diff > 0 && !qp->rq.not_ready;
+	return diff > 0;
 }
 
 /**

@@ -326,7 +326,6 @@ static void reset_rq(struct rxe_qp *qp)
 	rq->op_flags = 0;
 	rq->ack_due = false;
 	rq->nak_sent = false;
-	rq->not_ready = false;
 	rxe_gap_reset(&rq->gap);
 	rq->out.firsts = (struct rxe_firsts){};
 	rq->read.active = false;
