@@ -38,6 +38,7 @@ struct rxe_netns {
 /* net.c */
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
 bool rxe_net_alone(struct net *net);
+struct sock *rxe_net_sock(const struct rxe_dev *rxe);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);
@@ -55,7 +56,7 @@ bool rxe_blocks_made(const struct sk_buff *skb);
 void rxe_train_close(struct rxe_train *train);
 
 /* tx.c */
-void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb);
+void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb);
 void rxe_tx_wait(void);
 void rxe_tx_set_ops(const struct rxe_net_ops *ops);
 

@@ -77,6 +77,20 @@ bool rxe_net_alone(struct net *net)
 }
 
 /**
+ * rxe_net_sock - the UDP socket of a device's namespace
+ * @rxe: device
+ *
+ * Context: RCU read side, which releasing the socket waits for.
+ * Return: the IPv4 socket, or NULL if the device has left its namespace.
+ */
+struct sock *rxe_net_sock(const struct rxe_dev *rxe)
+{
+	const struct rxe_netns *ns = READ_ONCE(rxe->netns);
+
+	return ns ? ns->sock4->sk : NULL;
+}
+
+/**
  * rxe_addr_owner - the netdev that has an address
  * @net: namespace
  * @addr: IPv6 address, or IPv4 in its mapped form
@@ -193,8 +207,8 @@ int rxe_net_add(struct rxe_dev *rxe)
 	if (check_net(net))
 		err = rxe_netns_get(net, ns);
 	if (!err) {
-		rxe->netns = ns;
 		ns->net = net;
+		WRITE_ONCE(rxe->netns, ns);
 		list_add_tail_rcu(&rxe->list, &ns->devs);
 	}
 	mutex_unlock(&rxe_net_lock);
@@ -221,7 +235,7 @@ static void rxe_net_unlink(struct rxe_dev *rxe)
 	struct rxe_netns *ns = rxe->netns;
 
 	list_del_rcu(&rxe->list);
-	rxe->netns = NULL;
+	WRITE_ONCE(rxe->netns, NULL);
 	rxe_netns_put(ns->net, ns);
 }
 

@@ -29,6 +29,7 @@
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <net/sock.h>
 #include <compat/timer.h>
 #include "internal.h"
 
@@ -419,6 +420,24 @@ static noinline void txq_end_timing(struct rxe_txq *q)
 	WRITE_ONCE(q->timed, NULL);
 }
 
+/* As skb_set_owner_w() does: what changes the skb's size tells the socket (IPsec) */
+static void tx_set_sock(struct sk_buff *skb, struct sock *sk)
+{
+	refcount_add(skb->truesize, &sk->sk_wmem_alloc);
+	skb->sk = sk;
+}
+
+/* As sock_wfree() does, but nobody waits for the socket to have room */
+static void tx_drop_sock(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	if (likely(!refcount_sub_and_test(skb->truesize, &sk->sk_wmem_alloc)))
+		return;
+	refcount_set(&sk->sk_wmem_alloc, 1);	/* it was closed; we are the last */
+	sk_free(sk);
+}
+
 /* The last that held the skb has let go of it */
 static void tx_free(struct sk_buff *skb)
 {
@@ -432,20 +451,29 @@ static void tx_free(struct sk_buff *skb)
 	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
 		txq_drained(q, bytes, rest);
 	kref_put(&tx->ref, tx_release);
+	if (skb->sk)
+		tx_drop_sock(skb);
 }
 
 /**
  * rxe_tx_own - count an skb until it is freed or passed on to a receiver
  * @tx: whom it counts for
+ * @sk: the namespace's UDP socket, or NULL
  * @skb: about to be sent
  *
- * Its size is kept with the skb, whose length may change on its way. (The place is
- * that of a socket's timestamp key. There is no socket.)
+ * The socket is for queueing disciplines that let go of an skb without one as soon as
+ * they take it (fq): nothing would be known of their queues. It isn't connected, so
+ * that flows are told apart by the skb's hash.
+ *
+ * The skb's size is kept with it, since its length may change on its way. (The place
+ * is that of the timestamp key, which only timestamps asked for by a process use.)
  */
-void rxe_tx_own(struct rxe_tx *tx, struct sk_buff *skb)
+void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 {
 	u32 bytes = atomic_add_return(skb->len, &tx->q->bytes);
 
+	if (sk)
+		tx_set_sock(skb, sk);
 	kref_get(&tx->ref);
 	tx->sent++;
 	if (unlikely(READ_ONCE(tx->q->timing) && bytes == skb->len))

@@ -93,7 +93,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 
 	skb->priority = path->priority;
 	if (train->tx)
-		rxe_tx_own(train->tx, skb);
+		rxe_tx_own(train->tx, rxe_net_sock(rxe), skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	rxe_push_headers(skb, path, train->npkts);
 	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train);
