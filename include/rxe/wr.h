@@ -17,14 +17,14 @@ struct rxe_qp;
  * @rkey: R_Key of @raddr
  * @length: bytes of payload; READ: bytes to fetch; atomics: 8
  * @imm: immediate data
- * @compare_add: compare or add operand
- * @swap: swap operand
+ * @compare: compare operand
+ * @swap_add: swap or add operand
  * @ah: UD: where to, reference held
  * @remote_qpn: UD: destination QP
  * @remote_qkey: UD: Q_Key
  * @first_psn: PSN of the first packet
  * @last_psn: PSN of the last packet (READ: of the last response)
- * @opcode: enum ib_wr_opcode
+ * @opcode: enum ib_wr_opcode, or RXE_WR_NONE
  * @flags: enum ib_send_flags
  * @status: enum ib_wc_status: set when it can't be sent
  * @started: PSNs are assigned
@@ -38,8 +38,8 @@ struct rxe_swqe {
 	u32			rkey;
 	u32			length;
 	__be32			imm;
-	u64			compare_add;
-	u64			swap;
+	u64			compare;
+	u64			swap_add;
 	struct rxe_ah_ref	*ah;
 	u32			remote_qpn;
 	u32			remote_qkey;
@@ -72,24 +72,73 @@ struct rxe_rwqe {
 	struct ib_sge		*sge;
 };
 
-static inline bool rxe_is_atomic(u32 opcode)
+/* The last row of the table: what isn't offered by any service */
+#define RXE_WR_NONE		(IB_WR_ATOMIC_FETCH_AND_ADD + 1)
+
+/*
+ * Flags that a work request may have. Programs set FENCE and SOLICITED on any,
+ * also where they mean nothing; the others are refused, since they would change
+ * what the work request does.
+ */
+#define RXE_WR_FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | \
+				 IB_SEND_SOLICITED)
+#define RXE_WR_DATA_FLAGS	(RXE_WR_FETCH_FLAGS | IB_SEND_INLINE)
+
+/**
+ * enum rxe_wr_kind - what a send work request does with its memory
+ * @RXE_WR_DATA: sends it
+ * @RXE_WR_READ: fills it, with a response a packet
+ * @RXE_WR_ATOMIC: fills its eight bytes, with one response
+ */
+enum rxe_wr_kind {
+	RXE_WR_DATA,
+	RXE_WR_READ,
+	RXE_WR_ATOMIC,
+};
+
+/**
+ * struct rxe_wr_type - a row of the table of send work requests
+ * @services: bits of the services that have it (struct rxe_service.wrs)
+ * @flags: enum ib_send_flags that it may have
+ * @wc: enum ib_wc_opcode of its completion
+ * @kind: enum rxe_wr_kind
+ * @opcode: BTH opcode of its first packet, without the service's bits; of RXE_WR_DATA,
+ *	the first of several packets
+ * @remote: it names memory of the peer
+ * @imm: it has immediate data
+ */
+struct rxe_wr_type {
+	u8	services;
+	u8	flags;
+	u8	wc;
+	u8	kind;
+	u8	opcode;
+	bool	remote;
+	bool	imm;
+};
+
+extern const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1];
+
+static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 {
-	return opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+	return &rxe_wr_types[wqe->opcode];
 }
 
 /* Does the peer answer it with data, and count it against initiator depth? */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
-	return wqe->opcode == IB_WR_RDMA_READ || rxe_is_atomic(wqe->opcode);
+	return rxe_wr_type(wqe)->kind != RXE_WR_DATA;
 }
+
+/* ring/wr.c */
+bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags);
+u8 rxe_wr_check(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u64 length);
+void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap);
 
 /* ring/wqe.c: the ABI edge */
 void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe);
 bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
 		     struct rxe_rwqe *wqe);
-bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags);
-enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode);
 
 #endif /* RXE_WR_H */

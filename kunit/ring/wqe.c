@@ -150,6 +150,7 @@ static void fields(struct kunit *test)
 	}
 }
 
+/* [9.2.7] */
 static void atomics(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -163,9 +164,14 @@ static void atomics(struct kunit *test)
 	set_sges(c, 1, 8);
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, c->wqe->raddr, 0x0102030405060708ull);
-	KUNIT_EXPECT_EQ(test, c->wqe->compare_add, 0x1112131415161718ull);
-	KUNIT_EXPECT_EQ(test, c->wqe->swap, 0x2122232425262728ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->compare, 0x1112131415161718ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->swap_add, 0x2122232425262728ull);
 	KUNIT_EXPECT_EQ(test, c->wqe->rkey, 0x31323334u);
+	/* the operand comes first in a work request, and last in a packet */
+	wr->opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->swap_add, 0x1112131415161718ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->compare, 0ull);
 	set_sges(c, 2, 4);
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
 	set_sges(c, 1, 7);

@@ -151,6 +151,16 @@ static void check_sges(const struct ib_sge *sge, const struct rxe_dma_info *dma,
 	CHECK(sum == length);
 }
 
+static void check_operands(const struct rxe_swqe *wqe, const struct rxe_send_wr *wr)
+{
+	if (wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
+		CHECK(wqe->swap_add == wr->wr.atomic.compare_add);
+	} else {
+		CHECK(wqe->compare == wr->wr.atomic.compare_add);
+		CHECK(wqe->swap_add == wr->wr.atomic.swap);
+	}
+}
+
 static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wr *wr = &posted()->wr;
@@ -159,12 +169,11 @@ static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		CHECK(wqe->ah == &the_ah && wr->wr.ud.ah_num & 1);
 		CHECK(wqe->remote_qpn == (wr->wr.ud.remote_qpn & 0xffffff));
 		CHECK(wqe->remote_qkey == wr->wr.ud.remote_qkey);
-	} else if (rxe_is_atomic(wqe->opcode)) {
+	} else if (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC) {
 		CHECK(wqe->length == sizeof(u64));
 		CHECK(wqe->raddr == wr->wr.atomic.remote_addr);
 		CHECK(wqe->rkey == wr->wr.atomic.rkey);
-		CHECK(wqe->compare_add == wr->wr.atomic.compare_add);
-		CHECK(wqe->swap == wr->wr.atomic.swap);
+		check_operands(wqe, wr);
 	} else {
 		CHECK(wqe->raddr == wr->wr.rdma.remote_addr);
 		CHECK(wqe->rkey == wr->wr.rdma.rkey);
@@ -228,7 +237,7 @@ static void send(struct rxe_qp *qp, struct input *in)
 	else
 		CHECK(wqe->status == IB_WC_LOC_QP_OP_ERR ||
 		      wqe->status == IB_WC_LOC_LEN_ERR);
-	rxe_wc_opcode(wqe->opcode);
+	CHECK(wqe->opcode <= RXE_WR_NONE);
 	the_ah.held = 0;
 	unshare();
 	free(wqe);

@@ -11,80 +11,6 @@
  */
 #include <rxe/transport.h>
 
-/*
- * Flags that a work request may have. Programs set FENCE and SOLICITED on any,
- * also where they mean nothing; the others are refused, since they would change
- * what the work request does.
- */
-#define FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | IB_SEND_SOLICITED)
-#define DATA_FLAGS	(FETCH_FLAGS | IB_SEND_INLINE)
-
-#define RC		RXE_WR_FOR_RC
-#define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
-
-/* What each work request is and which services take it [10.8.2.1] */
-static const struct {
-	u8	services;
-	u8	flags;
-	u8	wc;
-} wr_info[] = {
-	[IB_WR_SEND]			= { EVERY, DATA_FLAGS, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM]		= { EVERY, DATA_FLAGS, IB_WC_SEND },
-	[IB_WR_RDMA_WRITE]		= { RC, DATA_FLAGS, IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM]	= { RC, DATA_FLAGS, IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_READ]		= { RC, FETCH_FLAGS, IB_WC_RDMA_READ },
-	[IB_WR_ATOMIC_CMP_AND_SWP]	= { RC, FETCH_FLAGS, IB_WC_COMP_SWAP },
-	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { RC, FETCH_FLAGS, IB_WC_FETCH_ADD },
-};
-
-/**
- * rxe_wc_opcode - the completion opcode of a send work request
- * @wr_opcode: enum ib_wr_opcode
- *
- * Return: IB_WC_SEND also for what can't be sent.
- */
-enum ib_wc_opcode rxe_wc_opcode(u8 wr_opcode)
-{
-	if (wr_opcode >= ARRAY_SIZE(wr_info))
-		return IB_WC_SEND;
-	return wr_info[wr_opcode].wc;
-}
-
-/**
- * rxe_wr_offered - does a QP take this kind of work request?
- * @qp: the QP
- * @opcode: enum ib_wr_opcode, as posted
- * @flags: enum ib_send_flags, as posted
- *
- * Return: false also for flags that the opcode doesn't have.
- */
-bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
-{
-	return opcode < ARRAY_SIZE(wr_info) &&
-	       (wr_info[opcode].services & qp->service->wrs) &&
-	       !(flags & ~wr_info[opcode].flags);
-}
-
-/* Return: enum ib_wc_status of a work request that can't be sent */
-static u8 check_send(const struct rxe_qp *qp, const struct rxe_swqe *wqe,
-		     u64 length)
-{
-	bool datagram = qp->service->datagram;
-	u32 max = datagram ? READ_ONCE(qp->rxe->active_mtu) : RXE_MAX_MSG;
-
-	if (!(wqe->flags & IB_SEND_INLINE) &&
-	    wqe->num_sge > qp->cap.max_send_sge)
-		return IB_WC_LOC_QP_OP_ERR;
-	if ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data)
-		return IB_WC_LOC_LEN_ERR;
-	if (length > max ||
-	    (rxe_is_atomic(wqe->opcode) && length != sizeof(u64)))
-		return IB_WC_LOC_LEN_ERR;
-	if (datagram && !wqe->ah)
-		return IB_WC_LOC_QP_OP_ERR;
-	return IB_WC_SUCCESS;
-}
-
 static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
 		      struct rxe_swqe *wqe)
 {
@@ -95,11 +21,11 @@ static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
 
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
-	if (rxe_is_atomic(wqe->opcode)) {
+	if (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC) {
 		wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
 		wqe->rkey = READ_ONCE(wr->wr.atomic.rkey);
-		wqe->compare_add = READ_ONCE(wr->wr.atomic.compare_add);
-		wqe->swap = READ_ONCE(wr->wr.atomic.swap);
+		rxe_wr_set_operands(wqe, READ_ONCE(wr->wr.atomic.compare_add),
+				    READ_ONCE(wr->wr.atomic.swap));
 	} else {
 		wqe->raddr = READ_ONCE(wr->wr.rdma.remote_addr);
 		wqe->rkey = READ_ONCE(wr->wr.rdma.rkey);
@@ -156,8 +82,8 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 	u64 length;
 
 	wqe->wr_id = READ_ONCE(wr->wr_id);
-	wqe->opcode = min_t(u32, opcode, U8_MAX);
-	wqe->flags = flags & DATA_FLAGS;
+	wqe->opcode = min_t(u32, opcode, RXE_WR_NONE);
+	wqe->flags = flags & RXE_WR_DATA_FLAGS;
 	wqe->imm = READ_ONCE(wr->ex.imm_data);
 	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);
 	wqe->started = false;
@@ -172,7 +98,9 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 	else
 		import_rc(wr, wqe);
 	length = import_data(qp, &shared->dma, wqe);
-	wqe->status = check_send(qp, wqe, length);
+	wqe->status = rxe_wr_check(qp, wqe, length);
+	if (!wqe->status && qp->service->datagram && !wqe->ah)
+		wqe->status = IB_WC_LOC_QP_OP_ERR;
 	wqe->length = length;
 }
 

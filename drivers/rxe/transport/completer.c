@@ -13,7 +13,7 @@ static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	struct ib_wc wc = {
 		.wr_id		= wqe->wr_id,
 		.status		= status,
-		.opcode		= rxe_wc_opcode(wqe->opcode),
+		.opcode		= rxe_wr_type(wqe)->wc,
 		.qp		= &qp->ibqp,
 		.byte_len	= wqe->length,
 		.port_num	= 1,
@@ -238,7 +238,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_list list;
 	u32 done, want;
 
-	if (!wqe || wqe->opcode != IB_WR_RDMA_READ)
+	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_READ)
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
@@ -264,7 +264,7 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_data data = { .seg = &orig };
 	struct rxe_list list;
 
-	if (!wqe || !rxe_is_atomic(wqe->opcode))
+	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
 		return;
 	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
 	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
@@ -373,7 +373,8 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	spin_lock(&sq->lock);
 	wqe = oldest_wqe(sq);
-	if (wqe && wqe->opcode == IB_WR_RDMA_READ && sq->una == pkt->psn)
+	if (wqe && rxe_wr_type(wqe)->kind == RXE_WR_READ &&
+	    sq->una == pkt->psn)
 		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
 			   rxe_psn_diff(sq->top, pkt->psn));
 	spin_unlock(&sq->lock);

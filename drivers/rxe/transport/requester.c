@@ -236,10 +236,8 @@ static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 npkts = 1;
+	u32 npkts = rxe_num_pkts(wqe->length, qp->mtu);
 
-	if (!rxe_is_atomic(wqe->opcode))
-		npkts = rxe_num_pkts(wqe->length, qp->mtu);
 	wqe->first_psn = sq->psn;
 	wqe->last_psn = rxe_psn_add(sq->psn, npkts - 1);
 	wqe->started = true;
@@ -403,20 +401,16 @@ static void *push_packet(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
 	return hdr;
 }
 
-/* FIRST, MIDDLE, LAST or ONLY; the two kinds are laid out alike [table 38] */
+/* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE are laid out alike [table 38] */
 static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
-	bool write = wqe->opcode == IB_WR_RDMA_WRITE ||
-		     wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-	bool imm = wqe->opcode == IB_WR_SEND_WITH_IMM ||
-		   wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-	u8 op;
+	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
-	if (first)
-		op = last ? IB_OPCODE_SEND_ONLY + imm : IB_OPCODE_SEND_FIRST;
-	else
-		op = last ? IB_OPCODE_SEND_LAST + imm : IB_OPCODE_SEND_MIDDLE;
-	return op + (write ? IB_OPCODE_RDMA_WRITE_FIRST : 0);
+	if (!last)
+		return type->opcode + (first ? IB_OPCODE_SEND_FIRST :
+					       IB_OPCODE_SEND_MIDDLE);
+	return type->opcode + type->imm + (first ? IB_OPCODE_SEND_ONLY :
+						   IB_OPCODE_SEND_LAST);
 }
 
 /* What the packets of a SEND or WRITE have in common */
@@ -487,21 +481,9 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	pkt->va = wqe->raddr + off;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
-	pkt->compare = wqe->compare_add;
-	pkt->swap_add = wqe->swap;
-	switch (wqe->opcode) {
-	case IB_WR_RDMA_READ:
-		pkt->opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
-		break;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		pkt->opcode = IB_OPCODE_RC_COMPARE_SWAP;
-		break;
-	default:
-		pkt->opcode = IB_OPCODE_RC_FETCH_ADD;
-		pkt->swap_add = wqe->compare_add;
-		pkt->compare = 0;
-		break;
-	}
+	pkt->compare = wqe->compare;
+	pkt->swap_add = wqe->swap_add;
+	pkt->opcode = rxe_wr_type(wqe)->opcode;
 }
 
 /* Return: false if the peer is busy with a READ now */

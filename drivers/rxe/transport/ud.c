@@ -22,9 +22,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			struct rxe_pkt *pkt)
 {
 	memset(pkt, 0, sizeof(*pkt));
-	pkt->opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ?
-		      IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE :
-		      IB_OPCODE_UD_SEND_ONLY;
+	pkt->opcode = IB_OPCODE_UD_SEND_ONLY + rxe_wr_type(wqe)->imm;
 	pkt->pkey = RXE_PKEY;
 	pkt->qpn = wqe->remote_qpn;
 	pkt->psn = qp->sq.psn;

@@ -34,12 +34,11 @@ static u64 wr_length(const struct ib_send_wr *wr)
 	return length;
 }
 
-static int fill_ud(const struct rxe_qp *qp, const struct ib_send_wr *wr,
-		   struct rxe_swqe *wqe)
+static int fill_ud(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	const struct ib_ud_wr *ud = ud_wr(wr);
 
-	if (!ud->ah || wqe->length > READ_ONCE(qp->rxe->active_mtu))
+	if (!ud->ah)
 		return -EINVAL;
 	wqe->remote_qpn = ud->remote_qpn & RXE_QPN_MASK;
 	wqe->remote_qkey = ud->remote_qkey;
@@ -47,55 +46,34 @@ static int fill_ud(const struct rxe_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
-	switch (wr->opcode) {
-	case IB_WR_SEND:
-	case IB_WR_SEND_WITH_IMM:
-		return 0;
-	case IB_WR_RDMA_READ:
-	case IB_WR_RDMA_WRITE:
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		wqe->raddr = rdma_wr(wr)->remote_addr;
-		wqe->rkey = rdma_wr(wr)->rkey;
-		return 0;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		if (wqe->length != sizeof(u64))
-			return -EINVAL;
+	const struct rxe_wr_type *type = rxe_wr_type(wqe);
+
+	if (type->kind == RXE_WR_ATOMIC) {
 		wqe->raddr = atomic_wr(wr)->remote_addr;
 		wqe->rkey = atomic_wr(wr)->rkey;
-		wqe->compare_add = atomic_wr(wr)->compare_add;
-		wqe->swap = atomic_wr(wr)->swap;
-		return 0;
-	default:
-		return -EINVAL;
+		rxe_wr_set_operands(wqe, atomic_wr(wr)->compare_add,
+				    atomic_wr(wr)->swap);
+	} else if (type->remote) {
+		wqe->raddr = rdma_wr(wr)->remote_addr;
+		wqe->rkey = rdma_wr(wr)->rkey;
 	}
 }
 
-/* Immediate errors [11.4.1.1] */
-static int check_wr(const struct rxe_qp *qp, const struct ib_send_wr *wr,
-		    u64 length)
+static void copy_sges(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
-	if (!rxe_wr_offered(qp, wr->opcode, wr->send_flags))
-		return -EINVAL;
-	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
-	    length > RXE_MAX_MSG)
-		return -EINVAL;
-	if ((wr->send_flags & IB_SEND_INLINE) &&
-	    length > qp->cap.max_inline_data)
-		return -EINVAL;
-	return 0;
+	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 }
 
+/* Return: -EINVAL for what is an immediate error [11.4.1.1] */
 static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
 {
 	u64 length = wr_length(wr);
-	int err = check_wr(qp, wr, length);
 
-	if (err)
-		return err;
+	if (!rxe_wr_offered(qp, wr->opcode, wr->send_flags) || wr->num_sge < 0)
+		return -EINVAL;
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
@@ -103,14 +81,16 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	wqe->imm = wr->ex.imm_data;
 	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
-	err = qp->service->datagram ? fill_ud(qp, wr, wqe) : fill_rc(wr, wqe);
-	if (err)
-		return err;
+	if (rxe_wr_check(qp, wqe, length))
+		return -EINVAL;
+	if (!qp->service->datagram)
+		fill_rc(wr, wqe);
+	else if (fill_ud(wr, wqe))
+		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE)
 		copy_inline(wr, wqe);
 	else
-		memcpy(wqe->sge, wr->sg_list,
-		       wr->num_sge * sizeof(*wr->sg_list));
+		copy_sges(wr, wqe);
 	return 0;
 }
 

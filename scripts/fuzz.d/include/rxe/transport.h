@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * In the place of the driver's own: of a QP, ring/wqe.c needs no more than this.
+ * In the place of the driver's own: of a QP, ring/wqe.c and wr.c need no more than this.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of send work requests, and what both those of processes (wqe.c) and those
+ * of kernel consumers (verbs/post.c) must keep to.
+ *
+ * Pure; any context.
+ */
+#include <rxe/transport.h>
+
+#define RC		RXE_WR_FOR_RC
+#define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
+
+const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
+	[IB_WR_SEND] = {
+		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
+		.opcode = IB_OPCODE_SEND_FIRST,
+	},
+	[IB_WR_SEND_WITH_IMM] = {
+		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
+		.opcode = IB_OPCODE_SEND_FIRST, .imm = true,
+	},
+	[IB_WR_RDMA_WRITE] = {
+		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
+		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true,
+	},
+	[IB_WR_RDMA_WRITE_WITH_IMM] = {
+		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
+		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true, .imm = true,
+	},
+	[IB_WR_RDMA_READ] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_RDMA_READ,
+		.opcode = IB_OPCODE_RDMA_READ_REQUEST, .remote = true,
+		.kind = RXE_WR_READ,
+	},
+	[IB_WR_ATOMIC_CMP_AND_SWP] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_COMP_SWAP,
+		.opcode = IB_OPCODE_COMPARE_SWAP, .remote = true,
+		.kind = RXE_WR_ATOMIC,
+	},
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_FETCH_ADD,
+		.opcode = IB_OPCODE_FETCH_ADD, .remote = true,
+		.kind = RXE_WR_ATOMIC,
+	},
+	[RXE_WR_NONE] = { .wc = IB_WC_SEND },
+};
+
+/**
+ * rxe_wr_offered - does a QP take this kind of work request? [10.8.2.1]
+ * @qp: the QP
+ * @opcode: enum ib_wr_opcode, as posted
+ * @flags: enum ib_send_flags, as posted
+ *
+ * Return: false also for flags that the opcode doesn't have.
+ */
+bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
+{
+	const struct rxe_wr_type *type;
+
+	type = &rxe_wr_types[min_t(u32, opcode, RXE_WR_NONE)];
+	return (type->services & qp->service->wrs) && !(flags & ~type->flags);
+}
+
+/**
+ * rxe_wr_check - is a work request within the QP's limits? [11.4.1.1]
+ * @qp: the QP, which offers it
+ * @wqe: the work request; opcode, flags and num_sge are set
+ * @length: bytes of payload, or to fetch
+ *
+ * Return: enum ib_wc_status that it fails with; a kernel consumer is told at once.
+ */
+u8 rxe_wr_check(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u64 length)
+{
+	u32 most = qp->service->datagram ? READ_ONCE(qp->rxe->active_mtu) :
+					   RXE_MAX_MSG;
+
+	if (wqe->num_sge > qp->cap.max_send_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (length > most ||
+	    ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data) ||
+	    (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC && length != sizeof(u64)))
+		return IB_WC_LOC_LEN_ERR;
+	return IB_WC_SUCCESS;
+}
+
+/**
+ * rxe_wr_set_operands - the operands of an atomic, as packets have them [9.2.7]
+ * @wqe: the work request; opcode is set
+ * @compare_add: to compare with, or to add
+ * @swap: to swap in
+ */
+void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap)
+{
+	bool add = wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+
+	wqe->compare = add ? 0 : compare_add;
+	wqe->swap_add = add ? compare_add : swap;
+}
