@@ -83,6 +83,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
+bool rxe_path_has_ids(const struct rxe_path *path);
 
 /**
  * rxe_path_ndev - the netdev of a path's source GID
@@ -333,24 +334,9 @@ static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 	return true;
 }
 
-/**
- * rxe_rx_sport - UDP source port of a received train
- * @skb: received train
- *
- * Return: big endian; 0 if there is none.
- */
-static inline __be16 rxe_rx_sport(struct sk_buff *skb)
-{
-	const struct rxe_rx *rx = rxe_rx(skb);
-	const struct udphdr *udp;
-
-	if (rx->same_dev || rx->proto == RXE_ROCE_V1)
-		return 0;
-	udp = rxe_rx_l3(skb) + (rx->proto == RXE_ROCE_V2_IPV4 ?
-				sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	return udp->source;
-}
-
+__be16 rxe_rx_sport(struct sk_buff *skb);
+void rxe_rx_grh(struct sk_buff *skb, u8 *grh);
+u8 rxe_rx_network(struct sk_buff *skb);
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path);
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 

@@ -15,12 +15,13 @@
 #include <net/sock.h>
 #include <compat/unaligned.h>
 #include "internal.h"
+#include "proto.h"
 
 /* The IP header in front of UDP header and BTH; no options, no extensions */
 static const void *rxe_gro_l3(const struct sock *sk, const void *bth)
 {
-	return bth - rxe_l3_bytes(sk->sk_family == AF_INET ? RXE_ROCE_V2_IPV4 :
-							     RXE_ROCE_V2_IPV6);
+	return bth - (sk->sk_family == AF_INET ? rxe_l3_ipv4.bytes :
+						 rxe_l3_ipv6.bytes);
 }
 
 /* Is @n packets behind @first what comes next? TOS and TTL count for forwarding. */

@@ -71,15 +71,10 @@ void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev);
 void rxe_rx_set_ops(const struct rxe_net_ops *ops);
 
 /* rocev1.c */
-void rxe_v1_push(struct sk_buff *skb, const struct rxe_path *path);
-int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path);
 void rxe_v1_open(void);
 void rxe_v1_close(void);
 
 /* rocev2.c */
-void rxe_v2_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts);
-int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
-		const struct rxe_train *train);
 int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
 
@@ -102,24 +97,6 @@ void rxe_guard_close(struct net *net);
 /* events.c */
 int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
-
-/**
- * rxe_l3_bytes - length of the headers between the link layer and the BTH
- * @proto: enum rxe_proto
- *
- * Return: bytes.
- */
-static inline u32 rxe_l3_bytes(u8 proto)
-{
-	switch (proto) {
-	case RXE_ROCE_V1:
-		return RXE_GRH_BYTES;
-	case RXE_ROCE_V2_IPV4:
-		return sizeof(struct iphdr) + sizeof(struct udphdr);
-	default:
-		return sizeof(struct ipv6hdr) + sizeof(struct udphdr);
-	}
-}
 
 /**
  * rxe_netdev_vlan - the VLAN of what comes and goes by a netdev

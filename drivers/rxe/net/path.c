@@ -13,6 +13,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 #include "internal.h"
+#include "proto.h"
 
 #define RXE_DEFAULT_HOPS	64
 
@@ -54,7 +55,7 @@ static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 	const struct ib_gid_attr *own = NULL;
 	struct net_device *ndev;
 
-	if (!allowed && path->proto != RXE_ROCE_V1)
+	if (!allowed && rxe_l3(path->proto)->udp)
 		return NULL;
 	rcu_read_lock();
 	ndev = rcu_dereference(path->sgid_attr->ndev);
@@ -169,9 +170,20 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->sgid_attr = sgid_attr;
 	path->dgid_attr = rxe_path_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
-	if (!path->same_dev && path->proto == RXE_ROCE_V1)
+	if (!path->same_dev && !rxe_l3(path->proto)->udp)
 		rxe_path_dmac(path);
 	return 0;
+}
+
+/**
+ * rxe_path_has_ids - do packets have IDs that count up?
+ * @path: path
+ *
+ * Return: true if so; the netdev that segments a train makes them.
+ */
+bool rxe_path_has_ids(const struct rxe_path *path)
+{
+	return rxe_l3(path->proto)->ids;
 }
 
 /**

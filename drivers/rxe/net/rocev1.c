@@ -8,13 +8,9 @@
 #include <net/ipv6.h>
 #include <net/sch_generic.h>
 #include "internal.h"
+#include "proto.h"
 
-/**
- * rxe_v1_push - put a GRH in front of a packet
- * @skb: one packet
- * @path: where it goes
- */
-void rxe_v1_push(struct sk_buff *skb, const struct rxe_path *path)
+static void rxe_v1_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 {
 	u32 len = skb->len;
 	struct ib_grh *grh = skb_push(skb, sizeof(*grh));
@@ -41,14 +37,8 @@ static int rxe_v1_link(struct sk_buff *skb, const struct rxe_path *path,
 			       skb->len);
 }
 
-/**
- * rxe_v1_send - send a packet
- * @skb: packet with its GRH; consumed
- * @path: where it goes
- *
- * Return: 0, 1 if it was dropped, or -ENETDOWN.
- */
-int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path)
+static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
+		       const struct rxe_train *train)
 {
 	struct net_device *ndev;
 	int err = -ENETDOWN;
@@ -65,6 +55,22 @@ int rxe_v1_send(struct sk_buff *skb, const struct rxe_path *path)
 	}
 	return err;
 }
+
+static u32 rxe_v1_icrc_start(const void *grh, u32 len)
+{
+	return rxe_icrc_start_v1(grh);
+}
+
+const struct rxe_l3 rxe_l3_v1 = {
+	.bytes		= RXE_GRH_BYTES,
+	.gid_type	= IB_GID_TYPE_ROCE,
+	.network	= RDMA_NETWORK_ROCE_V1,
+	.push		= rxe_v1_push,
+	.send		= rxe_v1_send,
+	.icrc_start	= rxe_v1_icrc_start,
+	.gids		= rxe_ipv6_gids,
+	.is_from	= rxe_ipv6_is_from,
+};
 
 /* The GRH's own rules; trims what the link padded. */
 static bool rxe_v1_valid(struct sk_buff *skb)

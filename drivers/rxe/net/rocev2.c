@@ -14,7 +14,6 @@
 #include <linux/netfilter_ipv6.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/netfilter/nf_conntrack.h>
@@ -22,8 +21,14 @@
 #include <net/xfrm.h>
 #include <compat/net.h>
 #include "internal.h"
+#include "proto.h"
 
-static void rxe_push_udp(struct sk_buff *skb, const struct rxe_path *path)
+/**
+ * rxe_v2_push_udp - put a UDP header in front of a train
+ * @skb: train
+ * @path: where it goes
+ */
+void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 {
 	u32 len = skb->len + sizeof(struct udphdr);
 	struct udphdr *udp = skb_push(skb, sizeof(*udp));
@@ -33,57 +38,6 @@ static void rxe_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 	udp->dest = htons(RXE_ROCE_UDP_PORT);
 	udp->len = htons(len);
 	udp->check = 0;		/* the ICRC does better (A17.3.1.2) */
-}
-
-static void rxe_push_ipv4(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
-{
-	u32 id = atomic_fetch_add(npkts, &path->ip_id);
-	struct iphdr *ip = skb_push(skb, sizeof(*ip));
-
-	skb_reset_network_header(skb);
-	*ip = (struct iphdr) {
-		.version	= 4,
-		.ihl		= sizeof(*ip) / 4,
-		.tos		= path->traffic_class,
-		.tot_len	= htons(skb->len),
-		.id		= htons(id),
-		.frag_off	= htons(IP_DF),
-		.ttl		= path->hop_limit,
-		.protocol	= IPPROTO_UDP,
-		.saddr		= *(__be32 *)&path->sgid.raw[12],
-		.daddr		= *(__be32 *)&path->dgid.raw[12],
-	};
-	skb->protocol = htons(ETH_P_IP);
-}
-
-static void rxe_push_ipv6(struct sk_buff *skb, const struct rxe_path *path)
-{
-	u32 len = skb->len;
-	struct ipv6hdr *ip6 = skb_push(skb, sizeof(*ip6));
-
-	skb_reset_network_header(skb);
-	ip6_flow_hdr(ip6, path->traffic_class, htonl(path->flow_label));
-	ip6->payload_len = htons(len);
-	ip6->nexthdr = IPPROTO_UDP;
-	ip6->hop_limit = path->hop_limit;
-	memcpy(&ip6->saddr, &path->sgid, sizeof(ip6->saddr));
-	memcpy(&ip6->daddr, &path->dgid, sizeof(ip6->daddr));
-	skb->protocol = htons(ETH_P_IPV6);
-}
-
-/**
- * rxe_v2_push - put UDP and IP headers in front of a train
- * @skb: train
- * @path: where it goes
- * @npkts: packets, which is how many IPv4 IDs it takes
- */
-void rxe_v2_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
-{
-	rxe_push_udp(skb, path);
-	if (path->proto == RXE_ROCE_V2_IPV4)
-		rxe_push_ipv4(skb, path, npkts);
-	else
-		rxe_push_ipv6(skb, path);
 }
 
 /* UDP checksum of the pseudo header; the rest is made after segmentation. */
@@ -121,7 +75,7 @@ static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 }
 
 /**
- * rxe_v2_send - send a train
+ * rxe_v2_send - rxe_l3.send
  * @skb: train with its headers; consumed
  * @path: where it goes
  * @train: what it consists of
@@ -132,7 +86,6 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		const struct rxe_train *train)
 {
 	struct dst_entry *dst = skb_dst(skb);
-	struct net *net;
 	int err;
 
 	if (!dst) {
@@ -145,11 +98,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	}
 	rxe_v2_offload(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	net = dev_net(dst->dev);
-	if (path->proto == RXE_ROCE_V2_IPV4)
-		err = ip_local_out(net, NULL, skb);
-	else
-		err = ip6_local_out(net, NULL, skb);
+	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev), NULL, skb);
 	return !!net_xmit_eval(err);
 }
 
@@ -234,7 +183,7 @@ static bool rxe_v2_gso_ok(const struct sk_buff *skb)
 static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 {
 	u32 len = ntohs(udp_hdr(skb)->len);
-	u32 l3 = rxe_l3_bytes(proto) - sizeof(struct udphdr);
+	u32 l3 = rxe_l3(proto)->bytes - sizeof(struct udphdr);
 
 	if (len != skb->len - l4 || skb_network_header_len(skb) != l3)
 		return false;

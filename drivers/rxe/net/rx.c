@@ -12,6 +12,7 @@
 #include <rdma/ib_cache.h>
 #include <compat/net.h>
 #include "internal.h"
+#include "proto.h"
 
 static const struct rxe_net_ops *rxe_net_ops;
 
@@ -24,44 +25,6 @@ void rxe_rx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
-static u32 rxe_icrc_ipv4(const void *l3, u32 len)
-{
-	struct {
-		struct iphdr ip;
-		struct udphdr udp;
-	} h;
-
-	memcpy(&h, l3, sizeof(h));
-	h.ip.tot_len = htons(sizeof(h) + len);
-	h.udp.len = htons(sizeof(h.udp) + len);
-	return rxe_icrc_start_ipv4(&h.ip, &h.udp);
-}
-
-static u32 rxe_icrc_ipv6(const void *l3, u32 len)
-{
-	struct {
-		struct ipv6hdr ip;
-		struct udphdr udp;
-	} h;
-
-	memcpy(&h, l3, sizeof(h));
-	h.udp.len = htons(sizeof(h.udp) + len);
-	h.ip.payload_len = h.udp.len;
-	return rxe_icrc_start_ipv6(&h.ip, &h.udp);
-}
-
-static u32 rxe_icrc_first(u8 proto, const void *l3, u32 len)
-{
-	switch (proto) {
-	case RXE_ROCE_V1:
-		return rxe_icrc_start_v1(l3);
-	case RXE_ROCE_V2_IPV4:
-		return rxe_icrc_ipv4(l3, len);
-	default:
-		return rxe_icrc_ipv6(l3, len);
-	}
-}
-
 /**
  * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
  * @l3_icrc: of the train or the path, @l3_icrc->len 0 at first
@@ -71,7 +34,7 @@ static u32 rxe_icrc_first(u8 proto, const void *l3, u32 len)
  * @len: its bytes, BTH to ICRC
  *
  * The train's header is taken as the packet's own, which has the packet's
- * length, and in IPv4 the @n-th ID after the train's.
+ * length, and the @n-th ID after the train's.
  *
  * Return: state for rxe_icrc_bth().
  */
@@ -82,11 +45,11 @@ u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 	u16 id = first + n;
 
 	if (l3_icrc->len != len) {
-		l3_icrc->state = rxe_icrc_first(proto, l3, len);
+		l3_icrc->state = rxe_l3(proto)->icrc_start(l3, len);
 		l3_icrc->len = len;
 		l3_icrc->id = first;
 	}
-	if (proto == RXE_ROCE_V2_IPV4 && l3_icrc->id != id) {
+	if (rxe_l3(proto)->ids && l3_icrc->id != id) {
 		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state, l3_icrc->id, id);
 		l3_icrc->id = id;
 	}
@@ -109,11 +72,6 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 				 len);
 }
 
-static void rxe_gid_from_ipv4(union ib_gid *gid, __be32 addr)
-{
-	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid);
-}
-
 /**
  * rxe_rx_gids - addresses of a received train
  * @skb: received train
@@ -122,20 +80,7 @@ static void rxe_gid_from_ipv4(union ib_gid *gid, __be32 addr)
  */
 void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
 {
-	const void *l3 = rxe_rx_l3(skb);
-
-	if (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4) {
-		const struct iphdr *ip = l3;
-
-		rxe_gid_from_ipv4(sgid, ip->saddr);
-		rxe_gid_from_ipv4(dgid, ip->daddr);
-	} else {
-		/* a GRH has its addresses where IPv6 has them */
-		const struct ipv6hdr *ip6 = l3;
-
-		memcpy(sgid, &ip6->saddr, sizeof(*sgid));
-		memcpy(dgid, &ip6->daddr, sizeof(*dgid));
-	}
+	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), sgid, dgid);
 }
 
 /**
@@ -147,18 +92,52 @@ void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
  */
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path)
 {
-	const struct in6_addr *sgid = (const struct in6_addr *)&path->sgid;
-	const struct in6_addr *dgid = (const struct in6_addr *)&path->dgid;
-	const struct iphdr *ip = rxe_rx_l3(skb);
-	const struct ipv6hdr *ip6 = rxe_rx_l3(skb);
+	const struct rxe_rx *rx = rxe_rx(skb);
 
-	if (rxe_rx(skb)->proto != path->proto || rxe_rx(skb)->vlan != path->vlan)
-		return false;
-	if (path->proto == RXE_ROCE_V2_IPV4)
-		return ip->saddr == dgid->s6_addr32[3] &&
-		       ip->daddr == sgid->s6_addr32[3];
-	return ipv6_addr_equal(&ip6->saddr, dgid) &&
-	       ipv6_addr_equal(&ip6->daddr, sgid);
+	return rx->proto == path->proto && rx->vlan == path->vlan &&
+	       rxe_l3(path->proto)->is_from(rxe_rx_l3(skb), path);
+}
+
+/**
+ * rxe_rx_sport - UDP source port of a received train
+ * @skb: received train
+ *
+ * Return: big endian; 0 if there is none.
+ */
+__be16 rxe_rx_sport(struct sk_buff *skb)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+	const struct rxe_l3 *l3 = rxe_l3(rx->proto);
+	const struct udphdr *udp;
+
+	if (rx->same_dev || !l3->udp)
+		return 0;
+	udp = rxe_rx_l3(skb) + l3->bytes - sizeof(*udp);
+	return udp->source;
+}
+
+/**
+ * rxe_rx_grh - the GRH of a received datagram (annex A17.4.5.1)
+ * @skb: received datagram
+ * @grh: set; RXE_GRH_BYTES
+ */
+void rxe_rx_grh(struct sk_buff *skb, u8 *grh)
+{
+	const struct rxe_l3 *l3 = rxe_l3(rxe_rx(skb)->proto);
+
+	memset(grh, 0, l3->grh_off);
+	memcpy(grh + l3->grh_off, rxe_rx_l3(skb), RXE_GRH_BYTES - l3->grh_off);
+}
+
+/**
+ * rxe_rx_network - what kind of network header a train has
+ * @skb: received train
+ *
+ * Return: enum rdma_network_type.
+ */
+u8 rxe_rx_network(struct sk_buff *skb)
+{
+	return rxe_l3(rxe_rx(skb)->proto)->network;
 }
 
 /*
@@ -214,9 +193,7 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 
 	rxe_rx_gids(skb, &sgid, &dgid);
 	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
-				     rx->proto == RXE_ROCE_V1 ?
-				     IB_GID_TYPE_ROCE :
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1,
+				     rxe_l3(rx->proto)->gid_type, 1,
 				     (struct net_device *)ndev);
 	if (IS_ERR(attr))
 		return false;
@@ -271,7 +248,7 @@ void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt)
 {
-	const struct net_device *ndev = proto == RXE_ROCE_V1 ? skb->dev : NULL;
+	const struct net_device *ndev = rxe_l3(proto)->udp ? NULL : skb->dev;
 
 	if (!rxe_rx_usable(rxe, skb)) {
 		kfree_skb(skb);
@@ -316,6 +293,6 @@ void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		.same_dev	= true,
 	};
 	rxe_rx_detach(skb);
-	__skb_pull(skb, rxe_l3_bytes(proto));
+	__skb_pull(skb, rxe_l3(proto)->bytes);
 	rxe_rx_up(skb, NULL);
 }

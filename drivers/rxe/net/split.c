@@ -16,6 +16,7 @@
 #include <linux/etherdevice.h>
 #include <compat/unaligned.h>
 #include "internal.h"
+#include "proto.h"
 
 /*
  * The @n-th packet of a train: @len bytes at @off of @skb, behind the network
@@ -33,42 +34,20 @@ struct piece {
 /* The network headers that a packet of a frag_list has of its own */
 static const void *rxe_frame_l3(const struct sk_buff *frame, u8 proto)
 {
-	u32 len = rxe_l3_bytes(proto);
+	u32 len = rxe_l3(proto)->bytes;
 
 	return skb_headroom(frame) >= len ? frame->data - len : NULL;
-}
-
-static bool rxe_same_ipv4(const struct iphdr *first, const struct iphdr *ip,
-			  u32 len)
-{
-	return ip->version == 4 && ip->ihl == 5 &&
-	       ip->protocol == IPPROTO_UDP &&
-	       ntohs(ip->tot_len) == sizeof(*ip) + len &&
-	       ip->saddr == first->saddr && ip->daddr == first->daddr;
-}
-
-static bool rxe_same_ipv6(const struct ipv6hdr *first, const struct ipv6hdr *ip,
-			  u32 len)
-{
-	return ip->version == 6 && ip->nexthdr == IPPROTO_UDP &&
-	       ntohs(ip->payload_len) == len &&
-	       ipv6_addr_equal(&ip->saddr, &first->saddr) &&
-	       ipv6_addr_equal(&ip->daddr, &first->daddr);
 }
 
 /* Firewall and policy have seen the first one's addresses and ports only. */
 static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
 {
-	const struct udphdr *udp = l3 + rxe_l3_bytes(proto) - sizeof(*udp);
-	const struct udphdr *was = first + rxe_l3_bytes(proto) - sizeof(*was);
+	u32 off = rxe_l3(proto)->bytes - sizeof(struct udphdr);
+	const struct udphdr *udp = l3 + off, *was = first + off;
 	u32 len = sizeof(*udp) + bytes;
 
-	if (udp->source != was->source || udp->dest != was->dest ||
-	    ntohs(udp->len) != len)
-		return false;
-	if (proto == RXE_ROCE_V2_IPV4)
-		return rxe_same_ipv4(first, l3, len);
-	return rxe_same_ipv6(first, l3, len);
+	return udp->source == was->source && udp->dest == was->dest &&
+	       ntohs(udp->len) == len && rxe_l3(proto)->same(first, l3, len);
 }
 
 /* What the ICRC covers beyond that; see rxe_l3_icrc_start() */
@@ -76,7 +55,7 @@ static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
 {
 	const struct iphdr *was = first, *ip = l3;
 
-	return proto != RXE_ROCE_V2_IPV4 ||
+	return !rxe_l3(proto)->ids ||
 	       (ip->frag_off == was->frag_off &&
 		ntohs(ip->id) == (u16)(ntohs(was->id) + n));
 }
@@ -171,24 +150,17 @@ bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
 static void rxe_fix_l3(void *l3, u8 proto, u32 n, u32 bytes)
 {
 	u32 len = sizeof(struct udphdr) + bytes;
-	struct udphdr *udp = l3 + rxe_l3_bytes(proto) - sizeof(*udp);
+	struct udphdr *udp = l3 + rxe_l3(proto)->bytes - sizeof(*udp);
 
 	udp->len = htons(len);
-	if (proto == RXE_ROCE_V2_IPV4) {
-		struct iphdr *ip = l3;
-
-		ip->tot_len = htons(sizeof(*ip) + len);
-		ip->id = htons(ntohs(ip->id) + n);
-	} else {
-		((struct ipv6hdr *)l3)->payload_len = htons(len);
-	}
+	rxe_l3(proto)->fix(l3, n, len);
 }
 
 /* In an skb of its own, at its BTH; the link-layer header is that of all */
 static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 				      const struct piece *piece, u8 proto)
 {
-	u32 l3_len = rxe_l3_bytes(proto);
+	u32 l3_len = rxe_l3(proto)->bytes;
 	struct sk_buff *skb;
 
 	skb = alloc_skb(ETH_HLEN + l3_len + piece->len,

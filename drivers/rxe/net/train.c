@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include "internal.h"
+#include "proto.h"
 
 #define RXE_BLOCK_ORDER		3
 #define RXE_BLOCKS		32	/* 1 MiB a CPU */
@@ -248,7 +249,7 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
 			    const struct net_device *ndev)
 {
 	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
-	u32 hdrs = LL_MAX_HEADER + rxe_l3_bytes(proto);
+	u32 hdrs = LL_MAX_HEADER + rxe_l3(proto)->bytes;
 
 	if (!rxe_takes_trains(ndev) || max <= hdrs)
 		return;
@@ -267,7 +268,7 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 		train->max_pkts = U16_MAX;
 		return NULL;
 	}
-	if (path->proto == RXE_ROCE_V1)
+	if (!rxe_l3(path->proto)->udp)
 		return NULL;
 	dst = rxe_route(path);
 	if (IS_ERR(dst))

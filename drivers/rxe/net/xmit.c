@@ -6,6 +6,7 @@
  * Context: bottom halves off.
  */
 #include "internal.h"
+#include "proto.h"
 
 /* A train whose ICRCs are being made */
 struct seal {
@@ -56,15 +57,6 @@ static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len,
 	}
 }
 
-static void rxe_push_headers(struct sk_buff *skb, struct rxe_path *path,
-			     u32 npkts)
-{
-	if (path->proto == RXE_ROCE_V1)
-		rxe_v1_push(skb, path);
-	else
-		rxe_v2_push(skb, path, npkts);
-}
-
 /*
  * No wire, no ICRC: only the addresses are wanted. When one of them is gone, so is
  * the way: the wire never was one, and its packets have another size.
@@ -77,7 +69,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 	/* a VLAN upper tells the receiver the VLAN */
 	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (skb->dev && rxe_path_intact(path)) {
-		rxe_push_headers(skb, path, 0);
+		rxe_l3(path->proto)->push(skb, path, 0);
 		rxe_rx_same_dev(rxe, skb, path->proto, train);
 	} else {
 		kfree_skb(skb);
@@ -89,18 +81,16 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 			 struct rxe_train *train, struct sk_buff *skb)
 {
+	const struct rxe_l3 *l3 = rxe_l3(path->proto);
 	int err;
 
 	skb->priority = path->priority;
 	if (train->tx)
 		rxe_tx_own(train->tx, rxe_net_sock(rxe), skb);
 	__skb_set_sw_hash(skb, path->hash, true);
-	rxe_push_headers(skb, path, train->npkts);
-	rxe_seal(skb, path->proto, rxe_l3_bytes(path->proto), train);
-	if (path->proto == RXE_ROCE_V1)
-		err = rxe_v1_send(skb, path);
-	else
-		err = rxe_v2_send(skb, path, train);
+	l3->push(skb, path, train->npkts);
+	rxe_seal(skb, path->proto, l3->bytes, train);
+	err = l3->send(skb, path, train);
 	if (err > 0) {
 		rxe_drop(rxe, RXE_DROP_TX, train->npkts);
 		err = 0;

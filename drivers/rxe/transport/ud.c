@@ -151,30 +151,11 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp)
 	       rxe_ring_pending(sq->ring);
 }
 
-static void copy_grh(struct sk_buff *skb, u8 *grh)
-{
-	const void *l3 = rxe_rx_l3(skb);
-
-	if (rxe_rx(skb)->proto == RXE_ROCE_V2_IPV4) {
-		memset(grh, 0, RXE_GRH_BYTES - sizeof(struct iphdr));
-		memcpy(grh + RXE_GRH_BYTES - sizeof(struct iphdr), l3,
-		       sizeof(struct iphdr));
-	} else {
-		memcpy(grh, l3, RXE_GRH_BYTES);
-	}
-}
-
 /* What the GSI's users need to answer: MAC, VLAN, kind of network header */
 static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 {
-	static const u8 hdr_type[] = {
-		[RXE_ROCE_V1]		= RDMA_NETWORK_ROCE_V1,
-		[RXE_ROCE_V2_IPV4]	= RDMA_NETWORK_IPV4,
-		[RXE_ROCE_V2_IPV6]	= RDMA_NETWORK_IPV6,
-	};
-
 	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
-	wc->network_hdr_type = hdr_type[rxe_rx(skb)->proto];
+	wc->network_hdr_type = rxe_rx_network(skb);
 	if (!rxe_rx(skb)->same_dev && skb_mac_header_was_set(skb) &&
 	    skb_mac_header_len(skb) >= ETH_HLEN) {
 		wc->wc_flags |= IB_WC_WITH_SMAC;
@@ -200,7 +181,7 @@ static bool ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
 
-	copy_grh(skb, grh);
+	rxe_rx_grh(skb, grh);
 	return !rxe_scatter(qp, &list, 0, &head, seg.len) &&
 	       !rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
 }

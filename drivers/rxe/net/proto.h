@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Protocols: everything that depends on the network header. A row is a file:
+ * rocev1.c, ipv4.c, ipv6.c.
+ */
+#ifndef RXE_NET_PROTO_H
+#define RXE_NET_PROTO_H
+
+#include <rxe/net.h>
+
+struct net;
+struct sock;
+
+/**
+ * struct rxe_l3 - a row of the table of protocols
+ * @bytes: headers between the link layer and the BTH
+ * @gid_type: enum ib_gid_type
+ * @network: enum rdma_network_type
+ * @grh_off: where the network header is put into a datagram's GRH (annex A17.4.5.1)
+ * @udp: there is a UDP header, and paths have a route; else they end on the link
+ * @ids: packets have IDs that count up, and the ICRC covers them
+ * @push: puts the headers in front of a train of some packets
+ * @send: sends a train with its headers, and consumes it. Return: 0, 1 if it was
+ *	dropped, or a negative error if the path doesn't work now
+ * @local_out: hands a packet to the stack, if @udp
+ * @icrc_start: ICRC state behind the headers, which are taken to be those of a packet
+ *	of so many bytes, BTH to ICRC
+ * @gids: the addresses, IPv4 as ::ffff:a.b.c.d
+ * @is_from: are the addresses those of a path, the other way round?
+ * @same: does a packet of so many bytes, UDP header to ICRC, have its own header, and
+ *	the addresses of the first of its train? If @udp
+ * @fix: makes the header of a train's first packet that of the n-th, if @udp
+ *
+ * Headers are in contiguous memory. Context: bottom halves off.
+ */
+struct rxe_l3 {
+	u8	bytes;
+	u8	gid_type;
+	u8	network;
+	u8	grh_off;
+	bool	udp;
+	bool	ids;
+	void	(*push)(struct sk_buff *skb, struct rxe_path *path, u32 npkts);
+	int	(*send)(struct sk_buff *skb, struct rxe_path *path,
+			const struct rxe_train *train);
+	int	(*local_out)(struct net *net, struct sock *sk,
+			     struct sk_buff *skb);
+	u32	(*icrc_start)(const void *l3, u32 len);
+	void	(*gids)(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
+	bool	(*is_from)(const void *l3, const struct rxe_path *path);
+	bool	(*same)(const void *first, const void *l3, u32 len);
+	void	(*fix)(void *l3, u32 n, u32 len);
+};
+
+extern const struct rxe_l3 rxe_l3_v1, rxe_l3_ipv4, rxe_l3_ipv6;
+extern const struct rxe_l3 *const rxe_l3s[];
+
+/**
+ * rxe_l3 - a row of the table
+ * @proto: enum rxe_proto
+ *
+ * Return: the row.
+ */
+static inline const struct rxe_l3 *rxe_l3(u8 proto)
+{
+	return rxe_l3s[proto];
+}
+
+/* ipv6.c: a GRH has its addresses where IPv6 has them */
+void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
+bool rxe_ipv6_is_from(const void *l3, const struct rxe_path *path);
+
+/* rocev2.c */
+void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path);
+int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
+		const struct rxe_train *train);
+
+#endif /* RXE_NET_PROTO_H */
