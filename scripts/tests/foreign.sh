@@ -147,6 +147,20 @@ vrf() {
 	ip -n C link set veth netns A
 	link_up A veth $SRC4/24
 	cases vrf2- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth2)" B rxeB2
+	try vrf2-with-queue vrf_with_queue
+}
+
+# A VRF's netdev with a queue of its own has the hooks of LOCAL_OUT called for what has left that
+# queue, with the socket that the packet has
+vrf_with_queue() {
+	srv() { in_netns A "$@"; }
+	cli() { in_netns B "$@"; }
+	link A ctl 192.0.2.1/24 -- B ctl 192.0.2.2/24 || return 1
+	ip netns exec B tc qdisc add dev red2 root pfifo || return 1
+	in_netns A rxe_add rxeA veth || return 1
+	SRV_DEV=rxeA SRV4=192.0.2.1 SRV_GID=$(in_netns A gid_index rxeA v2 $SRC4)
+	CLI_DEV=rxeB2 CLI_GID=$(in_netns B gid_index rxeB2 v2 203.0.113.2)
+	run_rc_random -n 500 -q 2 -s 3 -m 65536
 }
 
 case=${1:-all}

@@ -6,10 +6,11 @@
  * CAP_NET_RAW may, which could forge packets anyway. A card couldn't see to that.
  *
  * A netfilter hook in LOCAL_OUT, the last one, looks at the socket that sends. The
- * driver's own packets have none, nor have those of tunnels, which it takes an
- * administrator to set up. The kernel's own sockets have no opener, and so no
- * right: some send what unprivileged users tell them (AF_RXRPC). Packets that are
- * forwarded don't come by.
+ * driver sends without one, or with the one that keeps the port, where a VRF has
+ * the hooks called again. The packets of tunnels, which it takes an administrator to
+ * set up, have none. The kernel's other sockets have no opener, and so no right: some
+ * send what unprivileged users tell them (AF_RXRPC). Packets that are forwarded don't
+ * come by.
  *
  * Context: RCU read side, process or softirq.
  */
@@ -61,6 +62,7 @@ static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
 	struct rxe_dev *rxe = rxe_guard_dev(state, saddr);
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port) ||
+	    state->sk == rxe_net_sock(rxe, state->pf == NFPROTO_IPV6) ||
 	    rxe_guard_may(state->net, state->sk))
 		return NF_ACCEPT;
 	rxe_drop(rxe, RXE_DROP_GUARD, 1);
@@ -98,7 +100,7 @@ static noinline unsigned int rxe_guard_ipv6(struct sk_buff *skb,
 	return rxe_guard_verdict(state, &ip6->saddr);
 }
 
-/* The driver's own packets have no socket: for these it's to cost nothing */
+/* The driver sends without a socket: for its packets this is to cost nothing */
 static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {

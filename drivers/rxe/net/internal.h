@@ -38,7 +38,7 @@ struct rxe_netns {
 /* net.c */
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
 bool rxe_net_alone(struct net *net);
-struct sock *rxe_net_sock(const struct rxe_dev *rxe);
+struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);

@@ -79,15 +79,20 @@ bool rxe_net_alone(struct net *net)
 /**
  * rxe_net_sock - the UDP socket of a device's namespace
  * @rxe: device
+ * @ipv6: that for IPv6
  *
  * Context: RCU read side, which releasing the socket waits for.
- * Return: the IPv4 socket, or NULL if the device has left its namespace.
+ * Return: the socket, or NULL if the device has left its namespace, or IPv6 is off.
  */
-struct sock *rxe_net_sock(const struct rxe_dev *rxe)
+struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6)
 {
 	const struct rxe_netns *ns = READ_ONCE(rxe->netns);
+	const struct socket *sock;
 
-	return ns ? ns->sock4->sk : NULL;
+	if (!ns)
+		return NULL;
+	sock = ipv6 ? ns->sock6 : ns->sock4;
+	return sock ? sock->sk : NULL;
 }
 
 /**
