@@ -30,6 +30,7 @@
 #include <transport/cork.h>
 #include <transport/inq.h>
 #include <transport/local.h>
+#include <transport/outlet.h>
 #include <transport/payload.h>
 #include <transport/receive.h>
 #include <transport/recvq.h>

@@ -11,6 +11,12 @@
  */
 #include <rxe/transport.h>
 
+/*
+ * Of a packet to a peer on this device, which is copied once and not sealed, half
+ * of the bytes count against the budget, and so many more.
+ */
+#define LOCAL_COST	SZ_512
+
 /* Both must mean each other, on the same netdev [9.6.1.5] */
 static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
@@ -36,14 +42,8 @@ static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 	       (response || !peer->rq.read.active);
 }
 
-/**
- * rxe_local_begin - be the peer's receive task
- * @qp: the sender
- * @response: what comes are responses
- *
- * Return: the peer, for rxe_local_end(); NULL if packets must be queued.
- */
-struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response)
+/* Be the peer's receive task. Return: the peer; NULL if packets must be queued */
+static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 {
 	struct rxe_qp *peer;
 
@@ -64,12 +64,7 @@ put:
 	return NULL;
 }
 
-/**
- * rxe_local_end - a run of the peer's receive task ends
- * @peer: from rxe_local_begin()
- * @more: there is more for it to do
- */
-void rxe_local_end(struct rxe_qp *peer, bool more)
+static void leave_peer(struct rxe_qp *peer, bool more)
 {
 	more |= rxe_receiver_end(peer);
 	rxe_task_leave(&peer->recv_task, more);
@@ -77,20 +72,52 @@ void rxe_local_end(struct rxe_qp *peer, bool more)
 }
 
 /**
- * rxe_local_back - be the peer's receive task until a run of ours ends
- * @qp: the sender, of responses
- *
- * Context: recv_task of @qp, which ends by rxe_local_back_end().
- *
- * Return: the peer; NULL if packets must be queued.
+ * rxe_outlet_requests - where the requests of a run go
+ * @outlet: set; ends by rxe_outlet_end()
+ * @qp: the requester
  */
-struct rxe_qp *rxe_local_back(struct rxe_qp *qp)
+void rxe_outlet_requests(struct rxe_outlet *outlet, struct rxe_qp *qp)
+{
+	*outlet = (struct rxe_outlet) {
+		.qp	= qp,
+		.peer	= enter_peer(qp, false),
+		.out	= &qp->sq.out,
+		.tx	= qp->sq.tx,
+	};
+}
+
+/**
+ * rxe_outlet_end - a run's requests are sent
+ * @outlet: from rxe_outlet_requests(); those to the wire are for the caller to flush
+ */
+void rxe_outlet_end(struct rxe_outlet *outlet)
+{
+	struct rxe_qp *peer = outlet->peer;
+
+	if (peer)
+		leave_peer(peer, peer->rq.read.active);
+}
+
+/**
+ * rxe_outlet_responses - where responses go
+ * @outlet: set; ends with the run of recv_task (rxe_local_back_end())
+ * @qp: the responder
+ * @tx: whom they count for; NULL: for nobody, since they are few
+ */
+void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
+			  struct rxe_tx *tx)
 {
 	struct rxe_rq *rq = &qp->rq;
 
 	if (!rq->back)
-		rq->back = rxe_local_begin(qp, true);
-	return rq->back;
+		rq->back = enter_peer(qp, true);
+	*outlet = (struct rxe_outlet) {
+		.qp	= qp,
+		.peer	= rq->back,
+		.out	= &rq->out,
+		.tx	= tx,
+		.response = true,
+	};
 }
 
 /**
@@ -104,7 +131,7 @@ void rxe_local_back_end(struct rxe_qp *qp)
 	if (!peer)
 		return;
 	qp->rq.back = NULL;
-	rxe_local_end(peer, false);
+	leave_peer(peer, false);
 }
 
 /* As if it had been sent, received and parsed; false: nobody takes it in */
@@ -123,20 +150,12 @@ static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 	return false;
 }
 
-/**
- * rxe_local_request - have the peer execute a request
- * @peer: from rxe_local_begin()
- * @pkt: what the packet would say; flags are filled in
- * @data: its payload; moves on behind it
- *
- * Return: false if a READ must be served before another request.
- */
-bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
-		       struct rxe_data *data)
+/* Return: false if a READ must be served before another request */
+static bool give_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			 struct rxe_data *data)
 {
 	u32 budget = RXE_TASK_BUDGET;
 
-	data->taken = 0;
 	if (pass_packet(peer, pkt) && rxe_respond_pkt(peer, pkt, data)) {
 		rxe_count(peer->rxe, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
@@ -145,17 +164,29 @@ bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }
 
-/**
- * rxe_local_response - have the peer take in a response
- * @peer: from rxe_local_begin()
- * @pkt: what the packet would say; flags are filled in
- * @data: its payload; moves on behind it
- */
-void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
-			struct rxe_data *data)
+static void give_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			  struct rxe_data *data)
 {
-	data->taken = 0;
 	if (pass_packet(peer, pkt))
 		rxe_complete_pkt(peer, pkt, data);
 	rxe_data_skip(data, pkt->payload_len - data->taken);
+}
+
+/**
+ * rxe_local_send - have the peer take in a packet
+ * @outlet: of requests or responses; has a peer
+ * @pkt: what the packet would say; flags are filled in
+ * @data: its payload; moves on behind it
+ *
+ * Return: false if the peer is busy with a READ now.
+ */
+bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
+		    struct rxe_data *data)
+{
+	outlet->spent += pkt->payload_len / 2 + LOCAL_COST;
+	data->taken = 0;
+	if (!outlet->response)
+		return give_request(outlet->peer, pkt, data);
+	give_response(outlet->peer, pkt, data);
+	return true;
 }

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct rxe_data;
+struct rxe_outlet;
 struct rxe_pkt;
 struct rxe_qp;
 
@@ -18,13 +19,11 @@ struct rxe_qp;
  */
 #define RXE_LOCAL_MTU		SZ_16K
 
-struct rxe_qp *rxe_local_begin(struct rxe_qp *qp, bool response);
-void rxe_local_end(struct rxe_qp *peer, bool more);
-struct rxe_qp *rxe_local_back(struct rxe_qp *qp);
+/* Bytes that count against the budget before others get their turn: a train's worth */
+#define RXE_LOCAL_FULL		SZ_32K
+
 void rxe_local_back_end(struct rxe_qp *qp);
-bool rxe_local_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
-		       struct rxe_data *data);
-void rxe_local_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
-			struct rxe_data *data);
+bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
+		    struct rxe_data *data);
 
 #endif /* RXE_TRANSPORT_LOCAL_H */

@@ -103,7 +103,7 @@ static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 	pkt->psn = rq->read.psn;
 }
 
-/* The packet has been sent */
+/* The packet is about to be sent */
 static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 {
 	rq->read.first = false;
@@ -114,56 +114,24 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 		rq->read.active = false;
 }
 
-static void fill_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-		     struct rxe_data *data, void *hdr)
-{
-	void *p = rxe_pkt_build(pkt, hdr);
-
-	rxe_data_read(data, p, pkt->payload_len);
-	if (pkt->pad)
-		memset(p + pkt->payload_len, 0, pkt->pad);
-	advance_response(&qp->rq, pkt);
-}
-
-/* As many packets as a train would have, to a peer on this device */
-static void send_local(struct rxe_qp *qp, struct rxe_qp *peer,
-		       struct rxe_data *data)
-{
-	struct rxe_rq *rq = &qp->rq;
-	struct rxe_pkt pkt;
-	u32 bytes = 0;
-
-	rxe_pkt_response(qp, &pkt);
-	while (rq->read.active && bytes < SZ_64K) {
-		next_pkt(qp, &pkt);
-		advance_response(rq, &pkt);
-		rxe_local_response(peer, &pkt, data);
-		bytes += pkt.payload_len;
-	}
-}
-
 /*
- * Until a train is full or the response is complete: the one to the next READ may
- * follow in the same train. Memory that is short counts as loss.
+ * As much as goes in one piece, or until the response is complete: the one to the next
+ * READ may follow in the same train.
  */
-static void send_train(struct rxe_qp *qp, struct rxe_data *data)
+static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
+			   struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
 	struct rxe_pkt pkt;
-	void *hdr;
 
+	outlet->spent = 0;
 	rxe_pkt_response(qp, &pkt);
 	do {
 		next_pkt(qp, &pkt);
-		hdr = rxe_out_push(qp, &rq->out, &pkt, hint);
-		if (!hdr) {
-			rq->read.active = false;
-			return;
-		}
-		rq->out.train.tx = rq->tx;
-		fill_pkt(qp, &pkt, data, hdr);
-	} while (rq->read.active && !rxe_train_full(&rq->out.train));
+		advance_response(rq, &pkt);
+		rxe_outlet_send(outlet, &pkt, data, hint);
+	} while (rq->read.active && !rxe_outlet_full(outlet));
 }
 
 /* The region went away while it was being read; for a duplicate that's all right */
@@ -195,7 +163,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_seg seg = { .va = rq->read.va, .len = rq->read.resid };
 	struct rxe_data data = { .seg = &seg };
-	struct rxe_qp *peer;
+	struct rxe_outlet outlet;
 
 	/* In the run in which it begins, it was checked as a whole */
 	if (!rq->read.mr &&
@@ -204,16 +172,10 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 		return false;
 	}
 	seg.mr = rq->read.mr;
-	peer = rxe_local_back(qp);
+	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
-		u32 resid = rq->read.resid;
-
-		if (peer)
-			send_local(qp, peer, &data);
-		else
-			send_train(qp, &data);
-		resid -= rq->read.resid;
-		rxe_task_spend(budget, peer ? resid / 2 : resid);
+		send_responses(qp, &outlet, &data);
+		rxe_task_spend(budget, outlet.spent);
 	}
 	return rq->read.active;
 }

@@ -24,23 +24,15 @@ struct pick {
 };
 
 /*
- * One run of the send task. @peer: if it is on this device and idle. @trains: have
- * left so far, as far as was looked. @pkt: what packets don't have in common is set
- * for each
+ * One run of the send task. @trains: have left so far, as far as was looked. @pkt: what
+ * packets don't have in common is set for each
  */
 struct run {
-	struct rxe_qp		*peer;
-	u32			bytes;
+	struct rxe_outlet	outlet;
 	u32			trains;
 	struct rxe_data		data;	/* what comes next of sq.segs */
 	struct rxe_pkt		pkt;
 };
-
-/*
- * Of a packet to a peer on this device, which is copied once and not sealed, half
- * of the bytes count against the budget, and so many more.
- */
-#define LOCAL_COST	SZ_512
 
 /* At most so much is picked at a time, but for READs: who wants this CPU waits */
 #define PICK_PKTS	4
@@ -393,14 +385,6 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	return ok;
 }
 
-static void *push_packet(struct rxe_qp *qp, const struct rxe_pkt *pkt, u32 hint)
-{
-	void *hdr = rxe_out_push(qp, &qp->sq.out, pkt, hint);
-
-	qp->sq.out.train.tx = qp->sq.tx;
-	return hdr;
-}
-
 /* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE are laid out alike [table 38] */
 static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
@@ -439,33 +423,6 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
-/* If memory is short, it's as good as lost */
-static void emit_data(struct rxe_qp *qp, struct run *run,
-		      const struct pick *pick, u32 n)
-{
-	struct rxe_pkt *pkt = &run->pkt;
-	u32 len;
-	void *p;
-
-	data_pkt(qp, pick, n, pkt);
-	len = pkt->payload_len;
-	if (run->peer) {
-		run->bytes += len / 2 + LOCAL_COST;
-		rxe_local_request(run->peer, pkt, &run->data);
-		return;
-	}
-	run->bytes += len;
-	p = push_packet(qp, pkt, pick->hint - n);
-	if (!p) {
-		rxe_data_skip(&run->data, len);
-		return;
-	}
-	p = rxe_pkt_build(pkt, p);
-	if (pkt->pad)
-		memset(p + len, 0, pkt->pad);
-	rxe_data_read(&run->data, p, len);
-}
-
 /* A READ request, perhaps for what is still missing, or an atomic */
 static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 			  struct rxe_pkt *pkt)
@@ -486,24 +443,6 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	pkt->opcode = rxe_wr_type(wqe)->opcode;
 }
 
-/* Return: false if the peer is busy with a READ now */
-static bool emit_rd_atomic(struct rxe_qp *qp, struct run *run,
-			   const struct pick *pick)
-{
-	struct rxe_pkt *pkt = &run->pkt;
-	void *p;
-
-	rd_atomic_pkt(qp, pick, pkt);
-	if (run->peer) {
-		run->bytes += LOCAL_COST;
-		return rxe_local_request(run->peer, pkt, &run->data);
-	}
-	p = push_packet(qp, pkt, pick->hint);
-	if (p)
-		rxe_pkt_build(pkt, p);
-	return true;
-}
-
 /*
  * The data can't be read. If the work request was only being resent and has
  * completed meanwhile, that's no error: its owner may take the memory back.
@@ -519,8 +458,9 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 	rxe_task_schedule(&qp->recv_task);
 }
 
-static void emit_run(struct rxe_qp *qp, struct run *run,
-		     const struct pick *pick)
+/* Part of a SEND or WRITE */
+static void emit_data(struct rxe_qp *qp, struct run *run,
+		      const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
@@ -534,18 +474,23 @@ static void emit_run(struct rxe_qp *qp, struct run *run,
 	}
 	run->data = (struct rxe_data){ .seg = qp->sq.segs };
 	init_data_pkt(wqe, &run->pkt);
-	for (n = 0; n < pick->npkts; n++)
-		emit_data(qp, run, pick, n);
+	for (n = 0; n < pick->npkts; n++) {
+		data_pkt(qp, pick, n, &run->pkt);
+		rxe_outlet_send(&run->outlet, &run->pkt, &run->data,
+				pick->hint - n);
+	}
 	rxe_unmap(qp->sq.segs, num);
 }
 
 /* Return: false if this run should end */
 static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 {
-	if (rxe_is_rd_atomic(pick->wqe))
-		return emit_rd_atomic(qp, run, pick);
-	emit_run(qp, run, pick);
-	return true;
+	if (!rxe_is_rd_atomic(pick->wqe)) {
+		emit_data(qp, run, pick);
+		return true;
+	}
+	rd_atomic_pkt(qp, pick, &run->pkt);
+	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
 
 /* A process gives way at once; for a softirq, that would be dear (ksoftirqd) */
@@ -554,7 +499,7 @@ static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 	const struct rxe_out *out = &qp->sq.out;
 	u32 trains = out->trains + !!out->train.npkts;
 
-	return max_t(u32, run->bytes, trains * RXE_TRAIN_COST) <
+	return max_t(u32, run->outlet.spent, trains * RXE_TRAIN_COST) <
 	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
@@ -601,14 +546,12 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 
 	qp->sq.out.trains = 0;
 	run.trains = 0;
-	run.bytes = 0;
-	run.peer = rxe_local_begin(qp, false);
+	rxe_outlet_requests(&run.outlet, qp);
 	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
 		go_on = emit_pick(qp, &run, p) && budget_left(qp, &run);
 	} while (go_on && queues_take(qp, &run) && pick_run(qp, p));
-	if (run.peer)
-		rxe_local_end(run.peer, run.peer->rq.read.active);
+	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.out);
 	end_run(qp);
 	return !go_on && (qp->sq.cur != qp->sq.head ||

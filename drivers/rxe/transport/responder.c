@@ -17,21 +17,13 @@ enum verdict {
 	SILENT,			/* nothing to say, or already said */
 };
 
-static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt)
+static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
 {
-	struct rxe_qp *peer = rxe_local_back(qp);
+	struct rxe_outlet outlet;
 	struct rxe_data none = {};
-	void *p;
 
-	if (peer) {
-		rxe_local_response(peer, pkt, &none);
-		return;
-	}
-	p = rxe_out_push(qp, &qp->rq.out, pkt,
-			 pkt->opcode == IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE ?
-			 qp->rq.batch : 1);
-	if (p)
-		rxe_pkt_build(pkt, p);
+	rxe_outlet_responses(&outlet, qp, NULL);
+	rxe_outlet_send(&outlet, pkt, &none, hint);
 }
 
 /**
@@ -49,7 +41,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 	pkt.psn = psn;
 	pkt.syndrome = syndrome;
 	qp->rq.ack_due = false;
-	send_reply(qp, &pkt);
+	send_reply(qp, &pkt, 1);
 }
 
 /**
@@ -76,7 +68,7 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.atomic_orig = orig;
-	send_reply(qp, &pkt);
+	send_reply(qp, &pkt, qp->rq.batch);
 }
 
 /**
