@@ -228,7 +228,7 @@ leaks_scan() {
 
 # dmesg_clean: fails, and prints it, if the kernel complained since the test began
 dmesg_clean() {
-	! dmesg | grep -E "$BAD_DMESG"
+	! dmesg | grep -E -m 1 -A 10 "$BAD_DMESG"
 }
 
 # --- between tests (for scripts/vm/run-test) ----------------------------------------------------------
