@@ -130,6 +130,12 @@ static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 	return rxe_wr_type(wqe)->kind != RXE_WR_DATA;
 }
 
+/* The index of a posted opcode in the table, of whatever a process wrote there */
+static inline u8 rxe_wr_opcode(u32 posted)
+{
+	return min_t(u32, posted, RXE_WR_NONE);
+}
+
 /* ring/wr.c */
 bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags);
 u8 rxe_wr_check(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u64 length);
@@ -138,6 +144,8 @@ void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap);
 /* ring/wqe.c: the ABI edge */
 void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe);
+void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
+			struct rxe_swqe *wqe);
 bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
 		     struct rxe_rwqe *wqe);
 

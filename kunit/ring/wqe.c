@@ -100,6 +100,24 @@ static void opcodes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_QP_OP_ERR);
 }
 
+/* One that is flushed, with any opcode, has a row in the table for its completion */
+static void flushed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 op;
+
+	c->elem->wr.wr_id = 0x1234;
+	for (op = 0; op < 300; op++) {
+		c->elem->wr.opcode = op == 299 ? U32_MAX : op;
+		rxe_import_flushed(&c->qp, c->elem, c->wqe);
+		KUNIT_EXPECT_EQ_MSG(test, c->wqe->opcode,
+				    min_t(u32, op, RXE_WR_NONE), "opcode %u", op);
+		KUNIT_EXPECT_EQ(test, c->wqe->wr_id, 0x1234);
+		KUNIT_EXPECT_NULL(test, c->wqe->ah);
+		KUNIT_EXPECT_FALSE(test, c->wqe->started);
+	}
+}
+
 /* UD has SEND alone, and needs an address handle (there is none here) */
 static void ud(struct kunit *test)
 {
@@ -372,6 +390,7 @@ static void fuzz_recv(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(opcodes),
+	KUNIT_CASE(flushed),
 	KUNIT_CASE(ud),
 	KUNIT_CASE(fields),
 	KUNIT_CASE(atomics),

@@ -243,6 +243,17 @@ static void send(struct rxe_qp *qp, struct input *in)
 	free(wqe);
 }
 
+static void flushed(struct rxe_qp *qp, struct input *in)
+{
+	struct rxe_swqe wqe;
+
+	memset(&wqe, 0xa5, sizeof(wqe));
+	share(in, sizeof(struct rxe_send_wqe));
+	rxe_import_flushed(qp, shared.mem, &wqe);
+	CHECK(wqe.opcode <= RXE_WR_NONE && !wqe.ah);
+	unshare();
+}
+
 static void recv(struct rxe_qp *qp, struct input *in)
 {
 	size_t sges = qp->cap.max_recv_sge * sizeof(struct ib_sge);
@@ -271,12 +282,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		.service = how & 0x40 ? &ud : &rc,
 		.cap.max_send_sge = sges,
 		.cap.max_recv_sge = sges,
+		.is_user = true,
 	};
 
 	qp.cap.max_inline_data = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1);
 	indices = in;
 	if (how & 0x80)
 		ring(&in);
+	else if (how & 0x10)
+		flushed(&qp, &in);
 	else if (how & 0x20)
 		recv(&qp, &in);
 	else

@@ -64,6 +64,26 @@ static u64 import_data(const struct rxe_qp *qp, const struct rxe_dma_info *dma,
 }
 
 /**
+ * rxe_import_flushed - copy what the completion of a work request needs
+ * @qp: the QP, in ERR or SQE; of a process or of a kernel consumer
+ * @elem: the work request in its ring, which was never imported
+ * @wqe: the copy
+ */
+void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
+			struct rxe_swqe *wqe)
+{
+	const struct rxe_send_wqe *shared = elem;
+
+	if (!qp->is_user) {
+		memcpy(wqe, elem, sizeof(*wqe));
+		return;
+	}
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = READ_ONCE(shared->wr.wr_id);
+	wqe->opcode = rxe_wr_opcode(READ_ONCE(shared->wr.opcode));
+}
+
+/**
  * rxe_import_send - copy and check a user's send work request
  * @qp: the QP
  * @elem: struct rxe_send_wqe in shared memory
@@ -82,7 +102,7 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 	u64 length;
 
 	wqe->wr_id = READ_ONCE(wr->wr_id);
-	wqe->opcode = min_t(u32, opcode, RXE_WR_NONE);
+	wqe->opcode = rxe_wr_opcode(opcode);
 	wqe->flags = flags & RXE_WR_DATA_FLAGS;
 	wqe->imm = READ_ONCE(wr->ex.imm_data);
 	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);

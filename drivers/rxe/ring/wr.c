@@ -57,7 +57,7 @@ bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
 {
 	const struct rxe_wr_type *type;
 
-	type = &rxe_wr_types[min_t(u32, opcode, RXE_WR_NONE)];
+	type = &rxe_wr_types[rxe_wr_opcode(opcode)];
 	return (type->services & qp->service->wrs) && !(flags & ~type->flags);
 }
 

@@ -82,17 +82,11 @@ static bool flush_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const void *elem = rxe_ring_head(sq->ring);
-	const struct rxe_send_wqe *shared = elem;
-	struct rxe_swqe wqe = {};
+	struct rxe_swqe wqe;
 
 	if (!elem)
 		return false;
-	if (qp->is_user) {
-		wqe.wr_id = READ_ONCE(shared->wr.wr_id);
-		wqe.opcode = min_t(u32, READ_ONCE(shared->wr.opcode), U8_MAX);
-	} else {
-		memcpy(&wqe, elem, sizeof(wqe));
-	}
+	rxe_import_flushed(qp, elem, &wqe);
 	rxe_ring_next(sq->ring);
 	sq->head++;
 	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);

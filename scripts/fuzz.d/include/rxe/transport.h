@@ -24,6 +24,7 @@ struct rxe_qp {
 	const struct rxe_service *service;
 	struct rxe_dev		*rxe;
 	struct ib_qp_cap	cap;
+	bool			is_user;
 };
 
 struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
