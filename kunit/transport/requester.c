@@ -512,10 +512,19 @@ static void idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.rto.deadline, (ktime_t)0);
 }
 
-/* It waits as long as the peer says [9.7.5.2.8] */
-static void rnr(struct kunit *test)
+/* The work request that the peer refused comes again, and no other */
+static void expect_refused(struct kunit *test)
 {
 	struct rxe_pkt pkt;
+
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_ASSERT_EQ(test, pkt.psn, PSN(0));
+	KUNIT_ASSERT_FALSE(test, fake_take(test, &pkt, NULL));
+}
+
+/* It waits as long as the peer says [9.7.5.2.8]. This peer drops what follows. */
+static void rnr(struct kunit *test)
+{
 	ktime_t start;
 	u32 i;
 
@@ -525,20 +534,38 @@ static void rnr(struct kunit *test)
 	for (i = 0; i < 20; i++) {		/* 7 is for ever */
 		start = ktime_get();
 		answer(test, PSN(0), RXE_AETH_RNR_NAK | 14);	/* 1.28 ms */
-		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		expect_refused(test);
 		KUNIT_ASSERT_GE(test, ktime_us_delta(ktime_get(), start), 1280ll);
-		KUNIT_ASSERT_EQ(test, pkt.psn, PSN(0));
-		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
 	}
 	no_completion(test);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+	ack(test, PSN(1));
+	expect_done(test, 2);
+}
+
+/* This peer keeps what follows a work request that it refuses: it needn't come again */
+static void rnr_kept(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	send_and_take(test, 1, 1);
+	send_and_take(test, 2, 1);
+	answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
+	fake_send(test, 3, 0, 1);
+	expect_refused(test);
 	ack(test, PSN(1));
 	expect_done(test, 1);
 	expect_done(test, 2);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(2), NULL);
+	KUNIT_EXPECT_FALSE(test, fake_take(test, &pkt, NULL));
+	ack(test, PSN(2));
+	expect_done(test, 3);
 }
 
 static void rnr_exceeded(struct kunit *test)
 {
-	struct rxe_pkt pkt;
 	u32 i;
 
 	fake(test)->qp->attr.rnr_retry = 3;
@@ -546,8 +573,7 @@ static void rnr_exceeded(struct kunit *test)
 	send_and_take(test, 2, 1);
 	for (i = 0; i < 3; i++) {
 		answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
-		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
-		fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), NULL);
+		expect_refused(test);
 	}
 	answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
 	expect_fails(test, 1, IB_WC_RNR_RETRY_EXC_ERR);
@@ -852,6 +878,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(first_probe),
 	KUNIT_CASE(idle),
 	KUNIT_CASE(rnr),
+	KUNIT_CASE(rnr_kept),
 	KUNIT_CASE(rnr_exceeded),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),

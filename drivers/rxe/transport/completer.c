@@ -94,7 +94,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	sq->rec.retries = 0;
 	sq->rec.heard = false;
 	sq->rnr_retries = 0;
-	sq->rnr_wait = false;	/* what wasn't ready is acknowledged by now */
+	sq->rnr = RXE_RNR_READY;
 	if (sq->missing)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
@@ -166,7 +166,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	settle_timer(qp);
-	if (!qp->sq.rnr_wait)
+	if (qp->sq.rnr != RXE_RNR_WAIT)
 		recover_loss(qp, hint, missing);
 }
 
@@ -290,7 +290,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	}
 	rxe_sq_rewind(qp);
 	sq->timed.start = 0;
-	sq->rnr_wait = true;
+	sq->rnr = RXE_RNR_WAIT;
 	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
 }
 
@@ -505,8 +505,8 @@ void rxe_timeout(struct rxe_qp *qp)
 	if (!sq->rto.fired)
 		goto out;
 	sq->rto.fired = false;
-	if (sq->rnr_wait) {
-		sq->rnr_wait = false;
+	if (sq->rnr == RXE_RNR_WAIT) {
+		sq->rnr = RXE_RNR_ALONE;
 		sq->rec.since = ktime_get();
 	} else if (sq->una != sq->top && oldest_wqe(sq)) {
 		recover_loss(qp, RXE_LOSS_SILENCE, 0);

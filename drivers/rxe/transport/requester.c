@@ -328,12 +328,18 @@ static void end_run(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
+/* After an RNR NAK: see enum rxe_rnr */
+static bool rnr_allows(const struct rxe_sq *sq)
+{
+	return sq->rnr == RXE_RNR_ALONE && sq->cur == sq->tail;
+}
+
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	if (sq->rnr_wait)
+	if (sq->rnr && !rnr_allows(sq))
 		return false;
 	if (sq->missing && pick_missing(qp, pick))
 		return true;

@@ -22,6 +22,19 @@ struct rxe_seg;
 struct sk_buff;
 
 /**
+ * enum rxe_rnr - what an RNR NAK lets the requester send
+ * @RXE_RNR_READY: everything: none came since the last progress
+ * @RXE_RNR_WAIT: nothing, until the RNR timer fires
+ * @RXE_RNR_ALONE: the refused work request. A peer like us kept what followed, and
+ *	acknowledges that, too; what it didn't keep is sent again after the answer.
+ */
+enum rxe_rnr {
+	RXE_RNR_READY,
+	RXE_RNR_WAIT,
+	RXE_RNR_ALONE,
+};
+
+/**
  * struct rxe_sq - the requester's and the completer's state
  * @lock: protects all below; bottom halves off
  * @ring: the work requests as posted; struct rxe_send_wqe from user space,
@@ -42,7 +55,7 @@ struct sk_buff;
  * @top: one after the highest PSN ever sent
  * @rd_atomic: READs and atomics from @tail to @cur
  * @rnr_retries: RNR NAKs since the last progress
- * @rnr_wait: nothing may be sent until the RNR timer fires
+ * @rnr: enum rxe_rnr
  * @moved: something was acknowledged in this run of recv_task
  * @drained: SQD: the event was raised
  * @stalled: a work request can't be sent; it fails when its turn has come
@@ -78,7 +91,7 @@ struct rxe_sq {
 	u32			top;
 	u32			rd_atomic;
 	u8			rnr_retries;
-	bool			rnr_wait;
+	u8			rnr;
 	bool			moved;
 	bool			drained;
 	bool			stalled;

@@ -105,7 +105,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	while (left && flush_posted(qp))
 		left--;
 	sq->cur = sq->tail;
-	sq->rnr_wait = false;
+	sq->rnr = RXE_RNR_READY;
 	sq->stalled = false;
 	spin_unlock(&sq->lock);
 	return !left;
@@ -291,7 +291,7 @@ static void reset_sq(struct rxe_qp *qp)
 	drop_posted(qp);
 	sq->rd_atomic = 0;
 	sq->rnr_retries = 0;
-	sq->rnr_wait = false;
+	sq->rnr = RXE_RNR_READY;
 	sq->stalled = false;
 	sq->drained = false;
 	rxe_rto_reset(&sq->rto);

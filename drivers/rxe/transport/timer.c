@@ -176,7 +176,7 @@ static bool put_off(struct rxe_sq *sq, ktime_t now)
 {
 	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
 
-	if (sq->rnr_wait || sq->rto.graced || late < RXE_TIMER_LATE_NS)
+	if (sq->rnr == RXE_RNR_WAIT || sq->rto.graced || late < RXE_TIMER_LATE_NS)
 		return false;
 	sq->rto.deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
 	sq->rto.graced = true;
