@@ -338,7 +338,6 @@ __be16 rxe_rx_sport(struct sk_buff *skb);
 void rxe_rx_grh(struct sk_buff *skb, u8 *grh);
 u8 rxe_rx_network(struct sk_buff *skb);
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path);
-void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid);
 
 static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)
 {

@@ -29,17 +29,9 @@ static void ipv4_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 	skb->protocol = htons(ETH_P_IP);
 }
 
-static u32 ipv4_icrc_start(const void *l3, u32 len)
+static u32 ipv4_icrc_start(const void *l3)
 {
-	struct {
-		struct iphdr ip;
-		struct udphdr udp;
-	} h;
-
-	memcpy(&h, l3, sizeof(h));
-	h.ip.tot_len = htons(sizeof(h) + len);
-	h.udp.len = htons(sizeof(h.udp) + len);
-	return rxe_icrc_start_ipv4(&h.ip, &h.udp);
+	return rxe_icrc_start_ipv4(l3, l3 + sizeof(struct iphdr));
 }
 
 static void ipv4_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid)

@@ -25,17 +25,9 @@ static void ipv6_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 	skb->protocol = htons(ETH_P_IPV6);
 }
 
-static u32 ipv6_icrc_start(const void *l3, u32 len)
+static u32 ipv6_icrc_start(const void *l3)
 {
-	struct {
-		struct ipv6hdr ip;
-		struct udphdr udp;
-	} h;
-
-	memcpy(&h, l3, sizeof(h));
-	h.udp.len = htons(sizeof(h.udp) + len);
-	h.ip.payload_len = h.udp.len;
-	return rxe_icrc_start_ipv6(&h.ip, &h.udp);
+	return rxe_icrc_start_ipv6(l3, l3 + sizeof(struct ipv6hdr));
 }
 
 /**

@@ -23,8 +23,7 @@ struct sock;
  * @send: sends a train with its headers, and consumes it. Return: 0, 1 if it was
  *	dropped, or a negative error if the path doesn't work now
  * @local_out: hands a packet to the stack, if @udp
- * @icrc_start: ICRC state behind the headers, which are taken to be those of a packet
- *	of so many bytes, BTH to ICRC
+ * @icrc_start: ICRC state behind a packet's headers
  * @gids: the addresses, IPv4 as ::ffff:a.b.c.d
  * @is_from: are the addresses those of a path, the other way round?
  * @same: does a packet of so many bytes, UDP header to ICRC, have its own header, and
@@ -45,7 +44,7 @@ struct rxe_l3 {
 			const struct rxe_train *train);
 	int	(*local_out)(struct net *net, struct sock *sk,
 			     struct sk_buff *skb);
-	u32	(*icrc_start)(const void *l3, u32 len);
+	u32	(*icrc_start)(const void *l3);
 	void	(*gids)(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
 	bool	(*is_from)(const void *l3, const struct rxe_path *path);
 	bool	(*same)(const void *first, const void *l3, u32 len);
@@ -65,6 +64,9 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
 {
 	return rxe_l3s[proto];
 }
+
+/* proto.c */
+void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len);
 
 /* ipv6.c: a GRH has its addresses where IPv6 has them */
 void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid);

@@ -56,18 +56,13 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 	return err;
 }
 
-static u32 rxe_v1_icrc_start(const void *grh, u32 len)
-{
-	return rxe_icrc_start_v1(grh);
-}
-
 const struct rxe_l3 rxe_l3_v1 = {
 	.bytes		= RXE_GRH_BYTES,
 	.gid_type	= IB_GID_TYPE_ROCE,
 	.network	= RDMA_NETWORK_ROCE_V1,
 	.push		= rxe_v1_push,
 	.send		= rxe_v1_send,
-	.icrc_start	= rxe_v1_icrc_start,
+	.icrc_start	= rxe_icrc_start_v1,
 	.gids		= rxe_ipv6_gids,
 	.is_from	= rxe_ipv6_is_from,
 };

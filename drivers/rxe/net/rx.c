@@ -25,6 +25,19 @@ void rxe_rx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
+/* The train's header is taken as the packet's own, with the packet's length */
+static u32 first_icrc_state(u8 proto, const void *l3, u32 len)
+{
+	const struct rxe_l3 *row = rxe_l3(proto);
+	u8 own[sizeof(struct ipv6hdr) + sizeof(struct udphdr)] __aligned(4);
+
+	if (!row->udp)
+		return row->icrc_start(l3);
+	memcpy(own, l3, row->bytes);
+	rxe_l3_fix(own, proto, 0, len);
+	return row->icrc_start(own);
+}
+
 /**
  * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
  * @l3_icrc: of the train or the path, @l3_icrc->len 0 at first
@@ -45,7 +58,7 @@ u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 	u16 id = first + n;
 
 	if (l3_icrc->len != len) {
-		l3_icrc->state = rxe_l3(proto)->icrc_start(l3, len);
+		l3_icrc->state = first_icrc_state(proto, l3, len);
 		l3_icrc->len = len;
 		l3_icrc->id = first;
 	}
@@ -70,17 +83,6 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 {
 	return rxe_l3_icrc_start(l3_icrc, rxe_rx(skb)->proto, rxe_rx_l3(skb), n,
 				 len);
-}
-
-/**
- * rxe_rx_gids - addresses of a received train
- * @skb: received train
- * @sgid: set to where it came from; IPv4 as ::ffff:a.b.c.d
- * @dgid: set to where it was sent
- */
-void rxe_rx_gids(struct sk_buff *skb, union ib_gid *sgid, union ib_gid *dgid)
-{
-	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), sgid, dgid);
 }
 
 /**
@@ -191,7 +193,7 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	const struct ib_gid_attr *attr;
 	union ib_gid sgid, dgid;
 
-	rxe_rx_gids(skb, &sgid, &dgid);
+	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, &dgid);
 	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
 				     rxe_l3(rx->proto)->gid_type, 1,
 				     (struct net_device *)ndev);

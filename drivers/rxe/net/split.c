@@ -146,16 +146,6 @@ bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
 	       rxe_frames_are_train(skb, off, pkt, proto, first);
 }
 
-/* The headers that segmentation would make */
-static void rxe_fix_l3(void *l3, u8 proto, u32 n, u32 bytes)
-{
-	u32 len = sizeof(struct udphdr) + bytes;
-	struct udphdr *udp = l3 + rxe_l3(proto)->bytes - sizeof(*udp);
-
-	udp->len = htons(len);
-	rxe_l3(proto)->fix(l3, n, len);
-}
-
 /* In an skb of its own, at its BTH; the link-layer header is that of all */
 static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 				      const struct piece *piece, u8 proto)
@@ -176,7 +166,7 @@ static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 	skb_reset_network_header(skb);
 	skb_put_data(skb, piece->l3, l3_len);
 	if (!piece->own)
-		rxe_fix_l3(skb->data, proto, piece->n, piece->len);
+		rxe_l3_fix(skb->data, proto, piece->n, piece->len);
 	__skb_pull(skb, l3_len);
 	if (skb_copy_bits(piece->skb, piece->off, skb_put(skb, piece->len),
 			  piece->len)) {

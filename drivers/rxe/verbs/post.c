@@ -61,11 +61,6 @@ static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	}
 }
 
-static void copy_sges(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
-{
-	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
-}
-
 /* Return: -EINVAL for what is an immediate error [11.4.1.1] */
 static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
@@ -90,7 +85,8 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	if (wr->send_flags & IB_SEND_INLINE)
 		copy_inline(wr, wqe);
 	else
-		copy_sges(wr, wqe);
+		memcpy(wqe->sge, wr->sg_list,
+		       wr->num_sge * sizeof(*wr->sg_list));
 	return 0;
 }
 
