@@ -93,7 +93,7 @@ static void make_dev(struct kunit *test, struct fake *f)
 	KUNIT_ASSERT_NOT_NULL(test, rxe);
 	f->rxe = rxe;
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
-	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	KUNIT_ASSERT_NOT_NULL(test, rxe->stats);

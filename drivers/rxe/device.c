@@ -156,7 +156,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	rxe_net_del(rxe);
 	rxe_gid_release(rxe);
 	xa_destroy(&rxe->qps);
-	xa_destroy(&rxe->mrs);
+	xa_destroy(&rxe->keys);
 	xa_destroy(&rxe->ahs);
 	free_percpu(rxe->stats);
 	rxe_txq_put(rxe->txq);
@@ -353,7 +353,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	netdev_hold(ndev, &rxe->ndev_tracker, GFP_KERNEL);
 	INIT_LIST_HEAD(&rxe->list);
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
-	xa_init_flags(&rxe->mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
 	/* What is under way to QPs of a device before this one finds nobody */
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */

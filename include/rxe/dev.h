@@ -68,10 +68,10 @@ struct rxe_tune {
  * @netns: the namespace it is known in, NULL when in none; net/'s own
  * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, whose
  *	lock needs no more: likewise the following
- * @mrs: key index -> struct rxe_mr; readers in RCU
+ * @keys: key index -> struct rxe_key; readers in RCU
  * @ahs: AH number -> struct rxe_ah_ref of user AHs; readers in RCU
  * @next_qpn: where the next search for a free QPN starts
- * @next_mr: where the next search for a free key index starts
+ * @next_key: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
  * @stats: per-CPU counters
  * @txq: the queues below it
@@ -95,10 +95,10 @@ struct rxe_dev {
 	struct list_head	list;
 	struct rxe_netns	*netns;
 	struct xarray		qps;
-	struct xarray		mrs;
+	struct xarray		keys;
 	struct xarray		ahs;
 	u32			next_qpn;
-	u32			next_mr;
+	u32			next_key;
 	u32			next_ah;
 	struct rxe_stats __percpu *stats;
 	struct rxe_txq		*txq;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Verbs objects other than the QP: PD, AH, CQ, MR, user context.
+ * Verbs objects other than the QP and memory: PD, AH, CQ, user context.
  */
 #ifndef RXE_VERBS_H
 #define RXE_VERBS_H
 
-#include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/smp.h>
@@ -13,8 +12,6 @@
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/ring.h>
-
-struct ib_umem;
 
 struct rxe_ucontext {
 	struct ib_ucontext	ibuc;
@@ -116,71 +113,6 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
 void rxe_cq_event(struct rxe_cq *cq);
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);
 
-/**
- * struct rxe_mr - memory region
- * @ibmr: the RDMA core's MR; lkey and rkey are the same number, key index in
- *	bits 31..8, key variant in bits 7..0
- * @ref: one for the owner, some for each run of a task that copies
- * @idle: completed when @ref reaches zero
- * @rcu: frees the struct after the last lookup
- * @is_dma: kernel addresses, all of memory (get_dma_mr)
- * @access: enum ib_access_flags
- * @iova: address of the first byte as local and remote peers name it
- * @length: bytes
- * @offset: of the first byte in the first page
- * @pages: where each page is
- * @umem: the pinned user memory; NULL if there are no bytes
- */
-struct rxe_mr {
-	struct ib_mr		ibmr;
-	struct kref		ref;
-	struct completion	idle;
-	struct rcu_head		rcu;
-	bool			is_dma;
-	int			access;
-	u64			iova;
-	u64			length;
-	u32			offset;
-	void			**pages;
-	struct ib_umem		*umem;
-};
-
-static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
-{
-	return container_of(ibmr, struct rxe_mr, ibmr);
-}
-
-/*
- * Lookup with every check: key, PD, access rights, bounds (no wrap-around).
- * rxe_mr_get() is for keys in work requests (@access: 0 to read local memory,
- * IB_ACCESS_LOCAL_WRITE to write it) and for R_Keys from the wire
- * (IB_ACCESS_REMOTE_READ, _WRITE, _ATOMIC). Never called for zero bytes: those
- * need no key (C9-88). NULL if any check fails. The reference keeps the memory
- * pinned: hold it for one run of a task, never across runs.
- */
-struct rxe_mr *rxe_mr_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 key,
-			  int access, u64 va, u64 len);
-/* The same checks of a region that is held already */
-bool rxe_mr_check(const struct rxe_mr *mr, struct ib_pd *pd, u32 key,
-		  int access, u64 va, u64 len);
-void rxe_mr_put(struct rxe_mr *mr);
-
-/* One more reference to a region that is held already */
-static inline void rxe_mr_hold(struct rxe_mr *mr)
-{
-	kref_get(&mr->ref);
-}
-
-/**
- * rxe_mr_run - the longest contiguous kernel address range at @va
- * @mr: from rxe_mr_get() that covered @va to @va + @len
- * @va: address in the MR
- * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
- *
- * Return: kernel address.
- */
-void *rxe_mr_run(const struct rxe_mr *mr, u64 va, u32 *len);
-
 /*
  * ib_device_ops by object; compat/ops.h adapts prototypes that differ between
  * kernels.
@@ -204,13 +136,5 @@ int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-
-struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access);
-struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			      u64 iova, int access, struct ib_udata *udata);
-struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
-				u64 length, u64 iova, int access,
-				struct ib_pd *ibpd, struct ib_udata *udata);
-int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 #endif /* RXE_VERBS_H */

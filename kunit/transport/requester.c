@@ -781,9 +781,9 @@ static void local_protection(struct kunit *test)
 	struct ib_pd other = fake(test)->pd;
 
 	send_and_take(test, 1, 1);
-	fake(test)->mr->pd = &other;
+	to_rxe_mr(fake(test)->mr)->key.pd = &other;
 	fake_send(test, 2, 0, 8);
-	fake(test)->mr->pd = &fake(test)->pd;
+	to_rxe_mr(fake(test)->mr)->key.pd = &fake(test)->pd;
 	fake_expect_nothing(test);
 	no_completion(test);
 	ack(test, PSN(0));
@@ -802,9 +802,9 @@ static void loss_before_failure(struct kunit *test)
 
 	send_and_take(test, 1, 1);
 	send_and_take(test, 2, 1);
-	fake(test)->mr->pd = &other;
+	to_rxe_mr(fake(test)->mr)->key.pd = &other;
 	fake_send(test, 3, 0, 8);
-	fake(test)->mr->pd = &fake(test)->pd;
+	to_rxe_mr(fake(test)->mr)->key.pd = &fake(test)->pd;
 	nak_alone(test, 0);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), NULL);
 	fake_expect_nothing(test);

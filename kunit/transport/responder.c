@@ -429,7 +429,7 @@ static void foreign_pd(struct kunit *test)
 	struct ib_pd other = fake(test)->pd;
 	u8 byte = 1;
 
-	fake(test)->mr->pd = &other;
+	to_rxe_mr(fake(test)->mr)->key.pd = &other;
 	reth(test, IB_OPCODE_RC_RDMA_WRITE_ONLY, PSN(0), 0, 1, &byte, 1);
 	expect_nak(test, PSN(0), RXE_NAK_REM_ACCESS);
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
@@ -621,7 +621,7 @@ static void read_again_gone(struct kunit *test)
 	local_bh_disable();
 	rxe_read_again(fake(test)->qp, &read);
 	KUNIT_EXPECT_TRUE(test, rq->read.active);
-	rxe_mr_drop(&rq->read.mr);	/* a run ends, and the region goes */
+	rxe_key_drop(&rq->read.key);	/* a run ends, and the region goes */
 	rq->read.rkey ^= 1;
 	KUNIT_EXPECT_FALSE(test, rxe_read_continue(fake(test)->qp, &budget));
 	local_bh_enable();

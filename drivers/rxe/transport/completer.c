@@ -246,7 +246,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.target };
 	if (rxe_scatter(qp, &list, done, data, want)) {
 		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;
@@ -266,7 +266,7 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
 		return;
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.mr };
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.target };
 	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
 		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;
@@ -459,7 +459,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	u32 npkts = 0;
 
-	rxe_mr_drop(&sq->mr);
+	rxe_key_drop(&sq->target);
 	if (!sq->moved && !sq->implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);

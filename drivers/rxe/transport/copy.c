@@ -68,17 +68,17 @@ bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state)
 static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 		    u32 len, struct rxe_seg *seg)
 {
-	struct rxe_mr **mr = &qp->sq.source;
+	struct rxe_key **key = &qp->sq.source;
 
 	seg->va = sge->addr + off;
 	seg->len = len;
-	seg->mr = NULL;
+	seg->key = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return true;
-	if (!rxe_mr_keep(qp, mr, sge->lkey, 0, seg->va, len))
+	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, sge->lkey, 0, seg->va, len, key))
 		return false;
-	seg->mr = *mr;
-	rxe_mr_hold(seg->mr);
+	seg->key = *key;
+	rxe_key_hold(seg->key);
 	return true;
 }
 
@@ -90,8 +90,8 @@ static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 void rxe_unmap(struct rxe_seg *segs, u32 num)
 {
 	while (num--)
-		if (segs[num].mr)
-			rxe_mr_put(segs[num].mr);
+		if (segs[num].key)
+			rxe_key_put(segs[num].key);
 }
 
 /**
@@ -148,8 +148,8 @@ static void seg_run(struct rxe_data *data)
 		data->off = 0;
 	}
 	data->run = seg->len - data->off;
-	if (seg->mr)
-		data->at = rxe_mr_run(seg->mr, seg->va + data->off, &data->run);
+	if (seg->key)
+		data->at = rxe_key_run(seg->key, seg->va + data->off, &data->run);
 	else
 		data->at = (void *)(uintptr_t)(seg->va + data->off);
 }
@@ -234,20 +234,20 @@ bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 }
 
 /**
- * rxe_data_to_mr - copy payload into a memory region
+ * rxe_data_write - copy payload to memory that a key names
  * @data: the payload; moves on
  * @len: bytes
- * @mr: covers @va to @va + @len, writable
- * @va: where in the region
+ * @key: covers @va to @va + @len, writable
+ * @va: where
  *
  * Return: false if they aren't all there.
  */
-bool rxe_data_to_mr(struct rxe_data *data, u32 len, const struct rxe_mr *mr,
+bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
 		    u64 va)
 {
 	while (len) {
 		u32 run = len;
-		void *dst = rxe_mr_run(mr, va, &run);
+		void *dst = rxe_key_run(key, va, &run);
 
 		if (!rxe_data_read(data, dst, run))
 			return false;
@@ -279,29 +279,8 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
-/**
- * rxe_mr_keep - rxe_mr_get() for a run of packets that mostly use one region
- * @qp: the QP, for its PD
- * @mr: where the region is kept, until rxe_mr_drop(); NULL if there is none
- * @key: L_Key or R_Key
- * @access: enum ib_access_flags that are needed
- * @va: first byte
- * @len: bytes, at least 1
- *
- * Return: false if any check fails.
- */
-bool rxe_mr_keep(struct rxe_qp *qp, struct rxe_mr **mr, u32 key, int access,
-		 u64 va, u64 len)
-{
-	if (*mr && rxe_mr_check(*mr, qp->ibqp.pd, key, access, va, len))
-		return true;
-	rxe_mr_drop(mr);
-	*mr = rxe_mr_get(qp->rxe, qp->ibqp.pd, key, access, va, len);
-	return *mr;
-}
-
 /* To one entry of a scatter list; L_Key 0 as above. Return: 0, -EFAULT, -EIO. */
-static int scatter_seg(struct rxe_qp *qp, struct rxe_mr **mr,
+static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
 		       u32 len)
 {
@@ -310,8 +289,9 @@ static int scatter_seg(struct rxe_qp *qp, struct rxe_mr **mr,
 
 	if (!sge->lkey && !qp->is_user)
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
-	else if (rxe_mr_keep(qp, mr, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len))
-		whole = rxe_data_to_mr(data, len, *mr, va);
+	else if (!rxe_key_keep(qp->rxe, qp->ibqp.pd, sge->lkey,
+			       IB_ACCESS_LOCAL_WRITE, va, len, key))
+		whole = rxe_data_write(data, len, *key, va);
 	else
 		return -EFAULT;
 	return whole ? 0 : -EIO;
@@ -343,7 +323,7 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		err = scatter_seg(qp, list->mr, sge, dst_off, data, n);
+		err = scatter_seg(qp, list->key, sge, dst_off, data, n);
 		if (err)
 			return err;
 		dst_off = 0;

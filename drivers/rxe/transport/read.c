@@ -14,8 +14,8 @@ static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 {
 	if (!len)
 		return true;	/* zero bytes need no key [C9-88] */
-	return rxe_mr_keep(qp, &qp->rq.read.mr, rkey, IB_ACCESS_REMOTE_READ, va,
-			   len);
+	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rkey, IB_ACCESS_REMOTE_READ,
+			     va, len, &qp->rq.read.key);
 }
 
 static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -166,12 +166,12 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_outlet outlet;
 
 	/* In the run in which it begins, it was checked as a whole */
-	if (!rq->read.mr &&
+	if (!rq->read.key &&
 	    !read_region(qp, rq->read.rkey, seg.va, seg.len)) {
 		read_lost(qp);
 		return false;
 	}
-	seg.mr = rq->read.mr;
+	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
 		send_responses(qp, &outlet, &data);

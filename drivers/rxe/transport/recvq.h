@@ -12,7 +12,7 @@
 #include <transport/out.h>
 
 struct rxe_data;
-struct rxe_mr;
+struct rxe_key;
 struct rxe_pkt;
 struct rxe_qp;
 struct rxe_ring;
@@ -38,7 +38,7 @@ struct rxe_atomic_res {
  * @rkey: WRITE: R_Key of the message
  * @resid: WRITE: bytes to come
  * @write_len: WRITE: length of the message
- * @mr: the region that is written to, held for the run of the task only
+ * @key: names what is written to, held for the run of the task only
  * @back: the peer on this device, in whose receive task we are for the rest of
  *	the run; NULL if responses go out as packets
  * @out: responses that are being sent
@@ -50,7 +50,7 @@ struct rxe_atomic_res {
  * @gap: what is missing among the requests
  * @read: the READ response in progress; others wait until it is done, and it
  *	waits (blocked) while the queues of the stack are full. It may be for a
- *	duplicate request (again). Its region (mr) is held for the run of the task
+ *	duplicate request (again). Its memory (key) is held for the run of the task
  *	only
  * @atomics: replies to the latest atomics
  * @num_atomics: places in @atomics
@@ -68,7 +68,7 @@ struct rxe_rq {
 	u32			rkey;
 	u32			resid;
 	u32			write_len;
-	struct rxe_mr		*mr;
+	struct rxe_key		*key;
 	struct rxe_qp		*back;
 	struct rxe_out		out;
 	struct rxe_tx		*tx;
@@ -86,7 +86,7 @@ struct rxe_rq {
 		u32		rkey;
 		u32		resid;
 		u32		psn;
-		struct rxe_mr	*mr;
+		struct rxe_key	*key;
 	} read;
 	struct rxe_atomic_res	*atomics;
 	u32			num_atomics;

@@ -591,7 +591,7 @@ bool rxe_requester(struct rxe_qp *qp)
 {
 	bool more = qp->service->send(qp);
 
-	rxe_mr_drop(&qp->sq.source);
+	rxe_key_drop(&qp->sq.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
 }

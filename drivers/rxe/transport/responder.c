@@ -238,7 +238,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_list list = { rq->wqe.sge, 0, &rq->mr };
+	struct rxe_list list = { rq->wqe.sge, 0, &rq->key };
 	u32 len = rxe_pkt_data_len(pkt);
 
 	if (!rxe_rq_next(qp))
@@ -265,10 +265,10 @@ static bool write_region(struct rxe_qp *qp, bool start)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->resid || (rq->mr && !start))
+	if (!rq->resid || (rq->key && !start))
 		return true;	/* zero bytes need no key [C9-88] */
-	return rxe_mr_keep(qp, &rq->mr, rq->rkey, IB_ACCESS_REMOTE_WRITE,
-			   rq->va, rq->resid);
+	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rq->rkey,
+			     IB_ACCESS_REMOTE_WRITE, rq->va, rq->resid, &rq->key);
 }
 
 /* The caller has a receive work request at hand */
@@ -313,7 +313,7 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return refuse_op(qp);
 	if (!write_region(qp, start))
 		return refuse_write(qp, pkt);
-	if (len && !rxe_data_to_mr(data, len, rq->mr, rq->va))
+	if (len && !rxe_data_write(data, len, rq->key, rq->va))
 		return refuse_data(qp);
 	rq->va += len;
 	rq->resid -= len;
@@ -364,10 +364,10 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp->rxe, RX_ATOMIC_REQ);
 	if (pkt->va & 7)
 		return refuse_op(qp);
-	if (!rxe_mr_keep(qp, &rq->mr, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
-			 pkt->va, sizeof(u64)))
+	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
+			 pkt->va, sizeof(u64), &rq->key))
 		return refuse_access(qp);
-	p = rxe_mr_run(rq->mr, pkt->va, &len);
+	p = rxe_key_run(rq->key, pkt->va, &len);
 	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
 	orig = atomic_execute(p, pkt);
@@ -534,8 +534,8 @@ void rxe_respond_end(struct rxe_qp *qp)
 	struct rxe_rq *rq = &qp->rq;
 	bool early = rxe_inq_missing(&qp->requests, rq->epsn);
 
-	rxe_mr_drop(&rq->mr);
-	rxe_mr_drop(&rq->read.mr);
+	rxe_key_drop(&rq->key);
+	rxe_key_drop(&rq->read.key);
 	if (rq->read.active)
 		return;
 	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {

@@ -14,7 +14,7 @@
 #include <transport/timer.h>
 
 struct rxe_data;
-struct rxe_mr;
+struct rxe_key;
 struct rxe_pkt;
 struct rxe_qp;
 struct rxe_ring;
@@ -42,8 +42,8 @@ enum rxe_rnr {
  * @wqes: copies, one place for each place of @ring
  * @stride: bytes of a place in @wqes
  * @segs: where the data is that is being sent; send_task's alone
- * @source: the region that was read from last, held for the run of send_task
- *	only; likewise
+ * @source: the key of what was read last, held for the run of send_task only;
+ *	likewise
  * @out: requests that are being sent; likewise
  * @tx: what they have in the queues below; likewise
  * @tail: oldest work request that has not completed
@@ -63,7 +63,7 @@ enum rxe_rnr {
  * @rtt: round trips
  * @cc: congestion control
  * @gap: what is missing among the responses
- * @mr: the region that responses are written to, held for the run of recv_task
+ * @target: the key of what responses are written to, held for the run of recv_task
  *	only
  * @missing: packets of the oldest work request that are to be sent again, or
  *	responses that are to be asked for again
@@ -79,7 +79,7 @@ struct rxe_sq {
 	struct rxe_ring		*ring;
 	void			*wqes;
 	struct rxe_seg		*segs;
-	struct rxe_mr		*source;
+	struct rxe_key		*source;
 	struct rxe_out		out;
 	struct rxe_tx		*tx;
 	u32			stride;
@@ -103,7 +103,7 @@ struct rxe_sq {
 	u32			missing_psn;
 	bool			implied;
 	u32			implied_psn;
-	struct rxe_mr		*mr;
+	struct rxe_key		*target;
 	bool			anew;
 	struct rxe_rto		rto;
 	struct rxe_timed	timed;

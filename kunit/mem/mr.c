@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs/mr.c: a region is found by exactly its key, in its protection domain,
- * for the access that it grants, and for no byte outside of it, sums that wrap
+ * mem/: memory is found by exactly its key, in the key's protection domain, for
+ * the access that the key grants, and for no byte outside of it, sums that wrap
  * around included; copies through scattered pages are right byte for byte.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
-#include <rxe/verbs.h>
+#include <rxe/mem.h>
 #include "../util.h"
 
 #define PAGES	9u
@@ -48,12 +48,13 @@ static int ctx_init(struct kunit *test)
 {
 	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 	struct ib_mr *ibmr;
+	void **pages;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
 	c->rnd = rnd_init(13);
-	xa_init_flags(&c->rxe.mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&c->rxe.keys, XA_FLAGS_ALLOC);
 	c->pd.device = &c->rxe.ibdev;
 	c->other.device = &c->rxe.ibdev;
 	c->flat = kunit_kmalloc(test, PAGES * PAGE_SIZE, GFP_KERNEL);
@@ -68,14 +69,14 @@ static int ctx_init(struct kunit *test)
 			      IB_ACCESS_REMOTE_READ);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
 	c->mr = to_rxe_mr(ibmr);
-	c->mr->is_dma = false;
-	c->mr->iova = IOVA;
-	c->mr->length = LENGTH;
-	c->mr->offset = OFFSET;
-	c->mr->pages = kmalloc_array(PAGES, sizeof(void *), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->mr->pages);
+	c->mr->key.iova = IOVA;
+	c->mr->key.length = LENGTH;
+	c->mr->key.start = OFFSET;
+	pages = kmalloc_array(PAGES, sizeof(*pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
 	for (i = 0; i < PAGES; i++)
-		c->mr->pages[i] = page_address(c->pages[i]);
+		pages[i] = page_address(c->pages[i]);
+	c->mr->region.pages = pages;
 	return 0;
 }
 
@@ -95,11 +96,15 @@ static void ctx_exit(struct kunit *test)
 static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
 		  u64 len)
 {
-	struct rxe_mr *mr = rxe_mr_get(&c->rxe, pd, key, access, va, len);
+	struct rxe_key *found;
+	int err;
 
-	if (mr)
-		rxe_mr_put(mr);
-	return mr;
+	rcu_read_lock();
+	err = rxe_key_get(&c->rxe, pd, key, access, va, len, &found);
+	if (!err)
+		rxe_key_put(found);
+	rcu_read_unlock();
+	return !err;
 }
 
 /* No key but the one that was given is valid [C10-56] */
@@ -167,7 +172,7 @@ static void copy(struct ctx *c, u32 off, u32 len, bool write)
 
 	for (done = 0; done < len; done += run) {
 		run = len - done;
-		p = rxe_mr_run(c->mr, IOVA + off + done, &run);
+		p = rxe_key_run(&c->mr->key, IOVA + off + done, &run);
 		if (write)
 			memcpy(p, c->buf + done, run);
 		else
@@ -216,11 +221,43 @@ static void runs(struct kunit *test)
 		off = rnd_below(&c->rnd, LENGTH);
 		want = 1 + rnd_below(&c->rnd, LENGTH - off);
 		len = want;
-		p = rxe_mr_run(c->mr, IOVA + off, &len);
+		p = rxe_key_run(&c->mr->key, IOVA + off, &len);
 		KUNIT_ASSERT_GE(test, len, 1u);
 		KUNIT_ASSERT_LE(test, len, want);
 		KUNIT_ASSERT_MEMEQ(test, p, c->flat + OFFSET + off, len);
 	}
+}
+
+/* A second key names a part of the region, with rights of its own, for as long as it is there */
+static void part(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_key key = {
+		.access = IB_ACCESS_REMOTE_WRITE, .pd = &c->other,
+		.iova = 0x100, .length = 5000, .start = OFFSET + 777,
+		.region = &c->mr->region,
+	};
+	u32 len = key.length, done, run;
+
+	KUNIT_ASSERT_EQ(test, rxe_key_publish(&c->rxe, &key), 0);
+	KUNIT_EXPECT_TRUE(test, found(c, &c->other, key.value,
+				      IB_ACCESS_REMOTE_WRITE, 0x100, len));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key.value,
+				       IB_ACCESS_REMOTE_READ, 0x100, len));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key.value, 0, 0x100, len));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key.value, 0, 0xff, 2));
+	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key.value, 0, 0x101, len));
+	for (done = 0; done < len; done += run) {
+		void *p;
+
+		run = len - done;
+		p = rxe_key_run(&key, 0x100 + done, &run);
+		KUNIT_ASSERT_MEMEQ(test, p, c->flat + OFFSET + 777 + done, run);
+	}
+	rxe_key_retire(&c->rxe, &key);
+	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key.value, 0, 0x100, 1));
+	KUNIT_EXPECT_TRUE(test, found(c, &c->pd, c->mr->ibmr.lkey, 0, IOVA, 1));
+	synchronize_rcu();	/* the key is on the stack */
 }
 
 /* Freeing waits for those who copy, and nobody finds the region meanwhile */
@@ -277,6 +314,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read),
 	KUNIT_CASE(write),
 	KUNIT_CASE(runs),
+	KUNIT_CASE(part),
 	KUNIT_CASE(freed),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(empty),
@@ -284,7 +322,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "verbs-mr",
+	.name = "mem-mr",
 	.init = ctx_init,
 	.exit = ctx_exit,
 	.test_cases = cases,

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regions: memory, for as long as anybody copies.
+ *
+ * Context: references anywhere but NMI.
+ */
+#include <rxe/mem.h>
+
+/**
+ * rxe_region_init - a region with one reference, its owner's
+ * @region: the region
+ */
+void rxe_region_init(struct rxe_region *region)
+{
+	kref_init(&region->ref);
+	init_completion(&region->idle);
+}
+
+static void set_region_idle(struct kref *kref)
+{
+	complete(&container_of(kref, struct rxe_region, ref)->idle);
+}
+
+/**
+ * rxe_region_put - give back a reference
+ * @region: the region
+ */
+void rxe_region_put(struct rxe_region *region)
+{
+	kref_put(&region->ref, set_region_idle);
+}
+
+/**
+ * rxe_region_end - give back the owner's reference, and wait for the others
+ * @region: the region, which no key names any more
+ *
+ * The pages stay pinned until this returns. Process context.
+ */
+void rxe_region_end(struct rxe_region *region)
+{
+	rxe_region_put(region);
+	wait_for_completion(&region->idle);
+}
