@@ -151,15 +151,11 @@ static void to_rts(struct kunit *test, struct fake *f)
 		.port_num = 1,
 	};
 	qp->mtu = FAKE_MTU;
-	qp->sq.psn = FAKE_SQ_PSN;
-	qp->sq.una = FAKE_SQ_PSN;
-	qp->sq.top = FAKE_SQ_PSN;
+	rxe_sq_set_psn(&qp->sq, FAKE_SQ_PSN);
 	qp->rq.epsn = FAKE_RQ_PSN;
 	qp->sq.gap.patience = 0;	/* tests needn't wait */
 	qp->rq.gap.patience = 0;
-	qp->rq.num_atomics = 4;
-	qp->rq.atomics = kcalloc(4, sizeof(*qp->rq.atomics), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, qp->rq.atomics);
+	KUNIT_ASSERT_EQ(test, rxe_replay_init(&qp->rq.replay, 4), 0);
 	init_path(f, &qp->path, 1, 2);
 	init_path(f, &f->peer, 2, 1);
 	WRITE_ONCE(qp->state, IB_QPS_RTS);

@@ -138,6 +138,40 @@ static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
 }
 
 /*
+ * A kernel consumer posts (send and receive rings of its QPs). Posters are ordered by a
+ * lock of the queue.
+ */
+
+/**
+ * rxe_ring_post_place - where the next work request is written
+ * @ring: a ring whose producer is a kernel poster
+ *
+ * Return: the place, or NULL if the ring is full.
+ */
+static inline void *rxe_ring_post_place(const struct rxe_ring *ring)
+{
+	u32 prod = ring->buf->producer_index;
+	/* Pairs with rxe_ring_release() and rxe_ring_pop() */
+	u32 cons = smp_load_acquire(&ring->buf->consumer_index);
+
+	if (((prod + 1) & ring->mask) == (cons & ring->mask))
+		return NULL;
+	return rxe_ring_elem(ring, prod);
+}
+
+/**
+ * rxe_ring_post - hand the work request at rxe_ring_post_place() over
+ * @ring: the ring
+ */
+static inline void rxe_ring_post(struct rxe_ring *ring)
+{
+	u32 prod = (ring->buf->producer_index + 1) & ring->mask;
+
+	/* Pairs with rxe_ring_head() */
+	smp_store_release(&ring->buf->producer_index, prod);
+}
+
+/*
  * The kernel produces (completion rings).
  */
 

@@ -11,7 +11,7 @@
  * touches needs no lock. modify_qp and destroy_qp pause the tasks.
  *
  * Lock order: sq.lock, then state_lock or cq.lock; the others (task.lock,
- * post_*_lock, rxe_txq.lock) nest with none of them. Nothing is sent and no
+ * post_sq_lock, rxe_recvq.post_lock, rxe_txq.lock) nest with none of them. Nothing is sent and no
  * consumer's handler is called with a lock held.
  */
 #ifndef RXE_TRANSPORT_H
@@ -33,8 +33,8 @@
 #include <transport/outlet.h>
 #include <transport/payload.h>
 #include <transport/receive.h>
-#include <transport/recvq.h>
-#include <transport/sendq.h>
+#include <transport/responder.h>
+#include <transport/requester.h>
 #include <transport/state.h>
 #include <transport/task.h>
 
@@ -78,7 +78,6 @@ struct rxe_qpn {
  * @events: a bit for each enum ib_event_type that the owner is to be told
  * @event_work: tells it
  * @post_sq_lock: one kernel poster of sends at a time
- * @post_rq_lock: one kernel poster of receives at a time
  * @send_task: the requester
  * @recv_task: the responder and the completer
  * @requests: those received
@@ -111,7 +110,6 @@ struct rxe_qp {
 	unsigned long		events;
 	struct work_struct	event_work;
 	spinlock_t		post_sq_lock;	/* kernel posters of sends */
-	spinlock_t		post_rq_lock;	/* and of receives */
 	struct rxe_task		send_task;
 	struct rxe_task		recv_task;
 	struct rxe_inq		requests;
@@ -147,7 +145,7 @@ static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 
 static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 {
-	return sq->wqes + (size_t)(index & sq->ring->mask) * sq->stride;
+	return rxe_sendq_at(&sq->q, index);
 }
 
 /**

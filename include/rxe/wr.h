@@ -146,7 +146,6 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 		     struct rxe_swqe *wqe);
 void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
 			struct rxe_swqe *wqe);
-bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
-		     struct rxe_rwqe *wqe);
+bool rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe);
 
 #endif /* RXE_WR_H */

@@ -18,7 +18,7 @@ struct game {
 	struct rxe_recovery	rec;
 	struct rxe_rtt		rtt;
 	struct rxe_retry_limit	limit;
-	struct rxe_flight	flight;
+	struct rxe_loss_facts	facts;
 };
 
 /* Round trips of 1 ms were measured, something is in flight since NOW */
@@ -28,7 +28,7 @@ static void begin(struct game *g)
 		.rtt	= { .smooth = MS, .var = MS / 4, .min = MS,
 			    .min_at = NOW, .max = MS, .max_at = NOW },
 		.limit	= { .timeout = T, .retry_cnt = 2 },
-		.flight	= { .una = PSN, .rest = 100, .burst = BURST,
+		.facts	= { .una = PSN, .rest = 100, .burst = BURST,
 			    .missing = 3 },
 	};
 	rxe_recovery_reset(&g->rec, PSN);
@@ -38,7 +38,7 @@ static void begin(struct game *g)
 static struct rxe_loss_verdict hint(struct game *g, enum rxe_loss_hint hint,
 				    u64 after)
 {
-	return rxe_recovery_event(&g->rec, &g->rtt, &g->limit, &g->flight, hint,
+	return rxe_recovery_event(&g->rec, &g->rtt, &g->limit, &g->facts, hint,
 				  ktime_add_ns(NOW, after));
 }
 
@@ -208,9 +208,9 @@ static void play_row(struct kunit *test, const struct row *row)
 				    NOW + (row->after - row->resent) * MS);
 	g.rec.retries = row->retries;
 	g.rec.go_back = row->go_back;
-	g.flight.rest = row->rest;
-	g.flight.rd_atomic = row->rd_atomic;
-	g.flight.queued = row->queued;
+	g.facts.rest = row->rest;
+	g.facts.rd_atomic = row->rd_atomic;
+	g.facts.queued = row->queued;
 	verdict = hint(&g, row->hint, row->after * MS);
 	KUNIT_EXPECT_EQ_MSG(test, verdict.act, row->act, "%s", row->name);
 	KUNIT_EXPECT_EQ_MSG(test, verdict.timeout, row->timeout, "%s", row->name);
@@ -235,11 +235,11 @@ static void peer_drops(struct kunit *test)
 
 	begin(&g);
 	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW, NOW);
-	g.flight.una = rxe_psn_add(PSN, 4);
+	g.facts.una = rxe_psn_add(PSN, 4);
 	for (i = 0; i < RXE_GO_BACK; i++)
 		KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
 				RXE_LOSS_REWIND);
-	g.flight.una = rxe_psn_add(PSN, 20);
+	g.facts.una = rxe_psn_add(PSN, 20);
 	hint(&g, RXE_LOSS_NAK, 10 * MS);
 	KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
 			RXE_LOSS_RESEND);
@@ -253,9 +253,9 @@ static void queue_drains(struct kunit *test)
 	u32 i;
 
 	begin(&g);
-	g.flight.queued = 5;
+	g.facts.queued = 5;
 	for (i = 1; i < 50; i++) {
-		g.flight.drained = i;
+		g.facts.drained = i;
 		verdict = hint(&g, RXE_LOSS_SILENCE, 300 * i * MS);
 		KUNIT_ASSERT_EQ(test, verdict.act, RXE_LOSS_WAIT);
 		KUNIT_ASSERT_FALSE(test, verdict.timeout);
@@ -272,8 +272,8 @@ static void queue_pauses(struct kunit *test)
 	u64 ms;
 
 	begin(&g);
-	g.flight.queued = 5;
-	g.flight.drained = 1;
+	g.facts.queued = 5;
+	g.facts.drained = 1;
 	hint(&g, RXE_LOSS_SILENCE, MS);
 	for (ms = 2; ms < 1000; ms++) {
 		verdict = hint(&g, RXE_LOSS_SILENCE, ms * MS);
@@ -291,7 +291,7 @@ static void queue_stuck(struct kunit *test)
 	u64 ms;
 
 	begin(&g);
-	g.flight.queued = 5;
+	g.facts.queued = 5;
 	for (ms = 1; act == RXE_LOSS_WAIT && ms < 10000; ms++)
 		act = hint(&g, RXE_LOSS_SILENCE, ms * MS).act;
 	KUNIT_EXPECT_EQ(test, act, RXE_LOSS_FAIL);
@@ -431,14 +431,14 @@ static void needless_after_loss(struct kunit *test)
 	hint(&g, RXE_LOSS_NAK, MS);
 	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
 	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1), NOW + 3 * MS);
-	g.flight.una = rxe_psn_add(PSN, 50);
+	g.facts.una = rxe_psn_add(PSN, 50);
 	hint(&g, RXE_LOSS_NAK, 100 * MS);
-	rxe_recovery_resent(&g.rec, g.flight.una, rxe_psn_add(PSN, 51),
+	rxe_recovery_resent(&g.rec, g.facts.una, rxe_psn_add(PSN, 51),
 			    NOW + 99 * MS, NOW + 100 * MS);
 	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 51),
 			      NOW + 103 * MS);
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
-						     g.flight.una, true,
+						     g.facts.una, true,
 						     NOW + 104 * MS));
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 104 * MS));
 }

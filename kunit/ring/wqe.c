@@ -37,7 +37,6 @@ static int ctx_init(struct kunit *test)
 	c->qp.is_user = true;
 	c->qp.service = rxe_service_find(IB_QPT_RC);
 	c->qp.cap.max_send_sge = SGES;
-	c->qp.cap.max_recv_sge = SGES;
 	c->qp.cap.max_inline_data = INLINE;
 	c->rwqe.sge = c->rsge;
 	edge_init(test, &c->ring);
@@ -357,7 +356,7 @@ static void recv(struct kunit *test)
 			c->relem->dma.sge[i].length = U32_MAX - i;
 			c->relem->dma.sge[i].lkey = 0x77 + i;
 		}
-		KUNIT_EXPECT_TRUE(test, rxe_import_recv(&c->qp, c->relem,
+		KUNIT_EXPECT_TRUE(test, rxe_import_recv(SGES, c->relem,
 							&c->rwqe));
 		KUNIT_EXPECT_EQ(test, c->rwqe.wr_id, 0x1234567890abcdefull);
 		KUNIT_EXPECT_EQ(test, c->rwqe.num_sge, n);
@@ -380,7 +379,7 @@ static void fuzz_recv(struct kunit *test)
 		prandom_bytes_state(&rnd, c->relem, size);
 		if (i & 1)
 			c->relem->dma.num_sge %= SGES + 2;
-		rxe_import_recv(&c->qp, c->relem, &c->rwqe);
+		rxe_import_recv(SGES, c->relem, &c->rwqe);
 		KUNIT_ASSERT_LE(test, c->rwqe.num_sge, SGES);
 		for (sum = 0, n = 0; n < c->rwqe.num_sge; n++)
 			sum += c->rwqe.sge[n].length;

@@ -100,7 +100,7 @@ static int gather_piece(struct ctx *c, const struct rxe_swqe *wqe, u32 off,
 		rxe_data_read(&rest, dst + part, len - part);
 		rxe_unmap(segs, num);
 	}
-	rxe_key_drop(&c->qp.sq.source);
+	rxe_key_drop(&c->qp.sq.sender.source);
 	kfree(segs);
 	return min(num, 0);
 }

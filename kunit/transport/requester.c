@@ -291,7 +291,7 @@ static void nak_in_message(struct kunit *test)
 /* One packet was lost from a path without trains, as the peer says */
 static void nak_alone(struct kunit *test, u32 n)
 {
-	WRITE_ONCE(fake(test)->qp->sq.out.train.alone, true);
+	WRITE_ONCE(fake(test)->qp->sq.sender.out.train.alone, true);
 	answer(test, PSN(n), RXE_NAK_PSN_SEQ);
 }
 
@@ -375,9 +375,9 @@ static void fatal_naks(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(naks); i++) {
 		WRITE_ONCE(fake(test)->qp->state, IB_QPS_RTS);
-		fake(test)->qp->sq.psn = FAKE_SQ_PSN;
-		fake(test)->qp->sq.una = FAKE_SQ_PSN;
-		fake(test)->qp->sq.top = FAKE_SQ_PSN;
+		fake(test)->qp->sq.flight.psn = FAKE_SQ_PSN;
+		fake(test)->qp->sq.flight.una = FAKE_SQ_PSN;
+		fake(test)->qp->sq.flight.top = FAKE_SQ_PSN;
 		send_and_take(test, 1, 1);
 		send_and_take(test, 2, 1);
 		send_and_take(test, 3, 1);
@@ -404,9 +404,9 @@ static void silence(struct kunit *test)
 
 	for (retry_cnt = 0; retry_cnt < 8; retry_cnt += 7) {
 		WRITE_ONCE(qp->state, IB_QPS_RTS);
-		qp->sq.psn = FAKE_SQ_PSN;
-		qp->sq.una = FAKE_SQ_PSN;
-		qp->sq.top = FAKE_SQ_PSN;
+		qp->sq.flight.psn = FAKE_SQ_PSN;
+		qp->sq.flight.una = FAKE_SQ_PSN;
+		qp->sq.flight.top = FAKE_SQ_PSN;
 		qp->sq.rec.retries = 0;
 		qp->attr.timeout = 0;
 		qp->attr.retry_cnt = retry_cnt;

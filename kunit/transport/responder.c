@@ -804,7 +804,7 @@ static void random_packet(struct kunit *test, struct rnd_state *rnd, u8 *data)
 	pkt.psn = rxe_psn_add(fake(test)->qp->rq.epsn,
 			      rnd_below(rnd, 4) ? 0 : rnd_below(rnd, 20) - 10);
 	if (pkt.opcode >= 0x0d && pkt.opcode <= 0x12)
-		pkt.psn = rxe_psn_add(fake(test)->qp->sq.una,
+		pkt.psn = rxe_psn_add(fake(test)->qp->sq.flight.una,
 				      rnd_below(rnd, 8) - 2);
 	if (rxe_opcode[pkt.opcode].flags & RXE_OP_PAYLOAD)
 		len = rnd_below(rnd, 3) ? MTU : rnd_below(rnd, 2 * MTU);
@@ -830,11 +830,11 @@ static void fuzz(struct kunit *test)
 			f->qp->rq.op_flags = 0;
 			WRITE_ONCE(f->qp->state, IB_QPS_RTS);
 		}
-		if (rxe_ring_pending(f->qp->rq.ring) < 4)
+		if (rxe_ring_pending(f->qp->rq.recvq.ring) < 4)
 			fake_post_recv(test, i, 0, FAKE_MEM / 2);
 		if (!rnd_below(&rnd, 10) &&
-		    rxe_ring_pending(f->qp->sq.ring) + f->qp->sq.head -
-		    f->qp->sq.tail < 4)
+		    rxe_ring_pending(f->qp->sq.q.ring) + f->qp->sq.q.head -
+		    f->qp->sq.q.tail < 4)
 			fake_send(test, i, 0, rnd_below(&rnd, 4 * MTU));
 		random_packet(test, &rnd, data);
 		while (fake_take(test, &pkt, NULL))

@@ -263,7 +263,7 @@ static void recv(struct rxe_qp *qp, struct input *in)
 
 	share(in, sizeof(struct rxe_recv_wqe) + sges);
 	elem = (const void *)shared.bytes;
-	good = rxe_import_recv(qp, shared.mem, &wqe);
+	good = rxe_import_recv(qp->cap.max_recv_sge, shared.mem, &wqe);
 	CHECK(good == (elem->dma.num_sge <= qp->cap.max_recv_sge));
 	CHECK(wqe.wr_id == elem->wr_id && wqe.valid);
 	CHECK(wqe.num_sge == (good ? elem->dma.num_sge : 0));

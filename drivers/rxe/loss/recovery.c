@@ -274,20 +274,20 @@ static bool count_retry(struct rxe_recovery *rec,
 }
 
 static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
-					  const struct rxe_flight *flight)
+					  const struct rxe_loss_facts *facts)
 {
-	bool follows = flight->una == rec->resent_end &&
-		       flight->una != rec->resent_from;
+	bool follows = facts->una == rec->resent_end &&
+		       facts->una != rec->resent_from;
 
 	if (rec->go_back)
 		rec->go_back--;
 	else if (follows)
 		rec->go_back = RXE_GO_BACK;
-	if (rec->go_back || flight->rest < flight->burst)
+	if (rec->go_back || facts->rest < facts->burst)
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_REWIND };
 	return (struct rxe_loss_verdict) {
 		.act = RXE_LOSS_RESEND,
-		.npkts = flight->rd_atomic ? flight->rest : flight->burst,
+		.npkts = facts->rd_atomic ? facts->rest : facts->burst,
 	};
 }
 
@@ -315,13 +315,13 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 					      const struct rxe_rtt *rtt,
 					      const struct rxe_retry_limit *limit,
-					      const struct rxe_flight *flight,
+					      const struct rxe_loss_facts *facts,
 					      ktime_t now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_WAIT };
 
-	if (flight->drained != rec->drained) {
-		rec->drained = flight->drained;
+	if (facts->drained != rec->drained) {
+		rec->drained = facts->drained;
 		rec->drained_at = now;
 		rxe_recovery_wait_anew(rec, now);
 	} else if (in_time(rec, rtt, limit, now)) {
@@ -340,16 +340,16 @@ static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 					  const struct rxe_rtt *rtt,
 					  const struct rxe_retry_limit *limit,
-					  const struct rxe_flight *flight,
+					  const struct rxe_loss_facts *facts,
 					  ktime_t now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_REWIND };
 	bool timeout;
 
-	if (flight->queued)
-		return wait_for_queue(rec, rtt, limit, flight, now);
+	if (facts->queued)
+		return wait_for_queue(rec, rtt, limit, facts, now);
 	timeout = !in_time(rec, rtt, limit, now);
-	doubt(rec, flight->una, false);
+	doubt(rec, facts->una, false);
 	if (timeout) {
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
@@ -361,7 +361,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 	if (!rxe_recovery_lossy(rec, now))
 		set_lossy(rec, now);
 	rec->probes++;
-	return send_again(rec, flight);
+	return send_again(rec, facts);
 }
 
 /**
@@ -369,7 +369,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
  * @rec: loss recovery
  * @rtt: round trips
  * @limit: of the QP
- * @flight: what is in flight
+ * @facts: what is in flight
  * @hint: the hint
  * @now: the time
  *
@@ -378,14 +378,14 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 struct rxe_loss_verdict
 rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   const struct rxe_retry_limit *limit,
-		   const struct rxe_flight *flight, enum rxe_loss_hint hint,
+		   const struct rxe_loss_facts *facts, enum rxe_loss_hint hint,
 		   ktime_t now)
 {
 	if (hint == RXE_LOSS_SILENCE)
-		return on_silence(rec, rtt, limit, flight, now);
-	if (just_resent(rec, rtt, flight->una, now))
+		return on_silence(rec, rtt, limit, facts, now);
+	if (just_resent(rec, rtt, facts->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
-	doubt(rec, flight->una, true);
+	doubt(rec, facts->una, true);
 	set_lossy(rec, now);
 	/* the peer is alive: no more than one in the QP's timeout counts as a retry */
 	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&
@@ -393,7 +393,7 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_FAIL };
 	if (hint == RXE_LOSS_GAP)
 		return (struct rxe_loss_verdict) {
-			.act = RXE_LOSS_RESEND, .npkts = flight->missing,
+			.act = RXE_LOSS_RESEND, .npkts = facts->missing,
 		};
-	return send_again(rec, flight);
+	return send_again(rec, facts);
 }

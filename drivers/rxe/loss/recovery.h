@@ -38,7 +38,7 @@ struct rxe_loss_verdict {
 };
 
 /**
- * struct rxe_flight - what is in flight
+ * struct rxe_loss_facts - what is in flight
  * @una: oldest PSN that isn't acknowledged
  * @rest: packets from there on that belong to the oldest work request and were sent
  * @burst: packets that one loss takes away: a train's, or one
@@ -47,7 +47,7 @@ struct rxe_loss_verdict {
  * @queued: trains that are still in this host's queues
  * @drained: trains that have left them since the QP was made
  */
-struct rxe_flight {
+struct rxe_loss_facts {
 	u32	una;
 	u32	rest;
 	u32	burst;
@@ -108,7 +108,7 @@ struct rxe_recovery {
 struct rxe_loss_verdict
 rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   const struct rxe_retry_limit *limit,
-		   const struct rxe_flight *flight, enum rxe_loss_hint hint,
+		   const struct rxe_loss_facts *facts, enum rxe_loss_hint hint,
 		   ktime_t now);
 void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn);
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,

@@ -126,14 +126,13 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 
 /**
  * rxe_import_recv - copy and check a receive work request
- * @qp: the QP
+ * @max_sge: SGEs that it may have
  * @elem: struct rxe_recv_wqe in shared memory
  * @wqe: the copy
  *
- * Return: false if it has more SGEs than the QP was created for.
+ * Return: false if it has more SGEs.
  */
-bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
-		     struct rxe_rwqe *wqe)
+bool rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe)
 {
 	const struct rxe_recv_wqe *shared = elem;
 	u32 i;
@@ -142,7 +141,7 @@ bool rxe_import_recv(struct rxe_qp *qp, const void *elem,
 	wqe->num_sge = READ_ONCE(shared->dma.num_sge);
 	wqe->length = 0;
 	wqe->valid = true;
-	if (wqe->num_sge > qp->cap.max_recv_sge) {
+	if (wqe->num_sge > max_sge) {
 		wqe->num_sge = 0;
 		return false;
 	}

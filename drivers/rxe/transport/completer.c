@@ -35,10 +35,10 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	struct rxe_sq *sq = &qp->sq;
 
 	/* First: whoever sees the completion may post in its place at once */
-	sq->tail++;
-	rxe_ring_release(sq->ring, sq->tail);
+	sq->q.tail++;
+	rxe_ring_release(sq->q.ring, sq->q.tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
-		sq->rd_atomic--;
+		sq->flight.rd_atomic--;
 	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
 		complete_send(qp, wqe, status);
 	if (wqe->ah) {
@@ -50,9 +50,9 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 /* Work requests that are sent, at least in part, and not complete */
 static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 {
-	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+	struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
 
-	return sq->tail != sq->head && wqe->started ? wqe : NULL;
+	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
 }
 
 /* The oldest work request fails; the QP with it [10.10.2.3] */
@@ -60,9 +60,9 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	if (sq->tail == sq->head)
+	if (sq->q.tail == sq->q.head)
 		return;
-	rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), status);
+	rxe_sq_finish(qp, rxe_swqe(sq, sq->q.tail), status);
 	sq->moved = false;
 	rxe_rto_reset(&sq->rto);
 	rxe_qp_to_err(qp);
@@ -71,19 +71,19 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 /* Something was sent again: was it for nothing? */
 static void check_doubt(struct rxe_sq *sq)
 {
-	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->una, ktime_get()))
+	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
 		rxe_cc_undo(&sq->cc);
 }
 
 /* What was to be sent again, and is answered by now, needn't */
 static void skip_missing(struct rxe_sq *sq)
 {
-	s32 came = rxe_psn_diff(sq->una, sq->missing_psn);
+	s32 came = rxe_psn_diff(sq->flight.una, sq->resend.psn);
 
 	if (came <= 0)
 		return;
-	sq->missing -= min_t(u32, sq->missing, came);
-	sq->missing_psn = sq->una;
+	sq->resend.npkts -= min_t(u32, sq->resend.npkts, came);
+	sq->resend.psn = sq->flight.una;
 }
 
 /* A response moved things on: patience starts anew, in settle_timer() */
@@ -95,15 +95,15 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	sq->rec.heard = false;
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
-	if (sq->missing)
+	if (sq->resend.npkts)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
 		check_doubt(sq);
 	rxe_rtt_ack(sq, acked);
-	if (rxe_psn_diff(sq->una, sq->psn) > 0)
+	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0)
 		rxe_sq_catch_up(sq);
-	if ((s32)(sq->cur - sq->tail) < 0)
-		sq->cur = sq->tail;
+	if ((s32)(sq->q.cur - sq->q.tail) < 0)
+		sq->q.cur = sq->q.tail;
 	sq->moved = true;
 }
 
@@ -116,7 +116,7 @@ static void settle_timer(struct rxe_qp *qp)
 		return;
 	sq->moved = false;
 	rxe_rto_reset(&sq->rto);
-	if (sq->una != sq->top)
+	if (sq->flight.una != sq->flight.top)
 		rxe_wait_anew(qp);
 }
 
@@ -125,28 +125,28 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_retry_limit(qp);
-	struct rxe_flight flight = rxe_sq_flight(qp);
+	struct rxe_loss_facts facts = rxe_sq_loss_facts(qp);
 	struct rxe_loss_verdict verdict;
 
-	flight.missing = missing;
-	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &flight, hint,
+	facts.missing = missing;
+	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
 	if (verdict.timeout) {
 		rxe_count(qp->rxe, ACK_TIMEOUT);
-		rxe_cc_timeout(&sq->cc, sq->top);
+		rxe_cc_timeout(&sq->cc, sq->flight.top);
 	} else if (verdict.act != RXE_LOSS_WAIT) {
-		rxe_cc_lost(&sq->cc, sq->una, sq->top);
+		rxe_cc_lost(&sq->cc, sq->flight.una, sq->flight.top);
 	}
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
 		rxe_count(qp->rxe, RCVD_SEQ_ERR);
-	if (!flight.rd_atomic && verdict.act != RXE_LOSS_WAIT)
-		rxe_out_again(qp, &sq->out, sq->una,
-			      min_t(u32, rxe_psn_diff(sq->psn, sq->una),
+	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
+		rxe_out_again(qp, &sq->sender.out, sq->flight.una,
+			      min_t(u32, rxe_psn_diff(sq->flight.psn, sq->flight.una),
 				    sq->cc.window));
 	switch (verdict.act) {
 	case RXE_LOSS_RESEND:
-		sq->missing = min(verdict.npkts + 1, flight.rest); /* see inq.c */
-		sq->missing_psn = sq->una;
+		sq->resend.npkts = min(verdict.npkts + 1, facts.rest); /* see inq.c */
+		sq->resend.psn = sq->flight.una;
 		break;
 	case RXE_LOSS_REWIND:
 		rxe_sq_rewind(qp);
@@ -179,40 +179,40 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
-	u32 una = sq->una;
+	u32 una = sq->flight.una;
 
-	if (sq->implied && rxe_psn_diff(sq->implied_psn, psn) > 0)
-		psn = sq->implied_psn;
-	sq->implied = false;
-	while (rxe_psn_diff(psn, sq->una) >= 0) {
+	if (sq->flight.implied && rxe_psn_diff(sq->flight.implied_psn, psn) > 0)
+		psn = sq->flight.implied_psn;
+	sq->flight.implied = false;
+	while (rxe_psn_diff(psn, sq->flight.una) >= 0) {
 		wqe = oldest_wqe(sq);
 		if (!wqe || wqe->status)
 			break;
 		if (rxe_is_rd_atomic(wqe)) {
-			sq->implied = true;
-			sq->implied_psn = psn;
+			sq->flight.implied = true;
+			sq->flight.implied_psn = psn;
 			break;
 		}
 		if (rxe_psn_diff(psn, wqe->last_psn) < 0) {
-			sq->una = rxe_psn_add(psn, 1);
+			sq->flight.una = rxe_psn_add(psn, 1);
 			break;
 		}
-		sq->una = rxe_psn_add(wqe->last_psn, 1);
+		sq->flight.una = rxe_psn_add(wqe->last_psn, 1);
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
 	}
-	if (sq->una != una)
-		note_progress(qp, rxe_psn_add(sq->una, -1));
+	if (sq->flight.una != una)
+		note_progress(qp, rxe_psn_add(sq->flight.una, -1));
 }
 
 /* Response data for @wqe, which is the oldest, has been placed */
 static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 {
-	qp->sq.una = rxe_psn_add(psn, 1);
+	qp->sq.flight.una = rxe_psn_add(psn, 1);
 	if (psn == wqe->last_psn)
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
 	note_progress(qp, psn);
-	if (qp->sq.implied)
-		ack_until(qp, qp->sq.implied_psn);
+	if (qp->sq.flight.implied)
+		ack_until(qp, qp->sq.flight.implied_psn);
 }
 
 /*
@@ -226,7 +226,7 @@ static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
 
 	ack_until(qp, rxe_psn_add(psn, -1));
 	wqe = oldest_wqe(sq);
-	if (!wqe || wqe->status || sq->una != psn)
+	if (!wqe || wqe->status || sq->flight.una != psn)
 		return NULL;
 	return wqe;
 }
@@ -280,7 +280,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_count(qp->rxe, RCVD_RNR);
-	if (sq->una != pkt->psn)
+	if (sq->flight.una != pkt->psn)
 		return;
 	settle_timer(qp);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
@@ -296,7 +296,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.una != pkt->psn || !oldest_wqe(&qp->sq))
+	if (qp->sq.flight.una != pkt->psn || !oldest_wqe(&qp->sq))
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
@@ -349,8 +349,8 @@ bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	    (!(pkt->flags & RXE_OP_END) && pkt->payload_len != qp->mtu))
 		return false;
 	spin_lock(&sq->lock);
-	asked = rxe_psn_diff(pkt->psn, sq->una) > 0 &&
-		rxe_psn_diff(pkt->psn, sq->top) < 0;
+	asked = rxe_psn_diff(pkt->psn, sq->flight.una) > 0 &&
+		rxe_psn_diff(pkt->psn, sq->flight.top) < 0;
 	spin_unlock(&sq->lock);
 	return asked;
 }
@@ -374,9 +374,9 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	spin_lock(&sq->lock);
 	wqe = oldest_wqe(sq);
 	if (wqe && rxe_wr_type(wqe)->kind == RXE_WR_READ &&
-	    sq->una == pkt->psn)
+	    sq->flight.una == pkt->psn)
 		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
-			   rxe_psn_diff(sq->top, pkt->psn));
+			   rxe_psn_diff(sq->flight.top, pkt->psn));
 	spin_unlock(&sq->lock);
 	return max(most, 1);
 }
@@ -392,7 +392,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	else
 		acknowledge(qp, pkt);
 	return (pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) &&
-	       rxe_psn_diff(pkt->psn, qp->sq.una) > 0;
+	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
 }
 
 /* What it answers was answered before */
@@ -425,9 +425,9 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 	spin_lock(&sq->lock);
 	/* Only what was sent can be answered; the rest is old or forged */
-	if (rxe_psn_diff(pkt->psn, sq->una) < 0)
+	if (rxe_psn_diff(pkt->psn, sq->flight.una) < 0)
 		take_old_response(sq, pkt);
-	else if (rxe_psn_diff(pkt->psn, sq->top) < 0)
+	else if (rxe_psn_diff(pkt->psn, sq->flight.top) < 0)
 		early = take_response(qp, pkt, data);
 	sq->rec.heard |= early;
 	spin_unlock(&sq->lock);
@@ -438,10 +438,10 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static u32 missing_responses(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 npkts = rxe_inq_missing(&qp->responses, sq->una);
+	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
 
-	if (!npkts && sq->implied)
-		npkts = rxe_psn_diff(sq->implied_psn, sq->una) + 1;
+	if (!npkts && sq->flight.implied)
+		npkts = rxe_psn_diff(sq->flight.implied_psn, sq->flight.una) + 1;
 	return npkts;
 }
 
@@ -460,13 +460,13 @@ void rxe_complete_end(struct rxe_qp *qp)
 	u32 npkts = 0;
 
 	rxe_key_drop(&sq->target);
-	if (!sq->moved && !sq->implied && !rxe_inq_waits(&qp->responses))
+	if (!sq->moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
 	settle_timer(qp);
-	if (sq->una != sq->top && oldest_wqe(sq))
+	if (sq->flight.una != sq->flight.top && oldest_wqe(sq))
 		npkts = missing_responses(qp);
-	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->una))
+	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->flight.una))
 		note_loss(qp, RXE_LOSS_GAP, npkts);
 	spin_unlock(&sq->lock);
 }
@@ -483,8 +483,8 @@ void rxe_sq_retire(struct rxe_qp *qp)
 	struct rxe_swqe *wqe;
 
 	spin_lock(&sq->lock);
-	wqe = rxe_swqe(sq, sq->tail);
-	if (sq->stalled && sq->tail != sq->head && wqe->status)
+	wqe = rxe_swqe(sq, sq->q.tail);
+	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status)
 		fail_oldest(qp, wqe->status);
 	spin_unlock(&sq->lock);
 }
@@ -508,7 +508,7 @@ void rxe_timeout(struct rxe_qp *qp)
 	if (sq->rnr == RXE_RNR_WAIT) {
 		sq->rnr = RXE_RNR_ALONE;
 		sq->rec.since = ktime_get();
-	} else if (sq->una != sq->top && oldest_wqe(sq)) {
+	} else if (sq->flight.una != sq->flight.top && oldest_wqe(sq)) {
 		recover_loss(qp, RXE_LOSS_SILENCE, 0);
 	}
 out:

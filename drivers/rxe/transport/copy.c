@@ -68,7 +68,7 @@ bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state)
 static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 		    u32 len, struct rxe_seg *seg)
 {
-	struct rxe_key **key = &qp->sq.source;
+	struct rxe_key **key = &qp->sq.sender.source;
 
 	seg->va = sge->addr + off;
 	seg->len = len;
@@ -102,7 +102,7 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  * @len: bytes; @off + @len is at most the message's length
  * @segs: out: room for as many segments as the QP may have SGEs, 1 at least
  *
- * Context: send_task, which drops sq.source when its run ends.
+ * Context: send_task, which drops sq.sender.source when its run ends.
  *
  * Return: how many there are, for rxe_unmap(), or -EFAULT if an L_Key doesn't
  * allow it.
@@ -269,13 +269,13 @@ bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
  */
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 {
-	struct rxe_data data = { .seg = qp->sq.segs };
-	int num = rxe_map(qp, wqe, 0, wqe->length, qp->sq.segs);
+	struct rxe_data data = { .seg = qp->sq.sender.segs };
+	int num = rxe_map(qp, wqe, 0, wqe->length, qp->sq.sender.segs);
 
 	if (num < 0)
 		return num;
 	rxe_data_read(&data, dst, wqe->length);
-	rxe_unmap(qp->sq.segs, num);
+	rxe_unmap(qp->sq.sender.segs, num);
 	return 0;
 }
 

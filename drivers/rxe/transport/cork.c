@@ -125,7 +125,7 @@ void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 static bool corked(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 head = READ_ONCE(sq->head);
+	u32 head = READ_ONCE(sq->q.head);
 	u32 asked = 0, polled, next;
 
 	if (qp->service->datagram || !READ_ONCE(qp->rxe->tune.cork) ||
@@ -137,7 +137,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	asked += READ_ONCE(qp->rq.epsn);
 	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
-	       READ_ONCE(sq->cur) == head &&
+	       READ_ONCE(sq->q.cur) == head &&
 	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
 	       pending < RXE_CORK_MOST;
 }
@@ -168,7 +168,7 @@ static void have_worker_send(struct rxe_qp *qp)
 /* From what waits: is this a stream? */
 static void learn(struct rxe_qp *qp)
 {
-	u32 pending = rxe_ring_pending(qp->sq.ring);
+	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
 	WRITE_ONCE(qp->cork.stream, pending >= RXE_CORK_STREAM);
 }
@@ -211,7 +211,7 @@ static bool for_worker(struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 least = qp->path.same_dev ? RXE_WORKER_LOCAL : RXE_WORKER_LEN;
-	u32 head = READ_ONCE(sq->head);
+	u32 head = READ_ONCE(sq->q.head);
 
 	if (qp->service->datagram || num_online_cpus() == 1 ||
 	    !READ_ONCE(qp->rxe->tune.cork))
@@ -233,7 +233,7 @@ static void send_here(struct rxe_qp *qp)
 static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
-	u32 pending = rxe_ring_pending(qp->sq.ring);
+	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
 	/* A worker takes what it finds, before it could be many */
 	if (pending && !READ_ONCE(qp->cork.working))
@@ -251,7 +251,7 @@ static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 void rxe_doorbell(struct rxe_qp *qp)
 {
 	struct rxe_cork *cork = &qp->cork;
-	u32 pending = rxe_ring_pending(qp->sq.ring);
+	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
 	/* Another's, or a timer's, has sent it */
 	if (!pending)

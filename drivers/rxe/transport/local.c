@@ -50,7 +50,7 @@ static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 	if (!qp->path.same_dev || !rxe_path_intact(&qp->path) ||
 	    !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
-	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.out);
+	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.sender.out);
 	peer = rxe_qp_get_bh(qp->rxe, qp->attr.dest_qp_num);
 	if (!peer)
 		return NULL;
@@ -81,8 +81,8 @@ void rxe_outlet_requests(struct rxe_outlet *outlet, struct rxe_qp *qp)
 	*outlet = (struct rxe_outlet) {
 		.qp	= qp,
 		.peer	= enter_peer(qp, false),
-		.out	= &qp->sq.out,
-		.tx	= qp->sq.tx,
+		.out	= &qp->sq.sender.out,
+		.tx	= qp->sq.sender.tx,
 	};
 }
 

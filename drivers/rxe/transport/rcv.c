@@ -86,7 +86,7 @@ static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop w
  */
 static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 {
-	u32 sent = READ_ONCE(qp->sq.head);
+	u32 sent = READ_ONCE(qp->sq.q.head);
 
 	if (in->sent != sent) {
 		in->sent = sent;
@@ -119,7 +119,7 @@ static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 	if (!(flags & RXE_OP_END))
 		return (flags & RXE_OP_PAYLOAD) && !(bth[8] & BIT(7));
 	if (flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK))
-		return READ_ONCE(qp->sq.rd_atomic) > 1;
+		return READ_ONCE(qp->sq.flight.rd_atomic) > 1;
 	return !(flags & RXE_OP_RESPONSE) && in_a_row(qp, in);
 }
 
@@ -190,7 +190,7 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 /* The packet that goes on where the last one in order ended */
 static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 {
-	return in == &qp->requests ? qp->rq.epsn : qp->sq.una;
+	return in == &qp->requests ? qp->rq.epsn : qp->sq.flight.una;
 }
 
 /* A train that was held and is due now, or else the next that came */

@@ -1,119 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receive queue: responder.c and read.c.
+ * A receive queue: work requests, from where they are posted to where the responder of
+ * a QP takes them (recvq.c). It knows no QP.
  */
 #ifndef RXE_TRANSPORT_RECVQ_H
 #define RXE_TRANSPORT_RECVQ_H
 
+#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
-#include <rxe/psn.h>
 #include <rxe/wr.h>
-#include <transport/gap.h>
-#include <transport/out.h>
 
-struct rxe_data;
-struct rxe_key;
-struct rxe_pkt;
-struct rxe_qp;
 struct rxe_ring;
 
-/* The responder's memory of an atomic, to answer a duplicate [9.4.5] */
-struct rxe_atomic_res {
-	u64			seq;
-	bool			valid;
-	u64			orig;
-};
-
 /**
- * struct rxe_rq - the responder's state; owned by recv_task
+ * struct rxe_recvq - a receive queue
  * @ring: receive work requests as posted (struct rxe_recv_wqe)
- * @wqe: the one in use
- * @epsn: expected PSN
- * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
- * @msn: message sequence number
- * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
- *	and not ended; 0 between messages
- * @off: bytes of it so far
- * @va: WRITE: where the next byte goes
- * @rkey: WRITE: R_Key of the message
- * @resid: WRITE: bytes to come
- * @write_len: WRITE: length of the message
- * @key: names what is written to, held for the run of the task only
- * @back: the peer on this device, in whose receive task we are for the rest of
- *	the run; NULL if responses go out as packets
- * @out: responses that are being sent
- * @tx: what READ responses have in the queues below
- * @batch: packets of the train that is being taken in
- * @ack_due: an ACK is owed; one for what a run took in
- * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
- * @early_psn: the packet that came too early last
- * @gap: what is missing among the requests
- * @read: the READ response in progress; others wait until it is done, and it
- *	waits (blocked) while the queues of the stack are full. It may be for a
- *	duplicate request (again). Its memory (key) is held for the run of the task
- *	only
- * @atomics: replies to the latest atomics
- * @num_atomics: places in @atomics
- * @next_atomic: the place to use next
+ * @max_sge: SGEs that one may have
+ * @post_lock: one kernel poster at a time
  */
-struct rxe_rq {
+struct rxe_recvq {
 	struct rxe_ring		*ring;
-	struct rxe_rwqe		wqe;
-	u32			epsn;
-	u64			seq;
-	u32			msn;
-	u32			op_flags;
-	u32			off;
-	u64			va;
-	u32			rkey;
-	u32			resid;
-	u32			write_len;
-	struct rxe_key		*key;
-	struct rxe_qp		*back;
-	struct rxe_out		out;
-	struct rxe_tx		*tx;
-	u32			batch;
-	bool			ack_due;
-	bool			nak_sent;
-	u32			early_psn;
-	struct rxe_gap		gap;
-	struct {
-		bool		active;
-		bool		blocked;
-		bool		first;
-		bool		again;
-		u64		va;
-		u32		rkey;
-		u32		resid;
-		u32		psn;
-		struct rxe_key	*key;
-	} read;
-	struct rxe_atomic_res	*atomics;
-	u32			num_atomics;
-	u32			next_atomic;
+	u32			max_sge;
+	spinlock_t		post_lock;	/* kernel posters */
 };
 
-/* The next @npkts packets of the peer are executed, or answered */
-static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
-{
-	rq->epsn = rxe_psn_add(rq->epsn, npkts);
-	rq->seq += npkts;
-}
-
-bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-		     struct rxe_data *data);
-bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
-u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
-void rxe_respond_end(struct rxe_qp *qp);
-bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
-void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
-bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
-void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
-void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
-void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
-bool rxe_rq_next(struct rxe_qp *qp);
-void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
-void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
-			enum ib_event_type event);
+int rxe_recvq_init(struct rxe_recvq *recvq, struct ib_ucontext *uctx,
+		   struct ib_qp_cap *cap);
+void rxe_recvq_free(struct rxe_recvq *recvq);
+void rxe_recvq_reset(struct rxe_recvq *recvq);
+int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr);
+bool rxe_recvq_take(struct rxe_recvq *recvq, struct rxe_rwqe *wqe);
 
 #endif /* RXE_TRANSPORT_RECVQ_H */

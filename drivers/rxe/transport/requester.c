@@ -3,7 +3,7 @@
  * The requester (section 9.7.2 to 9.7.4): from work requests to trains.
  *
  * The send task picks a run of packets under sq.lock, then builds and sends it
- * without: what it reads meanwhile is a place in sq.wqes, which nobody but this
+ * without: what it reads meanwhile is a place in sq.q.wqes, which nobody but this
  * task refills. PSNs are taken when packets are picked; a packet that gets lost
  * after that, here or on the wire, is a loss like any other.
  */
@@ -30,7 +30,7 @@ struct pick {
 struct run {
 	struct rxe_outlet	outlet;
 	u32			trains;
-	struct rxe_data		data;	/* what comes next of sq.segs */
+	struct rxe_data		data;	/* what comes next of sq.sender.segs */
 	struct rxe_pkt		pkt;
 };
 
@@ -61,17 +61,17 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	const void *elem;
 
-	if (sq->head - sq->tail >= rxe_ring_capacity(sq->ring))
+	if (sq->q.head - sq->q.tail >= rxe_ring_capacity(sq->q.ring))
 		return false;
-	elem = rxe_ring_head(sq->ring);
+	elem = rxe_ring_head(sq->q.ring);
 	if (!elem)
 		return false;
 	if (qp->is_user)
-		rxe_import_send(qp, elem, rxe_swqe(sq, sq->head));
+		rxe_import_send(qp, elem, rxe_swqe(sq, sq->q.head));
 	else
-		memcpy(rxe_swqe(sq, sq->head), elem, wqe_size(elem));
-	rxe_ring_next(sq->ring);
-	sq->head++;
+		memcpy(rxe_swqe(sq, sq->q.head), elem, wqe_size(elem));
+	rxe_ring_next(sq->q.ring);
+	sq->q.head++;
 	return true;
 }
 
@@ -79,13 +79,13 @@ bool rxe_sq_import(struct rxe_qp *qp)
 static void note_resent(struct rxe_qp *qp, u32 end)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool timed = sq->timed.start && sq->timed.una == sq->una;
+	bool timed = sq->timed.start && sq->timed.una == sq->flight.una;
 
 	rxe_count(qp->rxe, COMP_RETRY);
-	rxe_recovery_resent(&sq->rec, sq->una, end,
+	rxe_recovery_resent(&sq->rec, sq->flight.una, end,
 			    timed ? sq->timed.start : sq->rec.since, ktime_get());
 	sq->timed.start = 0;
-	rxe_rtt_start(sq, sq->una);
+	rxe_rtt_start(sq, sq->flight.una);
 }
 
 /**
@@ -99,10 +99,10 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	note_resent(qp, sq->psn);
-	sq->missing = 0;
-	sq->psn = sq->una;
-	sq->cur = sq->tail;
+	note_resent(qp, sq->flight.psn);
+	sq->resend.npkts = 0;
+	sq->flight.psn = sq->flight.una;
+	sq->q.cur = sq->q.tail;
 	sq->rto.deadline = 0;	/* armed anew with the first packet */
 	sq->stalled = false;	/* found again when its turn comes */
 }
@@ -119,11 +119,11 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 	const struct rxe_swqe *wqe;
 
 	sq->rec.go_back = 0;
-	sq->rec.resent_end = sq->psn;
-	sq->psn = sq->top;
-	for (sq->cur = sq->tail; sq->cur != sq->head; sq->cur++) {
-		wqe = rxe_swqe(sq, sq->cur);
-		if (!wqe->started || rxe_psn_diff(sq->top, wqe->last_psn) <= 0)
+	sq->rec.resent_end = sq->flight.psn;
+	sq->flight.psn = sq->flight.top;
+	for (sq->q.cur = sq->q.tail; sq->q.cur != sq->q.head; sq->q.cur++) {
+		wqe = rxe_swqe(sq, sq->q.cur);
+		if (!wqe->started || rxe_psn_diff(sq->flight.top, wqe->last_psn) <= 0)
 			break;
 	}
 }
@@ -131,8 +131,8 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 /* Packets of the oldest work request that were sent and aren't acknowledged */
 static s32 unanswered(const struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
-	return min(rxe_psn_diff(sq->psn, sq->una),
-		   rxe_psn_diff(wqe->last_psn, sq->una) + 1);
+	return min(rxe_psn_diff(sq->flight.psn, sq->flight.una),
+		   rxe_psn_diff(wqe->last_psn, sq->flight.una) + 1);
 }
 
 /* Packets that a train may have */
@@ -142,7 +142,7 @@ static s32 train_most(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_sq_flight - what is in flight, for loss recovery
+ * rxe_sq_loss_facts - what is in flight, for loss recovery
  * @qp: the QP
  *
  * One loss takes a train away, or a packet where those don't share one. Context:
@@ -150,30 +150,30 @@ static s32 train_most(const struct rxe_qp *qp)
  *
  * Return: all but what is missing.
  */
-struct rxe_flight rxe_sq_flight(const struct rxe_qp *qp)
+struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-	u32 queued = rxe_tx_skbs(sq->tx);
+	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
+	u32 queued = rxe_tx_skbs(sq->sender.tx);
 
-	return (struct rxe_flight) {
-		.una		= sq->una,
+	return (struct rxe_loss_facts) {
+		.una		= sq->flight.una,
 		.rest		= unanswered(sq, wqe),
 		.burst		= rxe_sq_alone(sq) ? 1 : train_most(qp),
 		.rd_atomic	= rxe_is_rd_atomic(wqe),
 		.queued		= queued,
-		.drained	= READ_ONCE(sq->tx->sent) - queued,
+		.drained	= READ_ONCE(sq->sender.tx->sent) - queued,
 	};
 }
 
 /* Of what is missing, packets that may leave now. Return: 0: none. */
 static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
-	s32 ahead = rxe_psn_diff(sq->missing_psn, sq->una);
-	s32 npkts = min_t(s32, sq->missing, unanswered(sq, wqe) - ahead);
+	s32 ahead = rxe_psn_diff(sq->resend.psn, sq->flight.una);
+	s32 npkts = min_t(s32, sq->resend.npkts, unanswered(sq, wqe) - ahead);
 
-	if (sq->tail == sq->head || !wqe->started || wqe->status || npkts <= 0) {
-		sq->missing = 0;	/* it came, or will be sent anyway */
+	if (sq->q.tail == sq->q.head || !wqe->started || wqe->status || npkts <= 0) {
+		sq->resend.npkts = 0;	/* it came, or will be sent anyway */
 		return 0;
 	}
 	return min(npkts, (s32)sq->cc.window - ahead);
@@ -183,21 +183,21 @@ static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
+	struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
 	s32 npkts = missing_pkts(sq, wqe);
 
 	if (npkts <= 0)
 		return false;
 	pick->wqe = wqe;
-	pick->index = sq->tail;
-	pick->psn = sq->missing_psn;
+	pick->index = sq->q.tail;
+	pick->psn = sq->resend.psn;
 	pick->npkts = npkts;
 	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
-	if (pick->psn == sq->una)
-		note_resent(qp, rxe_psn_add(sq->una, sq->missing));
-	sq->missing -= npkts;
-	sq->missing_psn = rxe_psn_add(pick->psn, npkts);
+	if (pick->psn == sq->flight.una)
+		note_resent(qp, rxe_psn_add(sq->flight.una, sq->resend.npkts));
+	sq->resend.npkts -= npkts;
+	sq->resend.psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
 	return true;
 }
@@ -209,17 +209,17 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 span = rxe_psn_diff(sq->psn, sq->una) +
+	u32 span = rxe_psn_diff(sq->flight.psn, sq->flight.una) +
 		   rxe_num_pkts(wqe->length, qp->mtu);
 
 	if (READ_ONCE(qp->state) == IB_QPS_SQD)
 		return false;
-	if ((wqe->flags & IB_SEND_FENCE) && sq->rd_atomic)
+	if ((wqe->flags & IB_SEND_FENCE) && sq->flight.rd_atomic)
 		return false;
 	if (rxe_is_rd_atomic(wqe)) {
 		if (!qp->attr.max_rd_atomic)
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
-		if (sq->rd_atomic >= qp->attr.max_rd_atomic)
+		if (sq->flight.rd_atomic >= qp->attr.max_rd_atomic)
 			return false;
 	}
 	return span <= RXE_MAX_PSN_SPAN;
@@ -230,11 +230,11 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	struct rxe_sq *sq = &qp->sq;
 	u32 npkts = rxe_num_pkts(wqe->length, qp->mtu);
 
-	wqe->first_psn = sq->psn;
-	wqe->last_psn = rxe_psn_add(sq->psn, npkts - 1);
+	wqe->first_psn = sq->flight.psn;
+	wqe->last_psn = rxe_psn_add(sq->flight.psn, npkts - 1);
 	wqe->started = true;
 	if (rxe_is_rd_atomic(wqe))
-		sq->rd_atomic++;
+		sq->flight.rd_atomic++;
 	else
 		rxe_count(qp->rxe, RDMA_SENDS);
 }
@@ -246,9 +246,9 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 		     s32 room, s32 left)
 {
-	if (sq->psn == sq->una)
+	if (sq->flight.psn == sq->flight.una)
 		return min(room, left);
-	return sq->psn == wqe->first_psn && left <= room ? left : 0;
+	return sq->flight.psn == wqe->first_psn && left <= room ? left : 0;
 }
 
 /* Packets that fill a train: a run should end behind one */
@@ -256,13 +256,13 @@ static s32 train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
-	return rxe_train_room(&qp->sq.out.train, pkt) ?: train_most(qp);
+	return rxe_train_room(&qp->sq.sender.out.train, pkt) ?: train_most(qp);
 }
 
 /* Packets of a SEND or WRITE that the window lets go now */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	u32 bytes = min_t(u32, PICK_BYTES, rxe_tx_room(qp->sq.tx));
+	u32 bytes = min_t(u32, PICK_BYTES, rxe_tx_room(qp->sq.sender.tx));
 	s32 most = max_t(s32, bytes >> ilog2(qp->mtu), PICK_PKTS);
 	s32 npkts = min(room, left), fits;
 
@@ -275,15 +275,15 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
 	/* nothing more may leave for long: the window's end, or others' turns */
-	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.tx);
+	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
 }
 
 static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
-	s32 room = sq->cc.window - rxe_psn_diff(sq->psn, sq->una);
-	s32 left = rxe_psn_diff(wqe->last_psn, sq->psn) + 1;
+	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
+	s32 left = rxe_psn_diff(wqe->last_psn, sq->flight.psn) + 1;
 
 	sq->timed.limited |= room < left;
 	if (rxe_is_rd_atomic(wqe)) {
@@ -292,7 +292,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	} else {
 		pick_data(qp, pick, room, left);
 	}
-	pick->hint += sq->head - sq->cur - 1 + rxe_ring_pending(sq->ring);
+	pick->hint += sq->q.head - sq->q.cur - 1 + rxe_ring_pending(sq->q.ring);
 }
 
 /* Take the picked packets' PSNs */
@@ -301,14 +301,14 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
 
-	sq->anew |= sq->una == sq->top;
-	sq->psn = rxe_psn_add(sq->psn, pick->npkts);
-	if (rxe_psn_diff(sq->psn, wqe->last_psn) > 0)
-		sq->cur++;
-	if (rxe_psn_diff(sq->psn, sq->top) > 0) {
-		sq->top = sq->psn;
+	sq->anew |= sq->flight.una == sq->flight.top;
+	sq->flight.psn = rxe_psn_add(sq->flight.psn, pick->npkts);
+	if (rxe_psn_diff(sq->flight.psn, wqe->last_psn) > 0)
+		sq->q.cur++;
+	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
+		sq->flight.top = sq->flight.psn;
 		if (!qp->path.same_dev)	/* no path, nothing to learn */
-			rxe_rtt_start(sq, rxe_psn_add(sq->psn, -1));
+			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1));
 	}
 }
 
@@ -318,7 +318,7 @@ static void end_run(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	spin_lock(&sq->lock);
-	if (sq->una != sq->top && !sq->rto.deadline) {
+	if (sq->flight.una != sq->flight.top && !sq->rto.deadline) {
 		if (sq->anew)
 			rxe_wait_anew(qp);
 		else
@@ -331,7 +331,7 @@ static void end_run(struct rxe_qp *qp)
 /* After an RNR NAK: see enum rxe_rnr */
 static bool rnr_allows(const struct rxe_sq *sq)
 {
-	return sq->rnr == RXE_RNR_ALONE && sq->cur == sq->tail;
+	return sq->rnr == RXE_RNR_ALONE && sq->q.cur == sq->q.tail;
 }
 
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
@@ -341,13 +341,13 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 
 	if (sq->rnr && !rnr_allows(sq))
 		return false;
-	if (sq->missing && pick_missing(qp, pick))
+	if (sq->resend.npkts && pick_missing(qp, pick))
 		return true;
 	if (sq->stalled)
 		return false;
-	if (sq->cur == sq->head && !rxe_sq_import(qp))
+	if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 		return false;
-	wqe = rxe_swqe(sq, sq->cur);
+	wqe = rxe_swqe(sq, sq->q.cur);
 	if (!wqe->status && !wqe->started) {
 		if (may_start(qp, wqe))
 			start_wqe(qp, wqe);
@@ -359,8 +359,8 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 		return false;
 	}
 	pick->wqe = wqe;
-	pick->index = sq->cur;
-	pick->psn = sq->psn;
+	pick->index = sq->q.cur;
+	pick->psn = sq->flight.psn;
 	pick_pkts(qp, pick);
 	if (!pick->npkts)
 		return false;
@@ -384,7 +384,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 		return false;
 	spin_lock(&sq->lock);
 	ok = pick_locked(qp, pick);
-	stalled = sq->stalled && sq->cur == sq->tail;
+	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
 	if (stalled)	/* its turn to fail has come; else an ACK brings it */
 		rxe_task_schedule(&qp->recv_task);
@@ -456,7 +456,7 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 {
 	spin_lock(&qp->sq.lock);
-	if ((s32)(pick->index - qp->sq.tail) >= 0) {
+	if ((s32)(pick->index - qp->sq.q.tail) >= 0) {
 		pick->wqe->status = IB_WC_LOC_PROT_ERR;
 		qp->sq.stalled = true;
 	}
@@ -471,21 +471,21 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
 	u32 len = min(pick->npkts * qp->mtu, wqe->length - off);
-	int num = rxe_map(qp, wqe, off, len, qp->sq.segs);
+	int num = rxe_map(qp, wqe, off, len, qp->sq.sender.segs);
 	u32 n;
 
 	if (num < 0) {
 		fail_pick(qp, pick);
 		return;
 	}
-	run->data = (struct rxe_data){ .seg = qp->sq.segs };
+	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
 		data_pkt(qp, pick, n, &run->pkt);
 		rxe_outlet_send(&run->outlet, &run->pkt, &run->data,
 				pick->hint - n);
 	}
-	rxe_unmap(qp->sq.segs, num);
+	rxe_unmap(qp->sq.sender.segs, num);
 }
 
 /* Return: false if this run should end */
@@ -502,7 +502,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 /* A process gives way at once; for a softirq, that would be dear (ksoftirqd) */
 static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
-	const struct rxe_out *out = &qp->sq.out;
+	const struct rxe_out *out = &qp->sq.sender.out;
 	u32 trains = out->trains + !!out->train.npkts;
 
 	return max_t(u32, run->outlet.spent, trains * RXE_TRAIN_COST) <
@@ -520,27 +520,27 @@ bool rxe_rc_requester_due(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
-	if (READ_ONCE(sq->missing))
+	if (READ_ONCE(sq->resend.npkts))
 		return true;
-	return (READ_ONCE(sq->cur) != READ_ONCE(sq->head) ||
-		rxe_ring_pending(sq->ring)) &&
-	       rxe_psn_diff(READ_ONCE(sq->psn), READ_ONCE(sq->una)) <
+	return (READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
+		rxe_ring_pending(sq->q.ring)) &&
+	       rxe_psn_diff(READ_ONCE(sq->flight.psn), READ_ONCE(sq->flight.una)) <
 	       (s32)READ_ONCE(sq->cc.window);
 }
 
 /* Must the QP wait for its turn at the queues below? A peer on this device has none. */
 static bool queues_busy(const struct rxe_qp *qp)
 {
-	return !qp->path.same_dev && rxe_tx_busy(qp->sq.tx) &&
-	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.tx);
+	return !qp->path.same_dev && rxe_tx_busy(qp->sq.sender.tx) &&
+	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.sender.tx);
 }
 
 /* The queues below may have become full with each train that left */
 static bool queues_take(const struct rxe_qp *qp, struct run *run)
 {
-	if (run->trains == qp->sq.out.trains)
+	if (run->trains == qp->sq.sender.out.trains)
 		return true;
-	run->trains = qp->sq.out.trains;
+	run->trains = qp->sq.sender.out.trains;
 	return !queues_busy(qp);
 }
 
@@ -550,7 +550,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	struct run run;
 	bool go_on;
 
-	qp->sq.out.trains = 0;
+	qp->sq.sender.out.trains = 0;
 	run.trains = 0;
 	rxe_outlet_requests(&run.outlet, qp);
 	rxe_pkt_to_peer(qp, &run.pkt);
@@ -558,10 +558,10 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 		go_on = emit_pick(qp, &run, p) && budget_left(qp, &run);
 	} while (go_on && queues_take(qp, &run) && pick_run(qp, p));
 	rxe_outlet_end(&run.outlet);
-	rxe_out_flush(qp, &qp->sq.out);
+	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
-	return !go_on && (qp->sq.cur != qp->sq.head ||
-			  rxe_ring_pending(qp->sq.ring));
+	return !go_on && (qp->sq.q.cur != qp->sq.q.head ||
+			  rxe_ring_pending(qp->sq.q.ring));
 }
 
 /**
@@ -577,7 +577,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 
 	if (!queues_busy(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
-	rxe_tx_end_turn(qp->sq.tx);
+	rxe_tx_end_turn(qp->sq.sender.tx);
 	return more;
 }
 
@@ -591,7 +591,45 @@ bool rxe_requester(struct rxe_qp *qp)
 {
 	bool more = qp->service->send(qp);
 
-	rxe_key_drop(&qp->sq.source);
+	rxe_key_drop(&qp->sq.sender.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
+}
+
+/**
+ * rxe_sq_set_psn - nothing was sent, and the first PSN will be this
+ * @sq: the send queue
+ * @psn: the PSN
+ *
+ * Context: process, both tasks paused.
+ */
+void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn)
+{
+	sq->flight = (struct rxe_flight){ .psn = psn, .una = psn, .top = psn };
+	rxe_recovery_reset(&sq->rec, psn);
+}
+
+/**
+ * rxe_requester_reset - forget the connection
+ * @sq: the send queue
+ * @is_user: its rings are in user memory
+ *
+ * Context: process, both tasks paused; sq.lock held.
+ */
+void rxe_requester_reset(struct rxe_sq *sq, bool is_user)
+{
+	rxe_sendq_reset(&sq->q, is_user);
+	rxe_sq_set_psn(sq, sq->flight.psn);
+	rxe_rto_reset(&sq->rto);
+	rxe_gap_reset(&sq->gap);
+	rxe_cc_init(&sq->cc);
+	sq->resend = (struct rxe_resend){};
+	sq->sender.out.firsts = (struct rxe_firsts){};
+	sq->rtt = (struct rxe_rtt){};
+	sq->timed = (struct rxe_timed){};
+	sq->rnr_retries = 0;
+	sq->rnr = RXE_RNR_READY;
+	sq->stalled = false;
+	sq->drained = false;
+	sq->anew = false;
 }

@@ -81,16 +81,8 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 bool rxe_rq_next(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	const void *elem;
 
-	if (rq->wqe.valid)
-		return true;
-	elem = rq->ring ? rxe_ring_head(rq->ring) : NULL;
-	if (!elem)
-		return false;
-	rxe_import_recv(qp, elem, &rq->wqe);
-	rxe_ring_pop(rq->ring);
-	return true;
+	return rq->wqe.valid || rxe_recvq_take(&rq->recvq, &rq->wqe);
 }
 
 /**
@@ -238,7 +230,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_list list = { rq->wqe.sge, 0, &rq->key };
+	struct rxe_list list = { rq->wqe.sge, 0, &rq->write.key };
 	u32 len = rxe_pkt_data_len(pkt);
 
 	if (!rxe_rq_next(qp))
@@ -265,10 +257,10 @@ static bool write_region(struct rxe_qp *qp, bool start)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->resid || (rq->key && !start))
+	if (!rq->write.resid || (rq->write.key && !start))
 		return true;	/* zero bytes need no key [C9-88] */
-	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rq->rkey,
-			     IB_ACCESS_REMOTE_WRITE, rq->va, rq->resid, &rq->key);
+	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rq->write.rkey,
+			     IB_ACCESS_REMOTE_WRITE, rq->write.va, rq->write.resid, &rq->write.key);
 }
 
 /* The caller has a receive work request at hand */
@@ -276,7 +268,7 @@ static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
-		.byte_len = qp->rq.write_len,
+		.byte_len = qp->rq.write.length,
 		.wc_flags = IB_WC_WITH_IMM,
 		.ex.imm_data = pkt->imm,
 	};
@@ -289,10 +281,10 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_count(qp->rxe, RX_WRITE_REQ);
-	rq->va = pkt->va;
-	rq->rkey = pkt->rkey;
-	rq->resid = pkt->dma_len;
-	rq->write_len = pkt->dma_len;
+	rq->write.va = pkt->va;
+	rq->write.rkey = pkt->rkey;
+	rq->write.resid = pkt->dma_len;
+	rq->write.length = pkt->dma_len;
 }
 
 static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -307,43 +299,19 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return not_ready(qp);
 	if (start)
 		write_start(qp, pkt);
-	if (rq->write_len > RXE_MAX_MSG)
+	if (rq->write.length > RXE_MAX_MSG)
 		return refuse_op(qp);
-	if (end ? len != rq->resid : len >= rq->resid)
+	if (end ? len != rq->write.resid : len >= rq->write.resid)
 		return refuse_op(qp);
 	if (!write_region(qp, start))
 		return refuse_write(qp, pkt);
-	if (len && !rxe_data_write(data, len, rq->key, rq->va))
+	if (len && !rxe_data_write(data, len, rq->write.key, rq->write.va))
 		return refuse_data(qp);
-	rq->va += len;
-	rq->resid -= len;
+	rq->write.va += len;
+	rq->write.resid -= len;
 	if (pkt->flags & RXE_OP_IMMDT)
 		write_imm(qp, pkt);
 	return DONE;
-}
-
-/* @psn is before the expected one */
-static struct rxe_atomic_res *atomic_find(struct rxe_rq *rq, u32 psn)
-{
-	u64 seq = rq->seq + rxe_psn_diff(psn, rq->epsn);
-	u32 i;
-
-	for (i = 0; i < rq->num_atomics; i++) {
-		if (rq->atomics[i].valid && rq->atomics[i].seq == seq)
-			return &rq->atomics[i];
-	}
-	return NULL;
-}
-
-/* Of the packet that is expected */
-static void atomic_keep(struct rxe_rq *rq, u64 orig)
-{
-	struct rxe_atomic_res *res = &rq->atomics[rq->next_atomic];
-
-	res->seq = rq->seq;
-	res->orig = orig;
-	res->valid = true;
-	rq->next_atomic = (rq->next_atomic + 1) % rq->num_atomics;
 }
 
 /* Atomic towards all devices and all processors of this machine */
@@ -365,13 +333,13 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (pkt->va & 7)
 		return refuse_op(qp);
 	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
-			 pkt->va, sizeof(u64), &rq->key))
+			 pkt->va, sizeof(u64), &rq->write.key))
 		return refuse_access(qp);
-	p = rxe_key_run(rq->key, pkt->va, &len);
+	p = rxe_key_run(rq->write.key, pkt->va, &len);
 	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
 	orig = atomic_execute(p, pkt);
-	atomic_keep(rq, orig);
+	rxe_replay_keep(&rq->replay, rq->seq, orig);
 	rxe_rq_advance(rq, 1);
 	rq->ack_due = false;	/* the reply says as much */
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
@@ -396,11 +364,17 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
 }
 
+/* Sequence number of a PSN that is before the expected one */
+static u64 seq_before(const struct rxe_rq *rq, u32 psn)
+{
+	return rq->seq + rxe_psn_diff(psn, rq->epsn);
+}
+
 /* What was done before is answered again, not done again [9.7.5.1.4] */
 static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_atomic_res *res;
+	u64 orig;
 
 	rxe_count(qp->rxe, DUP_REQ);
 	rxe_gap_late(&rq->gap, pkt->psn);
@@ -408,9 +382,8 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		if (op_enabled(qp, pkt->flags))
 			rxe_read_again(qp, pkt);
 	} else if (pkt->flags & RXE_OP_ATOMIC_REQ) {
-		res = atomic_find(rq, pkt->psn);
-		if (res)
-			rxe_send_atomic_ack(qp, pkt->psn, res->orig);
+		if (rxe_replay_find(&rq->replay, seq_before(rq, pkt->psn), &orig))
+			rxe_send_atomic_ack(qp, pkt->psn, orig);
 	} else {
 		rq->ack_due = true;
 	}
@@ -486,7 +459,7 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (pkt->psn != rq->epsn)
 		return 1;
 	if (pkt->flags & RXE_OP_WRITE)
-		room = rq->resid ? rq->resid - 1 : 0;	/* LAST isn't empty */
+		room = rq->write.resid ? rq->write.resid - 1 : 0;	/* LAST isn't empty */
 	else
 		room = rq->wqe.valid ? send_room(rq) : 0;
 	return max(room >> ilog2(qp->mtu), 1u);
@@ -534,7 +507,7 @@ void rxe_respond_end(struct rxe_qp *qp)
 	struct rxe_rq *rq = &qp->rq;
 	bool early = rxe_inq_missing(&qp->requests, rq->epsn);
 
-	rxe_key_drop(&rq->key);
+	rxe_key_drop(&rq->write.key);
 	rxe_key_drop(&rq->read.key);
 	if (rq->read.active)
 		return;
@@ -545,4 +518,22 @@ void rxe_respond_end(struct rxe_qp *qp)
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
 			     rxe_psn_add(rq->epsn, -1));
 	}
+}
+
+/**
+ * rxe_responder_reset - forget the connection
+ * @rq: the responder; recv_task is paused
+ */
+void rxe_responder_reset(struct rxe_rq *rq)
+{
+	rxe_recvq_reset(&rq->recvq);
+	rxe_replay_reset(&rq->replay);
+	rxe_gap_reset(&rq->gap);
+	rq->out.firsts = (struct rxe_firsts){};
+	rq->wqe.valid = false;
+	rq->msn = 0;
+	rq->op_flags = 0;
+	rq->ack_due = false;
+	rq->nak_sent = false;
+	rq->read.active = false;
 }

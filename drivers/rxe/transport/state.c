@@ -75,20 +75,20 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 }
 
 /*
- * Complete what was posted but never imported. It stays out of sq.wqes, where
+ * Complete what was posted but never imported. It stays out of sq.q.wqes, where
  * the requester may still be reading.
  */
 static bool flush_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	const void *elem = rxe_ring_head(sq->ring);
+	const void *elem = rxe_ring_head(sq->q.ring);
 	struct rxe_swqe wqe;
 
 	if (!elem)
 		return false;
 	rxe_import_flushed(qp, elem, &wqe);
-	rxe_ring_next(sq->ring);
-	sq->head++;
+	rxe_ring_next(sq->q.ring);
+	sq->q.head++;
 	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);
 	return true;
 }
@@ -100,11 +100,11 @@ static bool flush_sq(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	rxe_rto_reset(&qp->sq.rto);
-	for (; left && sq->tail != sq->head; left--)
-		rxe_sq_finish(qp, rxe_swqe(sq, sq->tail), IB_WC_WR_FLUSH_ERR);
+	for (; left && sq->q.tail != sq->q.head; left--)
+		rxe_sq_finish(qp, rxe_swqe(sq, sq->q.tail), IB_WC_WR_FLUSH_ERR);
 	while (left && flush_posted(qp))
 		left--;
-	sq->cur = sq->tail;
+	sq->q.cur = sq->q.tail;
 	sq->rnr = RXE_RNR_READY;
 	sq->stalled = false;
 	spin_unlock(&sq->lock);
@@ -165,7 +165,7 @@ static void look_for_recvs(struct work_struct *work)
 	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
 					 flush_work);
 
-	if (rxe_ring_pending(qp->rq.ring))
+	if (rxe_ring_pending(qp->rq.recvq.ring))
 		qp->flush_ms = FLUSH_MIN_MS;
 	else
 		qp->flush_ms = min(2 * qp->flush_ms, FLUSH_MAX_MS);
@@ -235,33 +235,13 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || sq->drained)
 		return;
 	spin_lock(&sq->lock);
-	if (sq->tail == sq->head || !rxe_swqe(sq, sq->tail)->started) {
+	if (sq->q.tail == sq->q.head || !rxe_swqe(sq, sq->q.tail)->started) {
 		sq->drained = true;
 		drained = true;
 	}
 	spin_unlock(&sq->lock);
 	if (drained && qp->attr.en_sqd_async_notify)
 		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
-}
-
-/* Forget what was posted and not imported; nothing that was may be left */
-static void drop_posted(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	while (rxe_ring_head(sq->ring) && sq->head - sq->tail <= sq->ring->mask) {
-		if (!qp->is_user) {
-			const struct rxe_swqe *wqe = rxe_ring_head(sq->ring);
-
-			if (wqe->ah)
-				rxe_ah_put(wqe->ah);
-		}
-		rxe_ring_next(sq->ring);
-		sq->head++;
-	}
-	sq->tail = sq->head;
-	sq->cur = sq->head;
-	rxe_ring_release(sq->ring, sq->tail);
 }
 
 /**
@@ -273,59 +253,8 @@ static void drop_posted(struct rxe_qp *qp)
 void rxe_qp_drop_posted(struct rxe_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
-	drop_posted(qp);
+	rxe_sendq_drop_posted(&qp->sq.q, qp->is_user);
 	spin_unlock_bh(&qp->sq.lock);
-}
-
-static void reset_sq(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	for (; sq->tail != sq->head; sq->tail++) {
-		struct rxe_swqe *wqe = rxe_swqe(sq, sq->tail);
-
-		if (wqe->ah)
-			rxe_ah_put(wqe->ah);
-		wqe->ah = NULL;
-	}
-	drop_posted(qp);
-	sq->rd_atomic = 0;
-	sq->rnr_retries = 0;
-	sq->rnr = RXE_RNR_READY;
-	sq->stalled = false;
-	sq->drained = false;
-	rxe_rto_reset(&sq->rto);
-	sq->anew = false;
-	sq->missing = 0;
-	sq->implied = false;
-	rxe_gap_reset(&sq->gap);
-	rxe_recovery_reset(&sq->rec, sq->psn);
-	sq->out.firsts = (struct rxe_firsts){};
-	sq->rtt = (struct rxe_rtt){};
-	rxe_cc_init(&sq->cc);
-	sq->timed = (struct rxe_timed){};
-	sq->una = sq->psn;
-	sq->top = sq->psn;
-}
-
-static void reset_rq(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-	u32 left = rq->ring ? rxe_ring_capacity(rq->ring) + 1 : 0;
-
-	while (left-- && rxe_ring_head(rq->ring))
-		rxe_ring_pop(rq->ring);
-	rq->wqe.valid = false;
-	rq->msn = 0;
-	rq->op_flags = 0;
-	rq->ack_due = false;
-	rq->nak_sent = false;
-	rxe_gap_reset(&rq->gap);
-	rq->out.firsts = (struct rxe_firsts){};
-	rq->read.active = false;
-	if (rq->atomics)
-		memset(rq->atomics, 0,
-		       rq->num_atomics * sizeof(*rq->atomics));
 }
 
 /**
@@ -339,14 +268,14 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	hrtimer_cancel(&qp->sq.rto.timer);
 	hrtimer_cancel(&qp->gap_timer);
 	unwatch_rq(qp);
-	rxe_tx_leave(qp->sq.tx);
+	rxe_tx_leave(qp->sq.sender.tx);
 	rxe_tx_leave(qp->rq.tx);
 	rxe_cork_reset(qp);
 	rxe_inq_reset(qp->rxe, &qp->requests);
 	rxe_inq_reset(qp->rxe, &qp->responses);
 	spin_lock_bh(&qp->sq.lock);
-	reset_sq(qp);
+	rxe_requester_reset(&qp->sq, qp->is_user);
 	spin_unlock_bh(&qp->sq.lock);
-	reset_rq(qp);
+	rxe_responder_reset(&qp->rq);
 	qp->comm_est = false;
 }

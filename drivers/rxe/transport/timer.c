@@ -139,7 +139,7 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 	if (sq->timed.start)
 		return;
 	sq->timed.psn = psn;
-	sq->timed.una = sq->una;
+	sq->timed.una = sq->flight.una;
 	sq->timed.start = ktime_get();
 	sq->timed.limited = false;
 }
@@ -162,10 +162,10 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 	rxe_rtt_add(&sq->rtt, sample.rtt, now);
 	sample.rtt_min = sq->rtt.min;
 	sample.rtt_var = sq->rtt.var;
-	sample.delivered = rxe_psn_diff(sq->una, sq->timed.una);
+	sample.delivered = rxe_psn_diff(sq->flight.una, sq->timed.una);
 	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
-	rxe_cc_acked(&sq->cc, &sample, sq->una);
+	rxe_cc_acked(&sq->cc, &sample, sq->flight.una);
 }
 
 /*

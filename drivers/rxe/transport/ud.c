@@ -25,7 +25,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	pkt->opcode = IB_OPCODE_UD_SEND_ONLY + rxe_wr_type(wqe)->imm;
 	pkt->pkey = RXE_PKEY;
 	pkt->qpn = wqe->remote_qpn;
-	pkt->psn = qp->sq.psn;
+	pkt->psn = qp->sq.flight.psn;
 	pkt->mig = true;
 	pkt->solicited = wqe->flags & IB_SEND_SOLICITED;
 	pkt->pad = rxe_pad(wqe->length);
@@ -45,11 +45,11 @@ static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 
 	ud_init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
-	qp->sq.psn = rxe_psn_add(qp->sq.psn, 1);
+	qp->sq.flight.psn = rxe_psn_add(qp->sq.flight.psn, 1);
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);
 	if (!p)
 		return IB_WC_SUCCESS;
-	train.tx = qp->sq.tx;
+	train.tx = qp->sq.sender.tx;
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
 	if (rxe_gather(qp, wqe, p)) {
@@ -68,8 +68,8 @@ static struct rxe_swqe *ud_next_wqe(struct rxe_qp *qp)
 	struct rxe_swqe *wqe = NULL;
 
 	spin_lock(&sq->lock);
-	if (sq->tail != sq->head || rxe_sq_import(qp))
-		wqe = rxe_swqe(sq, sq->tail);
+	if (sq->q.tail != sq->q.head || rxe_sq_import(qp))
+		wqe = rxe_swqe(sq, sq->q.tail);
 	spin_unlock(&sq->lock);
 	return wqe;
 }
@@ -80,7 +80,7 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 
 	spin_lock(&sq->lock);
 	rxe_sq_finish(qp, wqe, status);
-	sq->cur = sq->tail;
+	sq->q.cur = sq->q.tail;
 	spin_unlock(&sq->lock);
 }
 
@@ -96,7 +96,7 @@ static void to_sqe(struct rxe_qp *qp)
 static bool ud_must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return !wqe->status && !wqe->ah->path.same_dev &&
-	       rxe_tx_full(qp->sq.tx);
+	       rxe_tx_full(qp->sq.sender.tx);
 }
 
 static bool ud_send_run(struct rxe_qp *qp)
@@ -133,7 +133,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 {
 	bool more = ud_send_run(qp);
 
-	rxe_tx_end_turn(qp->sq.tx);
+	rxe_tx_end_turn(qp->sq.sender.tx);
 	return more;
 }
 
@@ -147,8 +147,8 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
-	return READ_ONCE(sq->tail) != READ_ONCE(sq->head) ||
-	       rxe_ring_pending(sq->ring);
+	return READ_ONCE(sq->q.tail) != READ_ONCE(sq->q.head) ||
+	       rxe_ring_pending(sq->q.ring);
 }
 
 /* What the GSI's users need to answer: MAC, VLAN, kind of network header */
@@ -176,7 +176,7 @@ static bool ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		       const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
-	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.key };
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.write.key };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };

@@ -6,7 +6,7 @@
  * a call without work requests. Kernel consumers' work requests are checked
  * here and put into the same rings.
  *
- * Context: any, for kernel consumers; post_sq_lock and post_rq_lock order
+ * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.post_lock order
  * them. transport/cork.c says where the work is done, and when.
  */
 #include <rxe/transport.h>
@@ -90,36 +90,16 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* The poster's index is the ring's; the kernel consumer's is ring->index */
-static void *ring_place(const struct rxe_ring *ring)
-{
-	u32 prod = ring->buf->producer_index;
-	/* Pairs with rxe_ring_release() and rxe_ring_pop() */
-	u32 cons = smp_load_acquire(&ring->buf->consumer_index);
-
-	if (((prod + 1) & ring->mask) == (cons & ring->mask))
-		return NULL;
-	return rxe_ring_elem(ring, prod);
-}
-
-static void ring_publish(struct rxe_ring *ring)
-{
-	u32 prod = (ring->buf->producer_index + 1) & ring->mask;
-
-	/* Pairs with rxe_ring_head() */
-	smp_store_release(&ring->buf->producer_index, prod);
-}
-
 static int post_one_send(struct rxe_qp *qp, const struct ib_send_wr *wr)
 {
-	struct rxe_swqe *wqe = ring_place(qp->sq.ring);
+	struct rxe_swqe *wqe = rxe_ring_post_place(qp->sq.q.ring);
 	int err;
 
 	if (!wqe)
 		return -ENOMEM;
 	err = fill_wqe(qp, wr, wqe);
 	if (!err)
-		ring_publish(qp->sq.ring);
+		rxe_ring_post(qp->sq.q.ring);
 	return err;
 }
 
@@ -183,26 +163,6 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-static int post_one_recv(struct rxe_qp *qp, const struct ib_recv_wr *wr)
-{
-	struct rxe_recv_wqe *wqe = ring_place(qp->rq.ring);
-	int i;
-
-	if (!wqe)
-		return -ENOMEM;
-	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
-		return -EINVAL;
-	wqe->wr_id = wr->wr_id;
-	wqe->dma.num_sge = wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++) {
-		wqe->dma.sge[i].addr = wr->sg_list[i].addr;
-		wqe->dma.sge[i].length = wr->sg_list[i].length;
-		wqe->dma.sge[i].lkey = wr->sg_list[i].lkey;
-	}
-	ring_publish(qp->rq.ring);
-	return 0;
-}
-
 /**
  * rxe_post_recv - ib_device_ops.post_recv
  * @ibqp: the QP
@@ -215,20 +175,14 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr)
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
-	unsigned long flags;
-	int err = 0;
+	int err;
 
 	*bad_wr = wr;
 	if (qp->is_user)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(qp->state) == IB_QPS_RESET)
 		return -EINVAL;
-	spin_lock_irqsave(&qp->post_rq_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next) {
-		err = post_one_recv(qp, wr);
-		*bad_wr = wr;
-	}
-	spin_unlock_irqrestore(&qp->post_rq_lock, flags);
+	err = rxe_recvq_post(&qp->rq.recvq, wr, bad_wr);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		rxe_task_kick(&qp->recv_task);
 	return err;

@@ -6,13 +6,6 @@
  */
 #include <rxe/transport.h>
 
-/* Bytes for the scatter list, or for inline data, behind a send WQE */
-static u32 send_data_bytes(const struct ib_qp_cap *cap)
-{
-	return max_t(u32, cap->max_inline_data,
-		     cap->max_send_sge * sizeof(struct ib_sge));
-}
-
 static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
 {
 	if (cap->max_send_wr > RXE_MAX_QP_WR ||
@@ -44,49 +37,27 @@ static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
 
 static void destroy_queues(struct rxe_qp *qp)
 {
-	rxe_tx_destroy(qp->sq.tx);
+	rxe_tx_destroy(qp->sq.sender.tx);
 	rxe_tx_destroy(qp->rq.tx);
-	kfree(qp->sq.segs);
-	kvfree(qp->sq.wqes);
+	kfree(qp->sq.sender.segs);
 	kfree(qp->rq.wqe.sge);
-	if (qp->sq.ring)
-		rxe_ring_destroy(qp->sq.ring);
-	if (qp->rq.ring)
-		rxe_ring_destroy(qp->rq.ring);
+	rxe_sendq_free(&qp->sq.q);
+	rxe_recvq_free(&qp->rq.recvq);
 }
 
-static int create_sq(struct rxe_qp *qp, struct ib_ucontext *uctx)
+/* What the tasks work with */
+static int create_tools(struct rxe_qp *qp)
 {
-	struct rxe_sq *sq = &qp->sq;
-	u32 data = send_data_bytes(&qp->cap);
-	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
-	struct rxe_ring *ring;
-
-	ring = rxe_ring_create(uctx, max(qp->cap.max_send_wr, 1U), head + data);
-	if (IS_ERR(ring))
-		return PTR_ERR(ring);
-	sq->ring = ring;
-	sq->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
-	sq->wqes = kvcalloc(ring->mask + 1, sq->stride, RXE_GFP_USER);
-	sq->segs = kcalloc(max(qp->cap.max_send_sge, 1U), sizeof(*sq->segs),
-			   GFP_KERNEL_ACCOUNT);
-	return sq->wqes && sq->segs ? 0 : -ENOMEM;
-}
-
-static int create_rq(struct rxe_qp *qp, struct ib_ucontext *uctx)
-{
+	struct rxe_sender *sender = &qp->sq.sender;
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_ring *ring;
-	u32 size = sizeof(struct rxe_recv_wqe) +
-		   qp->cap.max_recv_sge * sizeof(struct rxe_sge);
 
-	ring = rxe_ring_create(uctx, max(qp->cap.max_recv_wr, 1U), size);
-	if (IS_ERR(ring))
-		return PTR_ERR(ring);
-	rq->ring = ring;
+	sender->tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
+	rq->tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
+	sender->segs = kcalloc(max(qp->cap.max_send_sge, 1U),
+			       sizeof(*sender->segs), GFP_KERNEL_ACCOUNT);
 	rq->wqe.sge = kcalloc(max(qp->cap.max_recv_sge, 1U),
 			      sizeof(*rq->wqe.sge), GFP_KERNEL_ACCOUNT);
-	return rq->wqe.sge ? 0 : -ENOMEM;
+	return sender->tx && rq->tx && sender->segs && rq->wqe.sge ? 0 : -ENOMEM;
 }
 
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
@@ -96,19 +67,15 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	int err;
 
 	qp->cap = init->cap;
-	qp->sq.tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
-	qp->rq.tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
-	err = qp->sq.tx && qp->rq.tx ? create_sq(qp, uctx) : -ENOMEM;
+	err = create_tools(qp);
 	if (!err)
-		err = create_rq(qp, uctx);
+		err = rxe_sendq_init(&qp->sq.q, uctx, &qp->cap);
+	if (!err)
+		err = rxe_recvq_init(&qp->rq.recvq, uctx, &qp->cap);
 	if (err) {
 		destroy_queues(qp);
 		return err;
 	}
-	qp->cap.max_send_wr = rxe_ring_capacity(qp->sq.ring);
-	qp->cap.max_recv_wr = rxe_ring_capacity(qp->rq.ring);
-	qp->cap.max_inline_data = min_t(u32, send_data_bytes(&init->cap),
-					RXE_MAX_INLINE);
 	init->cap = qp->cap;
 	rxe_qp_reset(qp);
 	return 0;
@@ -128,7 +95,6 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->state_lock);
 	spin_lock_init(&qp->post_sq_lock);
-	spin_lock_init(&qp->post_rq_lock);
 	spin_lock_init(&qp->sq.lock);
 	rxe_inq_init(&qp->requests);
 	rxe_inq_init(&qp->responses);
@@ -179,8 +145,8 @@ static int respond(const struct rxe_qp *qp, struct ib_udata *udata)
 {
 	struct rxe_create_qp_resp resp = {};
 
-	rxe_ring_mminfo(qp->rq.ring, &resp.rq_mi);
-	rxe_ring_mminfo(qp->sq.ring, &resp.sq_mi);
+	rxe_ring_mminfo(qp->rq.recvq.ring, &resp.rq_mi);
+	rxe_ring_mminfo(qp->sq.q.ring, &resp.sq_mi);
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
@@ -246,7 +212,7 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD && !qp->sq.drained;
 	attr->rq_psn = qp->rq.epsn;
-	attr->sq_psn = qp->sq.psn;
+	attr->sq_psn = qp->sq.flight.psn;
 	attr->cap = qp->cap;
 	mutex_unlock(&qp->mutex);
 
@@ -281,7 +247,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	cancel_work_sync(&qp->event_work);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
-	kfree(qp->rq.atomics);
+	rxe_replay_free(&qp->rq.replay);
 	destroy_queues(qp);
 	atomic_dec(&qp->rxe->num_qp);
 	return 0;

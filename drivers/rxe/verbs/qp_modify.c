@@ -74,8 +74,7 @@ static DEFINE_MUTEX(path_lock);
 /* What may fail comes first: the new path and room for atomic replies */
 struct prepared {
 	struct rxe_path		path;
-	struct rxe_atomic_res	*atomics;
-	u32			num_atomics;
+	struct rxe_replay	replay;
 };
 
 /* Is @peer connected to @qp, which is about to be connected to it? */
@@ -115,20 +114,16 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 					   qp->attr.dest_qp_num;
 	u16 sport = rdma_get_udp_sport(0, rxe_qp_num(qp), dqpn);
 
-	prep->atomics = NULL;
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
-		prep->num_atomics = max_t(u32, attr->max_dest_rd_atomic, 1);
-		prep->atomics = kcalloc(prep->num_atomics,
-					sizeof(*prep->atomics),
-					GFP_KERNEL_ACCOUNT);
-		if (!prep->atomics)
-			return -ENOMEM;
-	}
+	prep->replay = (struct rxe_replay){};
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    rxe_replay_init(&prep->replay,
+			    max_t(u32, attr->max_dest_rd_atomic, 1)))
+		return -ENOMEM;
 	if (mask & IB_QP_AV) {
 		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
 					sport, same_device(qp, attr, dqpn));
 		if (err) {
-			kfree(prep->atomics);
+			rxe_replay_free(&prep->replay);
 			return err;
 		}
 		if (qp->is_user)
@@ -157,7 +152,7 @@ static int check_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (!(mask & IB_QP_AV) || READ_ONCE(qp->state) != IB_QPS_SQD ||
 	    packet_size(prep->path.same_dev, mtu) == qp->mtu)
 		return 0;
-	if ((sq->tail != sq->head && rxe_swqe(sq, sq->tail)->started) ||
+	if ((sq->q.tail != sq->q.head && rxe_swqe(sq, sq->q.tail)->started) ||
 	    qp->rq.op_flags || qp->rq.read.active)
 		return -EBUSY;
 	return 0;
@@ -170,7 +165,7 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		if (qp->path_valid)
 			rxe_path_destroy(&qp->path);
 		qp->path = prep->path;
-		qp->sq.out.l3_icrc.len = 0;
+		qp->sq.sender.out.l3_icrc.len = 0;
 		qp->rq.out.l3_icrc.len = 0;
 		qp->path_valid = true;
 		qp->attr.ah_attr = attr->ah_attr;
@@ -201,12 +196,8 @@ static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
-	if (mask & IB_QP_SQ_PSN) {
-		qp->sq.psn = attr->sq_psn & RXE_PSN_MASK;
-		qp->sq.una = qp->sq.psn;
-		qp->sq.top = qp->sq.psn;
-		rxe_recovery_reset(&qp->sq.rec, qp->sq.psn);
-	}
+	if (mask & IB_QP_SQ_PSN)
+		rxe_sq_set_psn(&qp->sq, attr->sq_psn & RXE_PSN_MASK);
 }
 
 static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
@@ -222,10 +213,8 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->rq.epsn = attr->rq_psn & RXE_PSN_MASK;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
-		kfree(qp->rq.atomics);
-		qp->rq.atomics = prep->atomics;
-		qp->rq.num_atomics = prep->num_atomics;
-		qp->rq.next_atomic = 0;
+		rxe_replay_free(&qp->rq.replay);
+		qp->rq.replay = prep->replay;
 	}
 }
 
@@ -276,7 +265,7 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (err) {
 		if (mask & IB_QP_AV)
 			rxe_path_destroy(&prep.path);
-		kfree(prep.atomics);
+		rxe_replay_free(&prep.replay);
 	} else {
 		apply_path(qp, attr, mask, &prep);
 		apply_requester(qp, attr, mask);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Replies to atomics, to be given again to a duplicate request (replay.c).
+ */
+#ifndef RXE_TRANSPORT_REPLAY_H
+#define RXE_TRANSPORT_REPLAY_H
+
+#include <linux/types.h>
+
+struct rxe_replay_entry;
+
+/**
+ * struct rxe_replay - the latest replies
+ * @entries: the replies
+ * @num: places in @entries
+ * @next: the place to use next
+ */
+struct rxe_replay {
+	struct rxe_replay_entry	*entries;
+	u32			num;
+	u32			next;
+};
+
+int rxe_replay_init(struct rxe_replay *replay, u32 num);
+void rxe_replay_free(struct rxe_replay *replay);
+void rxe_replay_reset(struct rxe_replay *replay);
+void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig);
+bool rxe_replay_find(const struct rxe_replay *replay, u64 seq, u64 *orig);
+
+#endif /* RXE_TRANSPORT_REPLAY_H */

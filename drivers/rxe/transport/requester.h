@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requester and the completer: requester.c and completer.c.
+ */
+#ifndef RXE_TRANSPORT_REQUESTER_H
+#define RXE_TRANSPORT_REQUESTER_H
+
+#include <linux/spinlock.h>
+#include <cc/window.h>
+#include <loss/recovery.h>
+#include <transport/gap.h>
+#include <transport/out.h>
+#include <transport/sendq.h>
+#include <transport/timer.h>
+
+struct rxe_data;
+struct rxe_key;
+struct rxe_pkt;
+struct rxe_qp;
+struct rxe_seg;
+struct sk_buff;
+struct rxe_tx;
+
+/**
+ * enum rxe_rnr - what an RNR NAK lets the requester send
+ * @RXE_RNR_READY: everything: none came since the last progress
+ * @RXE_RNR_WAIT: nothing, until the RNR timer fires
+ * @RXE_RNR_ALONE: the refused work request. A peer like us kept what followed, and
+ *	acknowledges that, too; what it didn't keep is sent again after the answer.
+ */
+enum rxe_rnr {
+	RXE_RNR_READY,
+	RXE_RNR_WAIT,
+	RXE_RNR_ALONE,
+};
+
+/**
+ * struct rxe_flight - PSNs: what was sent, and what has no acknowledgment
+ * @psn: next PSN to send
+ * @una: oldest PSN that is not acknowledged
+ * @top: one after the highest PSN ever sent
+ * @rd_atomic: READs and atomics that were sent and haven't completed
+ * @implied: an ACK came for what is behind a READ or atomic without response
+ * @implied_psn: how far it went
+ */
+struct rxe_flight {
+	u32			psn;
+	u32			una;
+	u32			top;
+	u32			rd_atomic;
+	bool			implied;
+	u32			implied_psn;
+};
+
+/**
+ * struct rxe_resend - what is to be sent again before anything else
+ * @npkts: packets of the oldest work request, or responses that are to be asked for
+ * @psn: the first of them
+ */
+struct rxe_resend {
+	u32			npkts;
+	u32			psn;
+};
+
+/**
+ * struct rxe_sender - what is being sent; send_task's alone, no lock
+ * @segs: where its data is
+ * @source: the key of what was read last, held for the run of send_task only
+ * @out: the requests
+ * @tx: what they have in the queues below
+ */
+struct rxe_sender {
+	struct rxe_seg		*segs;
+	struct rxe_key		*source;
+	struct rxe_out		out;
+	struct rxe_tx		*tx;
+};
+
+/**
+ * struct rxe_sq - the requester's and the completer's state
+ * @lock: protects all but @sender and @target; bottom halves off
+ * @q: the work requests
+ * @sender: what is being sent
+ * @flight: what was sent
+ * @resend: what is to be sent again
+ * @rnr_retries: RNR NAKs since the last progress
+ * @rnr: enum rxe_rnr
+ * @moved: something was acknowledged in this run of recv_task
+ * @drained: SQD: the event was raised
+ * @stalled: a work request can't be sent; it fails when its turn has come
+ * @anew: what was sent in this run was sent when nothing was in flight
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @cc: congestion control
+ * @gap: what is missing among the responses
+ * @target: the key of what responses are written to, held for the run of recv_task
+ *	only
+ * @rto: the timer
+ * @timed: a packet whose acknowledgment is timed
+ */
+struct rxe_sq {
+	spinlock_t		lock;	/* all but sender and target */
+	struct rxe_sendq	q;
+	struct rxe_sender	sender;
+	struct rxe_flight	flight;
+	struct rxe_resend	resend;
+	u8			rnr_retries;
+	u8			rnr;
+	bool			moved;
+	bool			drained;
+	bool			stalled;
+	bool			anew;
+	struct rxe_recovery	rec;
+	struct rxe_rtt		rtt;
+	struct rxe_cc		cc;
+	struct rxe_gap		gap;
+	struct rxe_key		*target;
+	struct rxe_rto		rto;
+	struct rxe_timed	timed;
+};
+
+/* Did the last packet leave without a train, for want of one? The send task knows. */
+static inline bool rxe_sq_alone(const struct rxe_sq *sq)
+{
+	return READ_ONCE(sq->sender.out.train.alone);
+}
+
+/* requester.c, ud.c */
+bool rxe_requester(struct rxe_qp *qp);
+bool rxe_rc_requester(struct rxe_qp *qp);
+bool rxe_rc_requester_due(const struct rxe_qp *qp);
+bool rxe_sq_import(struct rxe_qp *qp);
+void rxe_sq_rewind(struct rxe_qp *qp);
+void rxe_sq_catch_up(struct rxe_sq *sq);
+void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn);
+void rxe_requester_reset(struct rxe_sq *sq, bool is_user);
+struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp);
+bool rxe_ud_requester(struct rxe_qp *qp);
+bool rxe_ud_requester_due(const struct rxe_qp *qp);
+bool rxe_ud_flush(struct rxe_qp *qp);
+void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
+		const struct rxe_pkt *pkt, struct rxe_data *data);
+
+/* completer.c */
+bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		      struct rxe_data *data);
+bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+void rxe_complete_end(struct rxe_qp *qp);
+void rxe_sq_retire(struct rxe_qp *qp);
+void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
+
+#endif /* RXE_TRANSPORT_REQUESTER_H */

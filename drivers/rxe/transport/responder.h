@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The responder: responder.c and read.c.
+ */
+#ifndef RXE_TRANSPORT_RESPONDER_H
+#define RXE_TRANSPORT_RESPONDER_H
+
+#include <rdma/ib_verbs.h>
+#include <rxe/psn.h>
+#include <rxe/wr.h>
+#include <transport/gap.h>
+#include <transport/out.h>
+#include <transport/recvq.h>
+#include <transport/replay.h>
+
+struct rxe_data;
+struct rxe_key;
+struct rxe_pkt;
+struct rxe_qp;
+
+/**
+ * struct rxe_write_msg - the WRITE that has begun
+ * @va: where the next byte goes
+ * @rkey: its R_Key
+ * @resid: bytes to come
+ * @length: its bytes
+ * @key: names what is written to, held for the run of recv_task only; of an atomic, too
+ */
+struct rxe_write_msg {
+	u64			va;
+	u32			rkey;
+	u32			resid;
+	u32			length;
+	struct rxe_key		*key;
+};
+
+/**
+ * struct rxe_read_resp - the READ response in progress
+ * @active: there is one; other requests wait until it is done
+ * @blocked: it waits, while the queues of the stack are full
+ * @first: its first packet is to come
+ * @again: for a duplicate request
+ * @va: what is read next
+ * @rkey: its R_Key
+ * @resid: bytes to come
+ * @psn: of the next packet
+ * @key: names what is read, held for the run of recv_task only
+ */
+struct rxe_read_resp {
+	bool			active;
+	bool			blocked;
+	bool			first;
+	bool			again;
+	u64			va;
+	u32			rkey;
+	u32			resid;
+	u32			psn;
+	struct rxe_key		*key;
+};
+
+/**
+ * struct rxe_rq - the responder's state; owned by recv_task
+ * @recvq: receive work requests
+ * @wqe: the one in use
+ * @epsn: expected PSN
+ * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
+ * @msn: message sequence number
+ * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
+ *	and not ended; 0 between messages
+ * @off: SEND: bytes of it so far
+ * @write: WRITE: the message
+ * @read: READ response
+ * @replay: replies to atomics
+ * @back: the peer on this device, in whose receive task we are for the rest of
+ *	the run; NULL if responses go out as packets
+ * @out: responses that are being sent
+ * @tx: what READ responses have in the queues below
+ * @batch: packets of the train that is being taken in
+ * @ack_due: an ACK is owed; one for what a run took in
+ * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
+ * @early_psn: the packet that came too early last
+ * @gap: what is missing among the requests
+ */
+struct rxe_rq {
+	struct rxe_recvq	recvq;
+	struct rxe_rwqe		wqe;
+	u32			epsn;
+	u64			seq;
+	u32			msn;
+	u32			op_flags;
+	u32			off;
+	struct rxe_write_msg	write;
+	struct rxe_read_resp	read;
+	struct rxe_replay	replay;
+	struct rxe_qp		*back;
+	struct rxe_out		out;
+	struct rxe_tx		*tx;
+	u32			batch;
+	bool			ack_due;
+	bool			nak_sent;
+	u32			early_psn;
+	struct rxe_gap		gap;
+};
+
+/* The next @npkts packets of the peer are executed, or answered */
+static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
+{
+	rq->epsn = rxe_psn_add(rq->epsn, npkts);
+	rq->seq += npkts;
+}
+
+/* responder.c, read.c */
+void rxe_responder_reset(struct rxe_rq *rq);
+bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		     struct rxe_data *data);
+bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
+u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
+void rxe_respond_end(struct rxe_qp *qp);
+bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
+void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
+void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
+void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
+bool rxe_rq_next(struct rxe_qp *qp);
+void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
+void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
+			enum ib_event_type event);
+
+#endif /* RXE_TRANSPORT_RESPONDER_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The send queue (section 10.2.2): a ring, and copies of what was imported from it.
+ *
+ * Context: init and free: process; the others under the lock of the send queue's QP,
+ * sq.lock.
+ */
+#include <linux/slab.h>
+#include <rxe/verbs.h>
+#include <transport/sendq.h>
+
+/* Bytes for the scatter list, or for inline data, behind a work request */
+static u32 data_bytes(const struct ib_qp_cap *cap)
+{
+	return max_t(u32, cap->max_inline_data,
+		     cap->max_send_sge * sizeof(struct ib_sge));
+}
+
+/**
+ * rxe_sendq_init - set up a send queue
+ * @q: the queue, zeroed
+ * @uctx: of the process that posts; NULL for a kernel consumer
+ * @cap: how many work requests, SGEs and bytes of inline data of each; checked. Out: what
+ *	there is room for
+ *
+ * Return: 0, -ENOMEM; rxe_sendq_free() is for the caller.
+ */
+int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
+		   struct ib_qp_cap *cap)
+{
+	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
+	u32 data = data_bytes(cap);
+	struct rxe_ring *ring;
+
+	ring = rxe_ring_create(uctx, max(cap->max_send_wr, 1U), head + data);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	q->ring = ring;
+	q->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
+	q->wqes = kvcalloc(ring->mask + 1, q->stride, RXE_GFP_USER);
+	if (!q->wqes)
+		return -ENOMEM;
+	cap->max_send_wr = rxe_ring_capacity(ring);
+	cap->max_inline_data = min_t(u32, data, RXE_MAX_INLINE);
+	return 0;
+}
+
+/**
+ * rxe_sendq_free - free what rxe_sendq_init() made
+ * @q: the queue; that may have failed
+ */
+void rxe_sendq_free(struct rxe_sendq *q)
+{
+	kvfree(q->wqes);
+	if (q->ring)
+		rxe_ring_destroy(q->ring);
+}
+
+/**
+ * rxe_sendq_drop_posted - forget what was posted and not imported
+ * @q: the queue; nothing that was imported is left
+ * @is_user: a process posted it
+ */
+void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
+{
+	const struct rxe_swqe *wqe;
+
+	while (q->head - q->tail <= q->ring->mask) {
+		wqe = rxe_ring_head(q->ring);
+		if (!wqe)
+			break;
+		if (!is_user && wqe->ah)
+			rxe_ah_put(wqe->ah);
+		rxe_ring_next(q->ring);
+		q->head++;
+	}
+	q->tail = q->head;
+	q->cur = q->head;
+	rxe_ring_release(q->ring, q->tail);
+}
+
+/**
+ * rxe_sendq_reset - forget all work requests
+ * @q: the queue
+ * @is_user: a process posted them
+ */
+void rxe_sendq_reset(struct rxe_sendq *q, bool is_user)
+{
+	for (; q->tail != q->head; q->tail++) {
+		struct rxe_swqe *wqe = rxe_sendq_at(q, q->tail);
+
+		if (wqe->ah)
+			rxe_ah_put(wqe->ah);
+		wqe->ah = NULL;
+	}
+	rxe_sendq_drop_posted(q, is_user);
+}
