@@ -14,6 +14,10 @@ A6=2001:db8::1 B6=2001:db8::2
 TESTS=${TESTS:-/src/scripts/tests}
 PATH=/job/bin:$TESTS/bin:$PATH
 
+# The checkers of a debug kernel take their time.
+PATIENCE=1
+[ ! -e /sys/kernel/debug/kmemleak ] || PATIENCE=6
+
 # devtmpfs has no /dev/fd, which <(...) needs
 [ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
 
@@ -67,7 +71,7 @@ on_b() {
 
 # wait_for SECONDS COMMAND...: poll until the command succeeds
 wait_for() {
-	local limit=$1 deadline=$((SECONDS + $1))
+	local limit=$(($1 * PATIENCE)) deadline=$((SECONDS + $1 * PATIENCE))
 	shift
 	until "$@" > /dev/null 2>&1; do
 		if [ $SECONDS -ge "$deadline" ]; then

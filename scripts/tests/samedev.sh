@@ -27,7 +27,7 @@ result() {
 	local wanted=$1 version=$2 first out
 	wait_for 10 find_index "$version" "$3" "$4" && first=$INDEX &&
 		wait_for 10 find_index "$version" "$5" "$6" || return 1
-	out=$(timeout 40 same_device rxe0 "$first" "$INDEX" "${@:7}")
+	out=$(timeout $((40 * PATIENCE)) same_device rxe0 "$first" "$INDEX" "${@:7}")
 	say "$out"
 	[ "$out" = "$wanted" ]
 }
@@ -70,7 +70,7 @@ address_returns() { # VERSION
 }
 
 until_none() { # ADDRESS: a command that waits until it has no GID
-	echo "timeout 10 bash -c 'while cat $PORT1/gids/* 2> /dev/null | grep -qix $(gid_of "$1"); do :; done'"
+	echo "timeout $((10 * PATIENCE)) bash -c 'while cat $PORT1/gids/* 2> /dev/null | grep -qix $(gid_of "$1"); do :; done'"
 }
 
 netdev_moves() { # VERSION
