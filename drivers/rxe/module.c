@@ -9,6 +9,7 @@
 #include <rdma/rdma_netlink.h>
 #include <compat/crc32.h>
 #include <rxe/dev.h>
+#include <rxe/knobs.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
 
@@ -42,6 +43,7 @@ static int __init rxe_init(void)
 	err = rxe_net_init(&rxe_net_ops);
 	if (err)
 		goto err_cork;
+	rxe_debugfs_start();
 	rdma_link_register(&rxe_link_ops);
 	return 0;
 
@@ -57,6 +59,7 @@ static void __exit rxe_exit(void)
 {
 	rdma_link_unregister(&rxe_link_ops);
 	ib_unregister_driver(RDMA_DRIVER_RXE);
+	rxe_debugfs_stop();
 	rxe_net_exit();
 	rxe_cork_stop();
 	rxe_crc32_exit();

@@ -7,15 +7,13 @@
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <rxe/knobs.h>
 
 /*
  * For what may be large: charged to the caller's memory cgroup, and fails where
  * another allocation would have somebody killed for it.
  */
 #define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
-/* A part of the machine's memory that stays for others: one in so many pages */
-#define RXE_MEMORY_SPARE	32
 
 /**
  * rxe_memory_left - is there memory for one more object?

@@ -4,6 +4,7 @@
  * and loss down to one packet.
  */
 #include <cc/window.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
 #include "../util.h"
 
@@ -44,7 +45,7 @@ static void grows(struct kunit *test)
 	u32 i, window;
 
 	begin(&cc);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_first));
 	for (i = 0; i < 8; i++) {
 		window = cc.window;
 		come_through(&cc, window, MS, true, false);
@@ -52,7 +53,7 @@ static void grows(struct kunit *test)
 	}
 	for (i = 0; i < 10; i++)
 		come_through(&cc, cc.window, MS, true, false);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_MAX);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_max));
 }
 
 /* After a loss, too, it grows with each round trip, little as that may say */
@@ -95,9 +96,9 @@ static void idle(struct kunit *test)
 
 	begin(&cc);
 	come_through(&cc, 1, MS, false, false);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_first));
 	come_through(&cc, 1, 100 * MS, false, false);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_FIRST);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_first));
 }
 
 /* On a path of 1000 packets a millisecond the queue stays short */
@@ -126,11 +127,11 @@ static void shrinks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 2048u);
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, false);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_CALM);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_calm));
 	/* where packets get lost, to less; it never grows by that */
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, true);
-	KUNIT_EXPECT_EQ(test, cc.window, (u32)RXE_WINDOW_LOSSY);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_lossy));
 	cc.window = 2;
 	come_through(&cc, 2, 100 * MS, true, true);
 	KUNIT_EXPECT_EQ(test, cc.window, 2u);
@@ -231,7 +232,7 @@ static void undo(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 10u);
 }
 
-/* Whatever happens: one packet at least, RXE_WINDOW_MAX at most */
+/* Whatever happens: one packet at least, window_max at most */
 static void bounds(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(12);
@@ -262,7 +263,7 @@ static void bounds(struct kunit *test)
 			rxe_cc_acked(&cc, &sample, psn);
 		}
 		KUNIT_ASSERT_GE(test, cc.window, 1u);
-		KUNIT_ASSERT_LE(test, cc.window, (u32)RXE_WINDOW_MAX);
+		KUNIT_ASSERT_LE(test, cc.window, (u32)rxe_knob(window_max));
 	}
 }
 

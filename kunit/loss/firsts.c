@@ -5,6 +5,7 @@
  * sender, netdev and peer, PSN by PSN.
  */
 #include <loss/firsts.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
 #include "../util.h"
 
@@ -149,7 +150,7 @@ static void random_loss(struct kunit *test)
 /* So many steps by one are enough, and no fewer */
 static void steps(struct kunit *test)
 {
-	const u32 enough = RXE_FIRSTS_ENOUGH;
+	const u32 enough = rxe_knob(firsts_enough);
 	struct rxe_firsts firsts = {};
 	u32 i;
 
@@ -200,7 +201,7 @@ static void reads(struct kunit *test)
 	struct rnd_state rnd = rnd_init(8);
 	u32 psn = PSN, i, told = 0;
 
-	for (i = 0; i < 2 * RXE_FIRSTS_ENOUGH && !told; i++) {
+	for (i = 0; i < 2 * rxe_knob(firsts_enough) && !told; i++) {
 		rxe_firsts_new(&firsts, psn, 2);
 		told = rxe_firsts_again(&firsts, rxe_psn_add(psn, 1), 1);
 		psn = rxe_psn_add(psn, 2);

@@ -4,6 +4,7 @@
  * state. Time is a number here.
  */
 #include <loss/recovery.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
 #include "../util.h"
 
@@ -44,7 +45,7 @@ static struct rxe_loss_verdict hint(struct game *g, enum rxe_loss_hint hint,
 
 static void make_lossy(struct game *g)
 {
-	g->rec.lossy_until = ktime_add_ns(NOW, RXE_LOSS_MEMORY_NS);
+	g->rec.lossy_until = ktime_add_ns(NOW, rxe_knob(loss_memory_ns));
 }
 
 static u64 rto(const struct game *g)
@@ -124,7 +125,7 @@ static void rto_follows_stalls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rto(&g), 1400 * MS);
 	g.rtt.max = 60000 * MS;
 	KUNIT_EXPECT_EQ(test, rto(&g), 4000 * MS);
-	g.rtt.max_at = ktime_sub_ns(NOW, RXE_LOSS_MEMORY_NS + 1);
+	g.rtt.max_at = ktime_sub_ns(NOW, rxe_knob(loss_memory_ns) + 1);
 	KUNIT_EXPECT_EQ(test, rto(&g), 1000 * MS);
 }
 
@@ -236,7 +237,7 @@ static void peer_drops(struct kunit *test)
 	begin(&g);
 	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW, NOW);
 	g.facts.una = rxe_psn_add(PSN, 4);
-	for (i = 0; i < RXE_GO_BACK; i++)
+	for (i = 0; i < rxe_knob(go_back); i++)
 		KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
 				RXE_LOSS_REWIND);
 	g.facts.una = rxe_psn_add(PSN, 20);

@@ -4,6 +4,7 @@
  * longest are forgotten after a while.
  */
 #include <loss/rtt.h>
+#include <rxe/knobs.h>
 #include "../util.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
@@ -45,7 +46,7 @@ static void guess(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};
 
-	KUNIT_EXPECT_EQ(test, rxe_rtt_most(&rtt), RXE_RTT_GUESS_NS);
+	KUNIT_EXPECT_EQ(test, rxe_rtt_most(&rtt), rxe_knob(rtt_guess_ns));
 }
 
 /* Ten seconds later other round trips count */
@@ -56,7 +57,7 @@ static void forgets(struct kunit *test)
 
 	rxe_rtt_add(&rtt, MS, now);
 	rxe_rtt_add(&rtt, 9 * MS, now);
-	now = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
+	now = ktime_add_ns(now, rxe_knob(loss_memory_ns));
 	rxe_rtt_add(&rtt, 5 * MS, now);
 	KUNIT_EXPECT_EQ(test, rtt.min, MS);
 	KUNIT_EXPECT_EQ(test, rtt.max, 9 * MS);

@@ -25,7 +25,7 @@ static void stream(struct kunit *test)
 	struct rxe_cork cork = {};
 	ktime_t now = NSEC_PER_SEC;
 
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, 7, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_row), 7, STEP_NS), 0u);
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1000, 7, STEP_NS), 1000u);
 }
 
@@ -37,7 +37,7 @@ static void ping_pong(struct kunit *test)
 	u32 polled, waits = 0;
 
 	for (polled = 0; polled < 1000; polled++)
-		waits += ring(&cork, &now, RXE_CORK_ROW, polled, STEP_NS);
+		waits += ring(&cork, &now, rxe_knob(cork_row), polled, STEP_NS);
 	KUNIT_EXPECT_EQ(test, waits, 0u);
 }
 
@@ -48,7 +48,7 @@ static void poll(struct kunit *test)
 	ktime_t now = NSEC_PER_SEC;
 
 	ring(&cork, &now, 10, 0, STEP_NS);
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, 1, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_row), 1, STEP_NS), 0u);
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 1, STEP_NS), 1u);
 }
 
@@ -65,7 +65,7 @@ static void window(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 15, polled, STEP_NS), 15u);
 	}
 	cork.stream = false;
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_ROW, polled, STEP_NS), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_row), polled, STEP_NS), 0u);
 }
 
 /* Who takes up completions one by one waits while there are more, for no answer */
@@ -79,7 +79,7 @@ static void drain(struct kunit *test)
 		now = ktime_add_ns(now, STEP_NS);
 		waits += rxe_cork_fits(&cork, polled, polled < 100, 0, now);
 	}
-	KUNIT_EXPECT_EQ(test, waits, 99 - RXE_CORK_ROW);
+	KUNIT_EXPECT_EQ(test, waits, 99 - rxe_knob(cork_row));
 	for (asked = waits = 0; asked < 100; asked++) {
 		now = ktime_add_ns(now, STEP_NS);
 		waits += rxe_cork_fits(&cork, polled++, true, asked, now);
@@ -94,9 +94,9 @@ static void pause(struct kunit *test)
 	ktime_t now = NSEC_PER_SEC;
 
 	ring(&cork, &now, 10, 0, STEP_NS);
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, RXE_CORK_GAP_NS), 0u);
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, RXE_CORK_GAP_NS - 1),
-			101u - RXE_CORK_ROW);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, rxe_knob(cork_gap_ns)), 0u);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, rxe_knob(cork_gap_ns) - 1),
+			101u - rxe_knob(cork_row));
 }
 
 /* Whoever posts so slowly that corks gather few isn't kept waiting, but for a try */
@@ -106,19 +106,19 @@ static void vain(struct kunit *test)
 	ktime_t now = NSEC_PER_SEC;
 	u32 i, waits;
 
-	ring(&cork, &now, RXE_CORK_ROW, 0, STEP_NS);
-	for (i = 0; i <= RXE_CORK_VAIN; i++) {
+	ring(&cork, &now, rxe_knob(cork_row), 0, STEP_NS);
+	for (i = 0; i <= rxe_knob(cork_vain); i++) {
 		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 0, STEP_NS), 1u);
-		rxe_cork_late(&cork, RXE_CORK_FEW - 1);
+		rxe_cork_late(&cork, rxe_knob(cork_few) - 1);
 	}
-	for (i = waits = 0; i < 10 * (RXE_CORK_SKIP + 1); i++)
+	for (i = waits = 0; i < 10 * (rxe_knob(cork_skip) + 1); i++)
 		if (ring(&cork, &now, 1, 0, STEP_NS)) {
 			rxe_cork_late(&cork, 1);
 			waits++;
 		}
 	KUNIT_EXPECT_EQ(test, waits, 10u);
-	KUNIT_EXPECT_EQ(test, ring(&cork, &now, RXE_CORK_SKIP, 0, STEP_NS), 0u);
-	rxe_cork_late(&cork, RXE_CORK_FEW);
+	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_skip), 0, STEP_NS), 0u);
+	rxe_cork_late(&cork, rxe_knob(cork_few));
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, STEP_NS), 100u);
 }
 

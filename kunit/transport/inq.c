@@ -198,7 +198,7 @@ static void not_worth_it(struct kunit *test)
 	};
 	u8 byte = 1;
 
-	forged(test, RXE_WINDOW_MAX + 1);
+	forged(test, rxe_knob(window_max) + 1);
 	forged(test, BIT(22));
 	fake_inject(test, &first, &byte, 1);
 	fake(test)->qp->attr.qp_access_flags = 0;
@@ -210,7 +210,7 @@ static void not_worth_it(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &read);
 	KUNIT_EXPECT_EQ(test, read.syndrome, RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
-	forged(test, RXE_WINDOW_MAX);
+	forged(test, rxe_knob(window_max));
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	genuine(test, 0);
 }
@@ -221,7 +221,7 @@ static void limit(struct kunit *test)
 	atomic_t *total = &fake(test)->rxe->rx_held;
 	struct rxe_pkt pkt;
 
-	atomic_set(total, RXE_HELD_DEV);
+	atomic_set(total, rxe_knob(held_dev_bytes));
 	genuine(test, 1);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_QUEUE), 1ull);
@@ -236,10 +236,10 @@ static void limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	KUNIT_EXPECT_EQ(test, atomic_read(total),
 			(int)requests(test)->held_bytes);
-	requests(test)->held_bytes += RXE_HELD_QP;
+	requests(test)->held_bytes += rxe_knob(held_qp_bytes);
 	genuine(test, 5);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
-	requests(test)->held_bytes -= RXE_HELD_QP;
+	requests(test)->held_bytes -= rxe_knob(held_qp_bytes);
 	genuine(test, 2);
 	genuine(test, 4);
 	genuine(test, 5);
@@ -253,7 +253,7 @@ static void age(struct kunit *test)
 	genuine(test, 1);
 	KUNIT_ASSERT_EQ(test, held(test), 1u);
 	rxe_rx(skb_peek(&requests(test)->held))->since -=
-		msecs_to_jiffies(RXE_INQ_AGE_MS) + 2;
+		msecs_to_jiffies(rxe_knob(inq_age_ms)) + 2;
 	requests(test)->expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);

@@ -463,7 +463,7 @@ static void probe(struct kunit *test)
 	qp->attr.timeout = 20;		/* 4 s: longer than fake_wait() would wait */
 	qp->attr.retry_cnt = 1;
 	qp->sq.rtt.smooth = NSEC_PER_MSEC;
-	qp->sq.rec.lossy_until = ktime_add_ns(ktime_get(), RXE_LOSS_MEMORY_NS);
+	qp->sq.rec.lossy_until = ktime_add_ns(ktime_get(), rxe_knob(loss_memory_ns));
 	fake_send(test, 1, 0, 1);
 	for (i = 0; i < 5; i++) {
 		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
@@ -752,7 +752,7 @@ static void fence(struct kunit *test)
 /* A long message stops at the window and goes on with each ACK */
 static void window(struct kunit *test)
 {
-	u32 pkts = 16 * RXE_WINDOW_FIRST, sent = 0, acked = 0;
+	u32 pkts = 16 * rxe_knob(window_first), sent = 0, acked = 0;
 	struct rxe_pkt pkt;
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND,

@@ -246,7 +246,7 @@ static void only_late(struct kunit *test)
 	gap->patience = 0;
 	numbered(test, 0);
 	expect_ack(test, PSN(2), 3);
-	KUNIT_EXPECT_GE(test, gap->patience, RXE_REORDER_NS);
+	KUNIT_EXPECT_GE(test, gap->patience, rxe_knob(reorder_ns));
 	gap->patience = NSEC_PER_SEC / 20;
 	numbered(test, 4);
 	fake_expect_nothing(test);

@@ -50,8 +50,39 @@ gro() {
 		srv ethtool -K veth gro off && cli ethtool -K veth tso on
 }
 
+KNOBS=/sys/kernel/debug/rdma_rxe/knobs
+
+knob_is() { # NAME VALUE
+	[ "$(awk -v name="$1" '$1 == name { print $2 }' $KNOBS)" = "$2" ]
+}
+
+knobs_set() {
+	knob_is cork_ns 20000 && echo cork_ns 30000 > $KNOBS && knob_is cork_ns 30000 &&
+		echo " cork_ns  0x4e20 " > $KNOBS && knob_is cork_ns 20000
+}
+
+# knob_refused WORDS LINE: it is, the log has these words, and nothing changes
+knob_refused() {
+	local before
+	before=$(cat $KNOBS)
+	! (echo "$2" > $KNOBS) 2> /dev/null && dmesg | tail -n 1 | grep -q "$1" && [ "$before" = "$(cat $KNOBS)" ]
+}
+
+# Without memory for what comes early, none is kept, and all goes well
+knob_works() {
+	echo held_qp_bytes 0 > $KNOBS && random && echo held_qp_bytes 4194304 > $KNOBS
+}
+
 path_up loop
 use_gid v2-ipv4
+try knobs-set knobs_set
+try knobs-range knob_refused "go_back must be 1 to 255, not 256" "go_back 256"
+try knobs-negative knob_refused "write .go_back VALUE" "go_back -1"
+try knobs-no-value knob_refused "write .go_back VALUE" go_back
+try knobs-unknown knob_refused "no knob 'go_forth'" "go_forth 1"
+try knobs-fixed knob_refused "no knob 'LOCAL_MTU'" "LOCAL_MTU 1"
+try knobs-long knob_refused . "go_back $(printf %0200d 1)"
+try knobs-work knob_works
 for name in $SWITCHES; do
 	try "loop-$name" off_and_on loop "$name"
 	try "refused-$name" refused "$name"

@@ -6,14 +6,14 @@
  * waits in a queue, which makes all packets later and in the end drops some. So the
  * window grows while packets don't queue, and follows delay and loss otherwise:
  *
- *   calm   = 2 * (rtt_min + rtt_var) + RXE_QUEUE_NS
+ *   calm   = 2 * (rtt_min + rtt_var) + window_queue_ns
  *				the longest round trip without a queue to speak of
  *   grow     rtt <= calm, and the window kept packets back: window = 2 * delivered.
  *            Where packets were lost of late, that goes up to half of what it was
  *            before; from there on, and at the least, window += delivered / 4 + 1.
  *   shrink   rtt > calm: window = delivered * calm / rtt, to its half at the most.
- *            It stays at RXE_WINDOW_LOSSY at least, so that READs aren't asked for
- *            piece by piece, and while nothing gets lost at RXE_WINDOW_CALM, so that
+ *            It stays at window_lossy at least, so that READs aren't asked for
+ *            piece by piece, and while nothing gets lost at window_calm, so that
  *            an acknowledgment is worth its cost. Only loss goes below.
  *   loss     in a queue: window /= 2. Without a queue it is the path's own doing, and
  *            the window shrinks by an eighth: at a loss rate p it comes to rest near
@@ -28,10 +28,8 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include <cc/window.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
-
-/* So long a queue, in time, is no sign of congestion: interrupts and schedulers do that */
-#define RXE_QUEUE_NS	(2ULL * NSEC_PER_MSEC)
 
 /**
  * rxe_cc_init - a new connection
@@ -39,7 +37,7 @@
  */
 void rxe_cc_init(struct rxe_cc *cc)
 {
-	*cc = (struct rxe_cc){ .window = RXE_WINDOW_FIRST, .queued = true };
+	*cc = (struct rxe_cc){ .window = rxe_knob(window_first), .queued = true };
 }
 
 /* Is @una still among the packets that were in flight at the last loss? */
@@ -55,14 +53,14 @@ static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	if (s->lossy)
 		window = max(min(window, cc->enough),
 			     cc->window + s->delivered / 4 + 1);
-	cc->window = clamp_t(u32, window, cc->window, RXE_WINDOW_MAX);
+	cc->window = clamp_t(u32, window, cc->window, rxe_knob(window_max));
 }
 
 static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 			  u64 calm)
 {
 	u32 least = max_t(u32, cc->window / 2,
-			  s->lossy ? RXE_WINDOW_LOSSY : RXE_WINDOW_CALM);
+			  s->lossy ? rxe_knob(window_lossy) : rxe_knob(window_calm));
 	u64 window = div64_u64(s->delivered * calm, s->rtt);
 
 	if (least < cc->window)
@@ -77,7 +75,7 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
  */
 void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
-	u64 calm = 2 * (s->rtt_min + s->rtt_var) + RXE_QUEUE_NS;
+	u64 calm = 2 * (s->rtt_min + s->rtt_var) + rxe_knob(window_queue_ns);
 
 	cc->queued = s->rtt > calm;
 	if (!in_recovery(cc, una))

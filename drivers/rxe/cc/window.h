@@ -8,15 +8,6 @@
 
 #include <linux/types.h>
 
-/*
- * Packets: the window of a new connection, the most that it can be, and the least
- * that delay leaves of it, while nothing gets lost and otherwise
- */
-#define RXE_WINDOW_FIRST	64
-#define RXE_WINDOW_MAX		16384
-#define RXE_WINDOW_CALM		128
-#define RXE_WINDOW_LOSSY	16
-
 /**
  * struct rxe_cc_sample - a round trip, as seen by the sender
  * @delivered: packets that were acknowledged in it
@@ -37,7 +28,7 @@ struct rxe_cc_sample {
 
 /**
  * struct rxe_cc - congestion control of a QP
- * @window: packets that may be in flight, 1 to RXE_WINDOW_MAX
+ * @window: packets that may be in flight, 1 to window_max
  * @queued: the last round trip had a queue in it
  * @before: @window before the last loss
  * @enough: up to here it doubles after a loss, too

@@ -42,6 +42,7 @@
  * Pure; any context.
  */
 #include <loss/firsts.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
 
 /**
@@ -60,11 +61,11 @@ bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 	if (firsts->npkts > 1 && step == 1)
 		firsts->score++;
 	else if (firsts->npkts > 1 && firsts->score &&
-		 (step < 0 || step > RXE_FIRSTS_NEAR))
+		 (step < 0 || step > rxe_knob(firsts_near)))
 		firsts->score--;
 	firsts->from = from;
 	firsts->npkts = npkts;
-	if (firsts->score < RXE_FIRSTS_ENOUGH)
+	if (firsts->score < rxe_knob(firsts_enough))
 		return false;
 	*firsts = (struct rxe_firsts){};
 	return true;

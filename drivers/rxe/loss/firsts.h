@@ -8,10 +8,6 @@
 
 #include <linux/types.h>
 
-/* So often more is enough; and steps up to this one may be what a peer had kept */
-#define RXE_FIRSTS_ENOUGH	7
-#define RXE_FIRSTS_NEAR		4
-
 /**
  * struct rxe_firsts - how often was the second packet of a train the next one missing?
  * @from: the first packet that was sent again the last time

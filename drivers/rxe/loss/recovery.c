@@ -10,7 +10,7 @@
  *     less than a round trip ago isn't lost again yet.
  *   - Silence tells one when it is longer than the longest likely round trip, on a path
  *     that lost packets in the last ten seconds; elsewhere when it is longer than
- *     RXE_SILENCE_NS, or four times the QP's timeout. Then the oldest packets are sent
+ *     silence_ns, or four times the QP's timeout. Then the oldest packets are sent
  *     again, a probe, and after each probe silence must be twice as long. A probe is no
  *     retry.
  *   - A retry is when the QP's timeout is over (rxe_rto_ns()), or when a NAK comes
@@ -31,16 +31,8 @@
  */
 #include <linux/minmax.h>
 #include <loss/recovery.h>
+#include <rxe/knobs.h>
 #include <rxe/psn.h>
-
-/* How late a response may be before it must be lost, if the QP allows less */
-#define RXE_PATIENCE_NS		((u64)NSEC_PER_SEC)
-
-/* The longest timeout that measured round trips lead to */
-#define RXE_RTO_MOST_NS		(4ULL * NSEC_PER_SEC)
-
-/* So long a silence is a loss rather than a slow peer, though none was known of */
-#define RXE_SILENCE_NS		(300ULL * NSEC_PER_MSEC)
 
 /**
  * rxe_recovery_reset - a new connection
@@ -55,9 +47,9 @@ void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 /* The longest round trip of late, twice: a stall is no loss */
 static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 {
-	if (ktime_after(now, ktime_add_ns(rtt->max_at, RXE_LOSS_MEMORY_NS)))
+	if (ktime_after(now, ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns))))
 		return 0;
-	return min(2 * rtt->max, RXE_RTO_MOST_NS);
+	return min(2 * rtt->max, rxe_knob(rto_max_ns));
 }
 
 /**
@@ -69,10 +61,10 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  *
  * The specification allows one to four times the QP's timeout. Where packets do
  * get lost, the measured round trip moves it within those bounds. When the peer has
- * kept silent already, patience is longest. Beyond RXE_PATIENCE_NS a packet is rather
+ * kept silent already, patience is longest. Beyond patience_ns a packet is rather
  * lost than late, and the QP's timeout is taken as it is. While nothing was measured,
- * it is RXE_PATIENCE_NS at least (RFC 6298). Where nothing gets lost it may be four
- * times longer than allowed, up to RXE_PATIENCE_NS: rather than a packet was lost, the
+ * it is patience_ns at least (RFC 6298). Where nothing gets lost it may be four
+ * times longer than allowed, up to patience_ns: rather than a packet was lost, the
  * peer's CPU is away, as those of virtual machines are. Round trips that took longer than
  * all that are waited for.
  *
@@ -81,7 +73,7 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, ktime_t now)
 {
-	u64 t = limit->timeout, most = clamp(RXE_PATIENCE_NS, t, 4 * t), rto;
+	u64 t = limit->timeout, most = clamp(rxe_knob(patience_ns), t, 4 * t), rto;
 
 	if (!t)
 		return 0;
@@ -90,9 +82,9 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	else if (rtt->smooth && rxe_recovery_lossy(rec, now))
 		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
 	else if (rtt->smooth)
-		rto = clamp(RXE_PATIENCE_NS, most, 4 * most);
+		rto = clamp(rxe_knob(patience_ns), most, 4 * most);
 	else
-		rto = max(most, RXE_PATIENCE_NS);
+		rto = max(most, rxe_knob(patience_ns));
 	return max(rto, longest_rtt(rtt, now));
 }
 
@@ -110,8 +102,8 @@ static u64 probe_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,
 			 const struct rxe_retry_limit *limit, ktime_t now)
 {
-	u64 ns = max(rxe_rtt_most(rtt), RXE_RTT_GUESS_NS);
-	u64 silence = RXE_SILENCE_NS;
+	u64 ns = max(rxe_rtt_most(rtt), rxe_knob(rtt_guess_ns));
+	u64 silence = rxe_knob(silence_ns);
 
 	if (rtt->smooth)
 		silence = min(silence, 4 * limit->timeout);
@@ -131,10 +123,10 @@ static u64 probe_wait_ns(const struct rxe_recovery *rec,
 u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
 			  const struct rxe_retry_limit *limit, ktime_t now)
 {
-	u64 t = limit->timeout ?: RXE_SILENCE_NS;
+	u64 t = limit->timeout ?: rxe_knob(silence_ns);
 
-	return min(t, rxe_recovery_lossy(rec, now) ? RXE_RTT_GUESS_NS :
-						     RXE_SILENCE_NS);
+	return min(t, rxe_recovery_lossy(rec, now) ? rxe_knob(rtt_guess_ns) :
+						     rxe_knob(silence_ns));
 }
 
 /**
@@ -282,7 +274,7 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
 	if (rec->go_back)
 		rec->go_back--;
 	else if (follows)
-		rec->go_back = RXE_GO_BACK;
+		rec->go_back = rxe_knob(go_back);
 	if (rec->go_back || facts->rest < facts->burst)
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_REWIND };
 	return (struct rxe_loss_verdict) {
@@ -305,12 +297,12 @@ static void doubt(struct rxe_recovery *rec, u32 una, bool told)
 
 static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 {
-	rec->lossy_until = ktime_add_ns(now, RXE_LOSS_MEMORY_NS);
+	rec->lossy_until = ktime_add_ns(now, rxe_knob(loss_memory_ns));
 }
 
 /*
  * What is in this host's queues has no answer yet. If they are stuck, that's a retry; a
- * netdev whose CPU was away for less than RXE_PATIENCE_NS isn't.
+ * netdev whose CPU was away for less than patience_ns isn't.
  */
 static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 					      const struct rxe_rtt *rtt,
@@ -327,7 +319,7 @@ static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 	} else if (in_time(rec, rtt, limit, now)) {
 		rec->probes++;
 	} else if (ktime_before(now, ktime_add_ns(rec->drained_at,
-						  RXE_PATIENCE_NS))) {
+						  rxe_knob(patience_ns)))) {
 		rec->since = now;
 	} else {
 		verdict.timeout = true;

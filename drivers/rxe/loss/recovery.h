@@ -8,9 +8,6 @@
 
 #include <loss/rtt.h>
 
-/* So many losses pass until we see again whether the peer keeps what follows one */
-#define RXE_GO_BACK	8
-
 /* Why a packet may be lost */
 enum rxe_loss_hint {
 	RXE_LOSS_NAK,		/* the peer asks for it */

@@ -9,6 +9,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <loss/rtt.h>
+#include <rxe/knobs.h>
 
 static void smooth_rtt(struct rxe_rtt *rtt, s64 ns)
 {
@@ -25,7 +26,7 @@ static void smooth_rtt(struct rxe_rtt *rtt, s64 ns)
 
 static bool is_forgotten(ktime_t at, ktime_t now)
 {
-	return ktime_after(now, ktime_add_ns(at, RXE_LOSS_MEMORY_NS));
+	return ktime_after(now, ktime_add_ns(at, rxe_knob(loss_memory_ns)));
 }
 
 /**
@@ -55,5 +56,5 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
  */
 u64 rxe_rtt_most(const struct rxe_rtt *rtt)
 {
-	return rtt->smooth ? rtt->smooth + 4 * rtt->var : RXE_RTT_GUESS_NS;
+	return rtt->smooth ? rtt->smooth + 4 * rtt->var : rxe_knob(rtt_guess_ns);
 }

@@ -9,12 +9,6 @@
 #include <linux/ktime.h>
 #include <linux/types.h>
 
-/* A guess while nothing was measured, and the least that a probe waits */
-#define RXE_RTT_GUESS_NS	(500ULL * NSEC_PER_USEC)
-
-/* For how long a round trip counts as the shortest or longest, and a path as lossy */
-#define RXE_LOSS_MEMORY_NS	(10ULL * NSEC_PER_SEC)
-
 /**
  * struct rxe_rtt - what is known of a path's round trips, in nanoseconds
  * @smooth: smoothed as in RFC 6298; 0: nothing was measured

@@ -15,8 +15,6 @@
 #include "internal.h"
 #include "proto.h"
 
-#define RXE_DEFAULT_HOPS	64
-
 static bool rxe_gid_is_ipv4(const union ib_gid *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid);

@@ -16,16 +16,6 @@
 #include "internal.h"
 #include "proto.h"
 
-#define RXE_BLOCK_ORDER		3
-#define RXE_BLOCKS		32	/* 1 MiB a CPU */
-#define RXE_BLOCK_PROBES	4	/* how far to look for an idle one */
-
-/* A train's skb, with all its headers, must stay under 64 KiB. */
-#define RXE_TRAIN_BYTES		(SZ_64K - 1)
-
-/* Packets up to this size are copied by fewer instructions than a block costs */
-#define RXE_LINEAR_BYTES	512
-
 #define RXE_HEADROOM							\
 	ALIGN(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr), 8)
 

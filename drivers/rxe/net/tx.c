@@ -7,19 +7,19 @@
  * a device together stay below a limit, which follows what the netdev drains, as TCP's
  * small queues do:
  *
- *   limit = rate * (2 * own + RXE_TXQ_NS)
+ *   limit = rate * (2 * own + txq_ns)
  *
  * where rate is what left while senders waited, and own is how long an skb takes through
  * a queue that was empty: next to nothing, but for a netdev that completes late, or a
  * queueing discipline that delays (netem). It moves by a factor of two at most in each
- * RXE_TXQ_PERIOD.
+ * txq_period_ns.
  *
  * One packet may always be queued. Senders that have to wait get their turn in the
  * order in which they came, when half of the limit is free. In its turn a sender sends
  * what its task sends in one run. So many senders share a slow netdev evenly, and each
  * device has a queue of its own: a netdev that is stuck stops its own senders only.
  *
- * Where nothing leaves for RXE_TXQ_STUCK_NS, each sender may send a little nevertheless:
+ * Where nothing leaves for txq_stuck_ns, each sender may send a little nevertheless:
  * it then has something in flight, whose timer ends in an error if the queue stays stuck.
  *
  * As long as nobody waits there is no lock, only two counters.
@@ -32,21 +32,6 @@
 #include <net/sock.h>
 #include <compat/timer.h>
 #include "internal.h"
-
-/* Bytes: the limit of a new device, the least and the most that a limit can be */
-#define RXE_TXQ_FIRST	SZ_64K
-#define RXE_TXQ_LEAST	SZ_4K
-#define RXE_TXQ_MOST	SZ_16M
-
-/* So much time's worth is queued */
-#define RXE_TXQ_NS	(2ULL * NSEC_PER_MSEC)
-
-/* How long to measure the rate; and for how long @own counts */
-#define RXE_TXQ_PERIOD	(10 * NSEC_PER_MSEC)
-#define RXE_TXQ_MEMORY	(10 * NSEC_PER_SEC)
-
-/* For so long nothing has left: the queue is stuck */
-#define RXE_TXQ_STUCK_NS	(300 * NSEC_PER_MSEC)
 
 /**
  * struct rxe_txq - the queues below a device
@@ -116,10 +101,10 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 
 	spin_lock_irqsave(&q->lock, flags);
 	if (!list_empty(&q->waiting)) {
-		due = ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS);
+		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
 		if (!ktime_before(now, due)) {
 			txq_force(q);
-			due = ktime_add_ns(now, RXE_TXQ_STUCK_NS);
+			due = ktime_add_ns(now, rxe_knob(txq_stuck_ns));
 		}
 		hrtimer_set_expires(timer, due);
 		restart = HRTIMER_RESTART;
@@ -140,7 +125,7 @@ struct rxe_txq *rxe_txq_create(void)
 	if (!q)
 		return NULL;
 	kref_init(&q->ref);
-	q->limit = RXE_TXQ_FIRST;
+	q->limit = rxe_knob(txq_first_bytes);
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->waiting);
 	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
@@ -284,7 +269,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 	if (!hrtimer_active(&q->timer)) {
 		WRITE_ONCE(q->drained, ktime_get());
 		hrtimer_start(&q->timer,
-			      ktime_add_ns(q->drained, RXE_TXQ_STUCK_NS),
+			      ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns)),
 			      HRTIMER_MODE_ABS_SOFT);
 	}
 	smp_mb();	/* pairs with the subtraction in tx_free() */
@@ -370,11 +355,12 @@ static void txq_adapt(struct rxe_txq *q)
 {
 	u64 ns = ktime_to_ns(ktime_sub(q->drained, q->since)), limit;
 
-	if (ns < RXE_TXQ_PERIOD)
+	if (ns < rxe_knob(txq_period_ns))
 		return;
-	limit = div64_u64(q->left * (2 * q->own + RXE_TXQ_NS), ns);
+	limit = div64_u64(q->left * (2 * q->own + rxe_knob(txq_ns)), ns);
 	limit = clamp_t(u64, limit, q->limit / 2, 2ULL * q->limit);
-	WRITE_ONCE(q->limit, clamp_t(u64, limit, RXE_TXQ_LEAST, RXE_TXQ_MOST));
+	WRITE_ONCE(q->limit, clamp_t(u64, limit, rxe_knob(txq_min_bytes),
+				     rxe_knob(txq_max_bytes)));
 	q->since = q->drained;
 	q->left = 0;
 }
@@ -412,7 +398,7 @@ static noinline void txq_end_timing(struct rxe_txq *q)
 
 	spin_lock_irqsave(&q->lock, flags);
 	if (ns <= q->own || !q->own_at ||
-	    ktime_after(now, ktime_add_ns(q->own_at, RXE_TXQ_MEMORY))) {
+	    ktime_after(now, ktime_add_ns(q->own_at, rxe_knob(txq_memory_ns)))) {
 		q->own = min_t(u64, ns, NSEC_PER_SEC);
 		q->own_at = now;
 	}

@@ -32,13 +32,6 @@ struct rxe_ring_mmap {
 	u32				size;
 };
 
-/*
- * So many pages more, as a power of two, must be there when a ring is made: else a
- * process that has filled its memory cgroup would be killed at its next page fault. It
- * had better be told that memory is short.
- */
-#define RING_SPARE_ORDER	6
-
 static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 					 size_t size)
 {
@@ -92,21 +85,25 @@ static struct page **list_pages(u32 num)
 	return pages;
 }
 
-/* Mostly it is there in one piece, and that takes no time; else page by page */
+/*
+ * Is more memory left in the caller's cgroup when a ring is made? Else a process that has
+ * filled the cgroup would be killed at its next page fault, rather than told that memory
+ * is short. Mostly the spare memory is there in one piece, which takes no time.
+ */
 static bool has_spare(void)
 {
 	struct page *page = alloc_pages(RXE_GFP_USER & ~__GFP_RECLAIM,
-					RING_SPARE_ORDER);
+					RXE_RING_SPARE_ORDER);
 	struct page **pages;
 
 	if (page) {
-		__free_pages(page, RING_SPARE_ORDER);
+		__free_pages(page, RXE_RING_SPARE_ORDER);
 		return true;
 	}
-	pages = list_pages(BIT(RING_SPARE_ORDER));
+	pages = list_pages(BIT(RXE_RING_SPARE_ORDER));
 	if (!pages)
 		return false;
-	free_list(pages, BIT(RING_SPARE_ORDER));
+	free_list(pages, BIT(RXE_RING_SPARE_ORDER));
 	return true;
 }
 

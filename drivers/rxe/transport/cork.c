@@ -21,7 +21,7 @@
  * is who posts so slowly that few would gather.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
- * at worst the guess is wrong, and a message leaves early or RXE_CORK_NS late.
+ * at worst the guess is wrong, and a message leaves early or cork_ns late.
  */
 #include <linux/sched/clock.h>
 #include <rxe/transport.h>
@@ -83,7 +83,7 @@ void rxe_sq_kick(struct rxe_qp *qp)
 bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 		   ktime_t now)
 {
-	bool soon = ktime_before(now, ktime_add_ns(cork->last, RXE_CORK_GAP_NS));
+	bool soon = ktime_before(now, ktime_add_ns(cork->last, rxe_knob(cork_gap_ns)));
 	bool looked = polled != cork->polled && !more;
 
 	if (looked || asked != cork->asked || !soon)
@@ -91,11 +91,11 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 	cork->last = now;
 	cork->polled = polled;
 	cork->asked = asked;
-	if (cork->row < RXE_CORK_ROW) {
+	if (cork->row < rxe_knob(cork_row)) {
 		cork->row++;
 		return false;
 	}
-	if (cork->vain <= RXE_CORK_VAIN)
+	if (cork->vain <= rxe_knob(cork_vain))
 		return true;
 	cork->vain--;
 	return false;
@@ -110,12 +110,12 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
  */
 void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 {
-	if (gathered >= RXE_CORK_FEW)
+	if (gathered >= rxe_knob(cork_few))
 		cork->vain = 0;
-	else if (cork->vain < RXE_CORK_VAIN)
+	else if (cork->vain < rxe_knob(cork_vain))
 		cork->vain++;
 	else
-		cork->vain = RXE_CORK_VAIN + RXE_CORK_SKIP;
+		cork->vain = rxe_knob(cork_vain) + rxe_knob(cork_skip);
 }
 
 /*
@@ -138,8 +138,8 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->q.cur) == head &&
-	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= RXE_CORK_LEN &&
-	       pending < RXE_CORK_MOST;
+	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= rxe_knob(cork_bytes) &&
+	       pending < rxe_knob(cork_most);
 }
 
 /* First, and with a barrier: who rings from here on arms it again */
@@ -170,7 +170,7 @@ static void learn(struct rxe_qp *qp)
 {
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
-	WRITE_ONCE(qp->cork.stream, pending >= RXE_CORK_STREAM);
+	WRITE_ONCE(qp->cork.stream, pending >= rxe_knob(cork_stream));
 }
 
 /* What waits leaves now. The timer goes first: who rings meanwhile finds it armed */
@@ -210,7 +210,7 @@ static bool other_waits(const struct rxe_qp *qp)
 static bool for_worker(struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 least = qp->path.same_dev ? RXE_WORKER_LOCAL : RXE_WORKER_LEN;
+	u32 least = qp->path.same_dev ? rxe_knob(worker_local_bytes) : rxe_knob(worker_bytes);
 	u32 head = READ_ONCE(sq->q.head);
 
 	if (qp->service->datagram || num_online_cpus() == 1 ||
@@ -264,13 +264,13 @@ void rxe_doorbell(struct rxe_qp *qp)
 			send_here(qp);
 		return;
 	}
-	if (pending >= RXE_CORK_MSGS) {
+	if (pending >= rxe_knob(cork_msgs)) {
 		uncork(qp);
 		return;
 	}
 	/* If it was armed, it finds what was posted before this barrier */
 	if (!atomic_xchg(&cork->armed, 1))
-		hrtimer_start(&cork->timer, ns_to_ktime(RXE_CORK_NS),
+		hrtimer_start(&cork->timer, ns_to_ktime(rxe_knob(cork_ns)),
 			      HRTIMER_MODE_REL_SOFT);
 }
 

@@ -13,27 +13,13 @@
 struct rxe_qp;
 
 /*
- * Corks: after RXE_CORK_ROW doorbells in a row, no more than RXE_CORK_GAP_NS
- * apart, messages of at most RXE_CORK_LEN bytes wait for RXE_CORK_MSGS of them,
- * or RXE_CORK_NS. RXE_CORK_STREAM of them are a stream, which is likely to go on.
- * If there are RXE_CORK_MOST the worker is behind, and the poster sends them itself.
- * After RXE_CORK_VAIN timers in a row for less than RXE_CORK_FEW, the next
- * RXE_CORK_SKIP don't wait.
+ * The rule, with the knobs of rxe/knobs.h: after cork_row doorbells, each within
+ * cork_gap_ns of the one before, messages of at most cork_bytes wait until there are
+ * cork_msgs, or cork_ns have passed. cork_stream of them at once are a stream, which is
+ * likely to go on. With cork_most the worker is behind, and the poster sends them
+ * itself. After cork_vain waits in a row that gathered less than cork_few, the next
+ * cork_skip messages don't wait.
  */
-#define RXE_CORK_ROW		2
-#define RXE_CORK_GAP_NS		(500 * NSEC_PER_USEC)
-#define RXE_CORK_LEN		SZ_8K
-#define RXE_CORK_MSGS		16
-#define RXE_CORK_STREAM		8
-#define RXE_CORK_MOST		64
-#define RXE_CORK_FEW		3
-#define RXE_CORK_VAIN		16
-#define RXE_CORK_SKIP		64
-#define RXE_CORK_NS		(20 * NSEC_PER_USEC)
-
-/* So large must a message be for a worker to send it, to a peer on this device, too */
-#define RXE_WORKER_LEN		SZ_32K
-#define RXE_WORKER_LOCAL	SZ_256K
 
 /**
  * struct rxe_cork - does a process post without waiting for anything?
@@ -44,10 +30,10 @@ struct rxe_qp;
  * @last: the last doorbell
  * @polled: what rxe_cork_fits() was told then
  * @asked: likewise
- * @row: doorbells since it last looked for an answer, up to RXE_CORK_ROW
+ * @row: doorbells since it last looked for an answer, up to cork_row
  * @stream: many messages came together the last time; the next row is shorter by
  *	one
- * @vain: corks in a row that gathered few, up to RXE_CORK_VAIN; above: so many
+ * @vain: corks in a row that gathered few, up to cork_vain; above: so many
  *	more messages don't wait
  */
 struct rxe_cork {

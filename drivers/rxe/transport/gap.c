@@ -41,14 +41,14 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
  */
 void rxe_gap_reset(struct rxe_gap *gap)
 {
-	*gap = (struct rxe_gap){ .patience = RXE_REORDER_NS };
+	*gap = (struct rxe_gap){ .patience = rxe_knob(reorder_ns) };
 }
 
 /* If what was asked for the last time hasn't come twice, it had been lost */
 static void note_asked(struct rxe_gap *gap)
 {
 	if (gap->asked && gap->asked_psn != gap->psn)
-		gap->patience = max_t(u64, gap->patience / 2, RXE_REORDER_NS);
+		gap->patience = max_t(u64, gap->patience / 2, rxe_knob(reorder_ns));
 	gap->asked = true;
 	gap->asked_psn = gap->psn;
 }
@@ -102,7 +102,7 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {
-	wake_at(qp, ktime_add_ms(ktime_get(), RXE_INQ_AGE_MS));
+	wake_at(qp, ktime_add_ms(ktime_get(), rxe_knob(inq_age_ms)));
 }
 
 /**
@@ -115,6 +115,6 @@ void rxe_gap_late(struct rxe_gap *gap, u32 psn)
 	if (!gap->asked || gap->asked_psn != psn)
 		return;
 	gap->asked = false;
-	gap->patience = clamp_t(u64, 2 * gap->patience, RXE_REORDER_NS,
-				RXE_REORDER_MAX_NS);
+	gap->patience = clamp_t(u64, 2 * gap->patience, rxe_knob(reorder_ns),
+				rxe_knob(reorder_max_ns));
 }

@@ -10,19 +10,13 @@
 
 struct rxe_qp;
 
-/*
- * How long a packet may be late before it counts as lost: at first, and at most.
- * Where packets are handed from one CPU to another, they change places.
- */
-#define RXE_REORDER_NS		(500 * NSEC_PER_USEC)
-#define RXE_REORDER_MAX_NS	(16 * NSEC_PER_MSEC)
-
 /**
  * struct rxe_gap - what is missing while trains are held, and is it lost or late?
  * @psn: the packet that is missing
  * @since: when that was seen; 0: nothing is missing
- * @patience: ns to wait before it counts as lost; grows when what was asked for
- *	again had only been late
+ * @patience: ns to wait before it counts as lost, from reorder_ns to reorder_max_ns:
+ *	packets change places where one CPU hands them to another. Grows when what was
+ *	asked for again had only been late
  * @asked_psn: the packet that was asked for again the last time
  * @asked: it was, and hasn't come twice since
  */

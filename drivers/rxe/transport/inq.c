@@ -22,9 +22,6 @@
 #include <linux/jiffies.h>
 #include <rxe/transport.h>
 
-/* Bytes that are compared at a time */
-#define COMPARE_BYTES	128
-
 enum same {
 	NOTHING_SHARED,
 	SAME,
@@ -89,7 +86,7 @@ static u32 train_age(struct sk_buff *skb)
 
 static bool is_old(struct sk_buff *skb)
 {
-	return train_age(skb) > msecs_to_jiffies(RXE_INQ_AGE_MS);
+	return train_age(skb) > msecs_to_jiffies(rxe_knob(inq_age_ms));
 }
 
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
@@ -97,12 +94,12 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 {
 	u32 bytes = in->bytes + skb->truesize;
 
-	if (skb_queue_len(&in->queue) >= RXE_RX_QUEUE_MAX ||
-	    bytes > RXE_QUEUE_QP)
+	if (skb_queue_len(&in->queue) >= RXE_QUEUE_TRAINS ||
+	    bytes > rxe_knob(queue_qp_bytes))
 		return false;
-	rxe_rx(skb)->charged = bytes > RXE_QUEUE_FREE;
+	rxe_rx(skb)->charged = bytes > rxe_knob(queue_free_bytes);
 	return !rxe_rx(skb)->charged ||
-	       charge_bytes(&rxe->rx_queued, skb->truesize, RXE_QUEUE_DEV);
+	       charge_bytes(&rxe->rx_queued, skb->truesize, rxe_knob(queue_dev_bytes));
 }
 
 /**
@@ -196,11 +193,11 @@ static u32 end_psn(struct sk_buff *skb)
 static bool same_bytes(const struct sk_buff *a, u32 a_off,
 		       const struct sk_buff *b, u32 b_off, u32 len)
 {
-	u8 a_buf[COMPARE_BYTES], b_buf[COMPARE_BYTES];
+	u8 a_buf[RXE_COMPARE_BYTES], b_buf[RXE_COMPARE_BYTES];
 	u32 n;
 
 	for (; len; len -= n, a_off += n, b_off += n) {
-		n = min_t(u32, len, COMPARE_BYTES);
+		n = min_t(u32, len, RXE_COMPARE_BYTES);
 		if (skb_copy_bits(a, a_off, a_buf, n) ||
 		    skb_copy_bits(b, b_off, b_buf, n) || memcmp(a_buf, b_buf, n))
 			return false;
@@ -301,7 +298,7 @@ static void insert_held(struct rxe_inq *in, struct sk_buff *before,
 			struct sk_buff *skb)
 {
 	if (skb_queue_empty(&in->held))
-		in->expires = jiffies + msecs_to_jiffies(RXE_INQ_AGE_MS);
+		in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms));
 	rxe_rx(skb)->held = true;
 	in->held_bytes += skb->truesize;
 	__skb_queue_after(&in->held, before, skb);
@@ -330,8 +327,8 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		consume_skb(skb);
 		return;
 	default:
-		if (in->held_bytes + skb->truesize > RXE_HELD_QP ||
-		    !charge_bytes(&rxe->rx_held, skb->truesize, RXE_HELD_DEV)) {
+		if (in->held_bytes + skb->truesize > rxe_knob(held_qp_bytes) ||
+		    !charge_bytes(&rxe->rx_held, skb->truesize, rxe_knob(held_dev_bytes))) {
 			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx(skb)->npkts);
 			break;
 		}
@@ -502,5 +499,5 @@ void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 		else
 			age = max(age, train_age(skb));
 	}
-	in->expires = jiffies + msecs_to_jiffies(RXE_INQ_AGE_MS) - age + 1;
+	in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms)) - age + 1;
 }

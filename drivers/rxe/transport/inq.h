@@ -13,20 +13,11 @@ struct rxe_dev;
 struct rxe_qp;
 
 /*
- * Limits of what waits, in bytes of memory (skb->truesize) but for the first,
- * which is in trains. A queue is mostly being worked off, so up to
- * RXE_QUEUE_FREE of it don't count against the device's limit. What is held may
- * wait for long.
+ * What waits has limits per QP and per device, in bytes of memory (skb->truesize): the
+ * knobs queue_* and held_*. A queue is mostly being worked off: up to queue_free_bytes of
+ * it don't count against the device's limit. What is held may wait for long; after
+ * inq_age_ms it is dropped.
  */
-#define RXE_RX_QUEUE_MAX	1024
-#define RXE_QUEUE_FREE		SZ_128K
-#define RXE_QUEUE_QP		SZ_16M
-#define RXE_QUEUE_DEV		SZ_64M
-#define RXE_HELD_QP		SZ_4M
-#define RXE_HELD_DEV		SZ_8M
-
-/* What has waited for longer than so many ms is dropped */
-#define RXE_INQ_AGE_MS		500
 
 /**
  * struct rxe_inq - packets of one kind that came in, requests or responses

@@ -11,12 +11,6 @@
  */
 #include <rxe/transport.h>
 
-/*
- * Of a packet to a peer on this device, which is copied once and not sealed, half
- * of the bytes count against the budget, and so many more.
- */
-#define LOCAL_COST	SZ_512
-
 /* Both must mean each other, on the same netdev [9.6.1.5] */
 static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
@@ -183,7 +177,8 @@ static void give_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
 bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 		    struct rxe_data *data)
 {
-	outlet->spent += pkt->payload_len / 2 + LOCAL_COST;
+	/* copied once and not sealed: half of what a packet by wire costs */
+	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	if (!outlet->response)
 		return give_request(outlet->peer, pkt, data);

@@ -13,15 +13,6 @@ struct rxe_outlet;
 struct rxe_pkt;
 struct rxe_qp;
 
-/*
- * Bytes of payload in a packet that doesn't leave the device, whatever the path
- * MTU: nobody sees where it ends.
- */
-#define RXE_LOCAL_MTU		SZ_16K
-
-/* Bytes that count against the budget before others get their turn: a train's worth */
-#define RXE_LOCAL_FULL		SZ_32K
-
 void rxe_local_back_end(struct rxe_qp *qp);
 bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 		    struct rxe_data *data);

@@ -317,7 +317,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 static bool read_stuck(const struct rxe_qp *qp)
 {
 	return qp->rq.read.active && qp->rq.read.blocked &&
-	       rxe_tx_stuck(qp->rq.tx, RXE_INQ_AGE_MS * NSEC_PER_MSEC);
+	       rxe_tx_stuck(qp->rq.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
 }
 
 /* What has waited for too long: behind a READ that is stuck, or for what is missing */

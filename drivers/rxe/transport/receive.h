@@ -13,15 +13,6 @@ struct rxe_inq;
 struct rxe_qp;
 struct sk_buff;
 
-/*
- * Packets that wait for what follows before they are taken in; messages of one
- * packet that come in a row before the next ones do, and how many more if one
- * waited in vain
- */
-#define RXE_RX_BATCH		32
-#define RXE_RX_ROW		2
-#define RXE_RX_VAIN		32
-
 /* What becomes of a train */
 enum rxe_fate {
 	RXE_USED_UP,

@@ -34,13 +34,6 @@ struct run {
 	struct rxe_pkt		pkt;
 };
 
-/* At most so much is picked at a time, but for READs: who wants this CPU waits */
-#define PICK_PKTS	4
-#define PICK_BYTES	SZ_32K
-
-/* So few packets more than fit into a train aren't worth a run of their own */
-#define TAIL		4
-
 static u32 wqe_size(const struct rxe_swqe *wqe)
 {
 	if (wqe->flags & IB_SEND_INLINE)
@@ -259,17 +252,21 @@ static s32 train_room(const struct rxe_qp *qp)
 	return rxe_train_room(&qp->sq.sender.out.train, pkt) ?: train_most(qp);
 }
 
-/* Packets of a SEND or WRITE that the window lets go now */
+/*
+ * Packets of a SEND or WRITE that the window lets go now. Few at a time, since another
+ * thread may wait for this CPU; but what is left over a train by RXE_PICK_TAIL packets
+ * isn't worth a run of its own.
+ */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	u32 bytes = min_t(u32, PICK_BYTES, rxe_tx_room(qp->sq.sender.tx));
-	s32 most = max_t(s32, bytes >> ilog2(qp->mtu), PICK_PKTS);
+	u32 bytes = min_t(u32, RXE_PICK_BYTES, rxe_tx_room(qp->sq.sender.tx));
+	s32 most = max_t(s32, bytes >> ilog2(qp->mtu), RXE_PICK_PKTS);
 	s32 npkts = min(room, left), fits;
 
 	pick->hint = npkts;
-	if (npkts > TAIL) {
+	if (npkts > RXE_PICK_TAIL) {
 		fits = train_room(qp);
-		if (npkts > fits + TAIL)
+		if (npkts > fits + RXE_PICK_TAIL)
 			npkts = fits;
 	}
 	npkts = clamp(npkts, 0, most);

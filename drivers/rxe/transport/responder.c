@@ -439,7 +439,7 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
-	return diff > 0 && diff <= RXE_WINDOW_MAX &&
+	return diff > 0 && diff <= rxe_knob(window_max) &&
 	       op_enabled(qp, pkt->flags) && length_ok(qp, pkt);
 }
 

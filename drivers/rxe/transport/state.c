@@ -4,13 +4,6 @@
  */
 #include <rxe/transport.h>
 
-/* Work requests of a queue that one run flushes */
-#define FLUSH_MOST	256
-
-/* How often receives of a process are looked for in ERR: at first, and at least */
-#define FLUSH_MIN_MS	1u
-#define FLUSH_MAX_MS	1000u
-
 /**
  * rxe_qp_to_err - put a QP into the error state
  * @qp: the QP
@@ -96,7 +89,7 @@ static bool flush_posted(struct rxe_qp *qp)
 static bool flush_sq(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 left = FLUSH_MOST;
+	u32 left = RXE_FLUSH_MOST;
 
 	spin_lock(&sq->lock);
 	rxe_rto_reset(&qp->sq.rto);
@@ -114,7 +107,7 @@ static bool flush_sq(struct rxe_qp *qp)
 static bool flush_rq(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 left = FLUSH_MOST;
+	u32 left = RXE_FLUSH_MOST;
 
 	rq->read.active = false;
 	while (left && rxe_rq_next(qp)) {
@@ -157,7 +150,7 @@ static void unwatch_rq(struct rxe_qp *qp)
 	list_del_init(&qp->flushing);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	cancel_delayed_work_sync(&qp->flush_work);
-	qp->flush_ms = FLUSH_MIN_MS;
+	qp->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
 static void look_for_recvs(struct work_struct *work)
@@ -166,9 +159,9 @@ static void look_for_recvs(struct work_struct *work)
 					 flush_work);
 
 	if (rxe_ring_pending(qp->rq.recvq.ring))
-		qp->flush_ms = FLUSH_MIN_MS;
+		qp->flush_ms = RXE_FLUSH_MIN_MS;
 	else
-		qp->flush_ms = min(2 * qp->flush_ms, FLUSH_MAX_MS);
+		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
 	rxe_task_kick(&qp->recv_task);	/* flushes, and has us look again */
 }
 
@@ -180,14 +173,14 @@ void rxe_flush_init(struct rxe_qp *qp)
 {
 	INIT_LIST_HEAD(&qp->flushing);
 	INIT_DEFERRABLE_WORK(&qp->flush_work, look_for_recvs);
-	qp->flush_ms = FLUSH_MIN_MS;
+	qp->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
 /**
  * rxe_qp_flush - complete what is queued with an error [10.8.3.4]
  * @qp: the QP, in ERR or SQE
  *
- * A run completes FLUSH_MOST of a queue; then others have their turn. Context:
+ * A run completes RXE_FLUSH_MOST of a queue; then others have their turn. Context:
  * recv_task; a send queue that the send task completes is left to it.
  *
  * Return: true if there may be more.

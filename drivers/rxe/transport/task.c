@@ -14,8 +14,6 @@
  * Deeper than a request, its execution and its acknowledgment, the tasklet goes
  * on: a chain of queue pairs must not use up the stack.
  */
-#define TASK_DEPTH	4
-
 static DEFINE_PER_CPU(u32, task_depth);
 
 static void task_tasklet(struct tasklet_struct *t)
@@ -82,7 +80,7 @@ static bool task_stop(struct rxe_task *task, bool more)
  */
 bool rxe_task_enter(struct rxe_task *task)
 {
-	return __this_cpu_read(task_depth) < TASK_DEPTH &&
+	return __this_cpu_read(task_depth) < RXE_TASK_DEPTH &&
 	       task_start(task, false);
 }
 
@@ -121,7 +119,7 @@ static bool task_turn(struct rxe_task *task)
  */
 void rxe_task_run(struct rxe_task *task)
 {
-	if (__this_cpu_read(task_depth) >= TASK_DEPTH || task_turn(task))
+	if (__this_cpu_read(task_depth) >= RXE_TASK_DEPTH || task_turn(task))
 		rxe_task_schedule(task);
 }
 

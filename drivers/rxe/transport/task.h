@@ -13,15 +13,6 @@
 
 struct rxe_qp;
 
-/*
- * Bytes that one run of a task sends or takes in before others get a turn: a
- * train, or many packets one by one, of which none counts for less than
- * RXE_TRAIN_COST. A process sends RXE_TASK_TURNS such runs at most.
- */
-#define RXE_TASK_BUDGET		(60 * SZ_1K)
-#define RXE_TRAIN_COST		SZ_1K
-#define RXE_TASK_TURNS		16
-
 /**
  * struct rxe_task - a function of a QP that never runs twice at a time
  * @lock: protects the flags

@@ -12,9 +12,6 @@
 #include <rxe/transport.h>
 #include <compat/timer.h>
 
-/* A timer that fires so late tells of this host's CPU, not of the peer */
-#define RXE_TIMER_LATE_NS	(2ULL * NSEC_PER_MSEC)
-
 /* RNR NAK timer codes in units of 10 us [table 45] */
 static const u32 rnr_table[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -176,7 +173,7 @@ static bool put_off(struct rxe_sq *sq, ktime_t now)
 {
 	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
 
-	if (sq->rnr == RXE_RNR_WAIT || sq->rto.graced || late < RXE_TIMER_LATE_NS)
+	if (sq->rnr == RXE_RNR_WAIT || sq->rto.graced || late < rxe_knob(timer_late_ns))
 		return false;
 	sq->rto.deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
 	sq->rto.graced = true;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file rdma_rxe/knobs in debugfs: a line for each number of rxe/knobs.h. Writing
+ * "NAME VALUE" to it sets one.
+ *
+ * Context: process.
+ */
+#include <linux/debugfs.h>
+#include <linux/kstrtox.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <rxe/knobs.h>
+#include <config/config.h>
+
+/* Longer than any line that makes sense */
+#define KNOB_LINE	128
+
+static struct dentry *debugfs_root;
+
+static int show_knobs(struct seq_file *file, void *unused)
+{
+	const struct rxe_constant_row *constant;
+	const struct rxe_knob_row *row = rxe_knob_rows;
+	int i;
+
+	seq_puts(file, "# name value  default least most  what\n");
+	for (i = 0; i < RXE_NUM_KNOBS; i++, row++)
+		seq_printf(file, "%s %llu  %llu %llu %llu  %s\n", row->name,
+			   READ_ONCE(rxe_knobs[i]), row->value, row->least,
+			   row->most, row->what);
+	seq_puts(file, "# fixed\n");
+	for (constant = rxe_constant_rows; constant->name; constant++)
+		seq_printf(file, "%s %u  %s\n", constant->name,
+			   constant->value, constant->what);
+	return 0;
+}
+
+static int open_knobs(struct inode *inode, struct file *file)
+{
+	return single_open(file, show_knobs, NULL);
+}
+
+static int set_knob(char *line)
+{
+	char *name = strsep(&line, " \t");
+	int index = rxe_knob_find(name);
+	const struct rxe_knob_row *row;
+	u64 value;
+
+	if (index < 0) {
+		pr_warn_ratelimited("rdma_rxe: no knob '%s': the file knobs lists them\n",
+				    name);
+		return index;
+	}
+	if (!line || kstrtou64(strim(line), 0, &value)) {
+		pr_warn_ratelimited("rdma_rxe: write \"%s VALUE\", a number\n",
+				    name);
+		return -EINVAL;
+	}
+	if (rxe_knob_set(index, value)) {
+		row = &rxe_knob_rows[index];
+		pr_warn_ratelimited("rdma_rxe: %s must be %llu to %llu, not %llu\n",
+				    name, row->least, row->most, value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static ssize_t write_knobs(struct file *file, const char __user *buf,
+			   size_t len, loff_t *off)
+{
+	char *line;
+	int err;
+
+	if (len >= KNOB_LINE)
+		return -EINVAL;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = set_knob(strim(line));
+	kfree(line);
+	return err ?: len;
+}
+
+static const struct file_operations knobs_fops = {
+	.owner		= THIS_MODULE,
+	.open		= open_knobs,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.write		= write_knobs,
+	.release	= single_release,
+};
+
+/**
+ * rxe_debugfs_start - make the module's files in debugfs
+ *
+ * Without debugfs the module works as well.
+ */
+void rxe_debugfs_start(void)
+{
+	debugfs_root = debugfs_create_dir("rdma_rxe", NULL);
+	debugfs_create_file("knobs", 0600, debugfs_root, NULL, &knobs_fops);
+}
+
+/**
+ * rxe_debugfs_stop - remove them; nobody is in one of their functions any more
+ */
+void rxe_debugfs_stop(void)
+{
+	debugfs_remove_recursive(debugfs_root);
+}
