@@ -12,6 +12,7 @@
 #include <rxe/knobs.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
+#include <rxe/verbs.h>
 
 /* `rdma link add NAME type rxe netdev NDEV` */
 static int rxe_newlink(const char *name, struct net_device *ndev)
@@ -30,10 +31,16 @@ static const struct rxe_net_ops rxe_net_ops = {
 	.changed	= rxe_dev_changed,
 };
 
+static const struct rxe_cq_ops rxe_cq_ops = {
+	.failed		= rxe_qp_cq_error,
+	.armed		= rxe_qp_cq_armed,
+};
+
 static int __init rxe_init(void)
 {
 	int err;
 
+	rxe_cq_set_ops(&rxe_cq_ops);
 	err = rxe_crc32_init();
 	if (err)
 		return err;

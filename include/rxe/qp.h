@@ -27,11 +27,9 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 /* sizeof(struct rxe_qp) and the offset of its ib_qp, for ib_device_ops */
 #define RXE_QP_OBJ_SIZE	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ibqp)
 
-/*
- * Put every QP that completes into @cq into the error state (section 11.6.3.4);
- * process context.
- */
+/* struct rxe_cq_ops */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
+void rxe_qp_cq_armed(struct list_head *link);
 
 /* transport/cork.c, when the module is loaded and unloaded */
 int rxe_cork_start(void);

@@ -109,6 +109,18 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct rxe_cq, ibcq);
 }
 
+/**
+ * struct rxe_cq_ops - what CQs call upwards
+ * @failed: a completion was lost: stops the QPs that complete in it; process context
+ * @armed: an event is asked for: flushes the QP of this link in rxe_cq.flushing; under the
+ *	CQ's lock
+ */
+struct rxe_cq_ops {
+	void (*failed)(struct rxe_dev *rxe, struct rxe_cq *cq);
+	void (*armed)(struct list_head *link);
+};
+
+void rxe_cq_set_ops(const struct rxe_cq_ops *ops);
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
 void rxe_cq_event(struct rxe_cq *cq);
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);

@@ -8,13 +8,13 @@
 #include <rdma/ib_verbs.h>
 
 struct rxe_ah_ref;
-struct rxe_qp;
 
 /**
  * struct rxe_swqe - a send work request, as the kernel copied it
  * @wr_id: for the completion
  * @raddr: remote address (WRITE, READ, atomics)
  * @rkey: R_Key of @raddr
+ * @ah_num: UD, of a process: number of @ah, before it is found
  * @length: bytes of payload; READ: bytes to fetch; atomics: 8
  * @imm: immediate data
  * @compare: compare operand
@@ -35,7 +35,10 @@ struct rxe_qp;
 struct rxe_swqe {
 	u64			wr_id;
 	u64			raddr;
-	u32			rkey;
+	union {
+		u32		rkey;
+		u32		ah_num;
+	};
 	u32			length;
 	__be32			imm;
 	u64			compare;
@@ -117,6 +120,22 @@ struct rxe_wr_type {
 	bool	imm;
 };
 
+/**
+ * struct rxe_wr_rules - what a send queue takes
+ * @services: bit of its service in rxe_wr_type.services
+ * @datagram: each work request names its destination by an address handle
+ * @max_sge: SGEs
+ * @max_inline: bytes of inline data
+ * @max_msg: bytes of a message; may change while a netdev's MTU does
+ */
+struct rxe_wr_rules {
+	u8		services;
+	bool		datagram;
+	u32		max_sge;
+	u32		max_inline;
+	const u32	*max_msg;
+};
+
 extern const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1];
 
 static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
@@ -137,15 +156,15 @@ static inline u8 rxe_wr_opcode(u32 posted)
 }
 
 /* ring/wr.c */
-bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags);
-u8 rxe_wr_check(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u64 length);
+bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags);
+u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
+		u64 length);
 void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap);
 
 /* ring/wqe.c: the ABI edge */
-void rxe_import_send(struct rxe_qp *qp, const void *elem,
+void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 		     struct rxe_swqe *wqe);
-void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
-			struct rxe_swqe *wqe);
+void rxe_import_flushed(const void *elem, struct rxe_swqe *wqe);
 bool rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe);
 
 #endif /* RXE_WR_H */

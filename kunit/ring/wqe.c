@@ -6,15 +6,18 @@
  * beyond the copy is written, and what is accepted is within all limits.
  */
 #include <linux/string.h>
-#include <rxe/transport.h>
+#include <rxe/dev.h>
+#include <rxe/ring.h>
+#include <rxe/service.h>
+#include <rxe/wr.h>
 #include "../util.h"
 
 #define SGES	5u
 #define INLINE	96u
 
 struct ctx {
-	struct rxe_dev rxe;
-	struct rxe_qp qp;
+	struct rxe_wr_rules rules;
+	u32 mtu;
 	struct edge ring;
 	struct edge copy;
 	struct rxe_send_wqe *elem;
@@ -24,6 +27,15 @@ struct ctx {
 	struct ib_sge rsge[SGES];
 };
 
+static const u32 max_msg = RXE_MAX_MSG;
+
+static void set_service(struct ctx *c, bool datagram)
+{
+	c->rules.services = datagram ? RXE_WR_FOR_UD : RXE_WR_FOR_RC;
+	c->rules.datagram = datagram;
+	c->rules.max_msg = datagram ? &c->mtu : &max_msg;
+}
+
 static int ctx_init(struct kunit *test)
 {
 	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -31,13 +43,10 @@ static int ctx_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
-	xa_init_flags(&c->rxe.ahs, XA_FLAGS_ALLOC);
-	c->rxe.active_mtu = 1024;
-	c->qp.rxe = &c->rxe;
-	c->qp.is_user = true;
-	c->qp.service = rxe_service_find(IB_QPT_RC);
-	c->qp.cap.max_send_sge = SGES;
-	c->qp.cap.max_inline_data = INLINE;
+	c->mtu = 1024;
+	c->rules.max_sge = SGES;
+	c->rules.max_inline = INLINE;
+	set_service(c, false);
 	c->rwqe.sge = c->rsge;
 	edge_init(test, &c->ring);
 	edge_init(test, &c->copy);
@@ -53,14 +62,13 @@ static void ctx_exit(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 
-	xa_destroy(&c->rxe.ahs);
 	edge_free(&c->ring);
 	edge_free(&c->copy);
 }
 
 static u8 import(struct ctx *c)
 {
-	rxe_import_send(&c->qp, c->elem, c->wqe);
+	rxe_import_send(&c->rules, c->elem, c->wqe);
 	return c->wqe->status;
 }
 
@@ -108,7 +116,7 @@ static void flushed(struct kunit *test)
 	c->elem->wr.wr_id = 0x1234;
 	for (op = 0; op < 300; op++) {
 		c->elem->wr.opcode = op == 299 ? U32_MAX : op;
-		rxe_import_flushed(&c->qp, c->elem, c->wqe);
+		rxe_import_flushed(c->elem, c->wqe);
 		KUNIT_EXPECT_EQ_MSG(test, c->wqe->opcode,
 				    min_t(u32, op, RXE_WR_NONE), "opcode %u", op);
 		KUNIT_EXPECT_EQ(test, c->wqe->wr_id, 0x1234);
@@ -117,20 +125,24 @@ static void flushed(struct kunit *test)
 	}
 }
 
-/* UD has SEND alone, and needs an address handle (there is none here) */
+/* UD has SEND alone; the address handle is for the caller to find */
 static void ud(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 	u32 op;
 
-	c->qp.service = rxe_service_find(IB_QPT_UD);
+	set_service(c, true);
 	for (op = 0; op < 300; op++) {
+		bool known = op == IB_WR_SEND || op == IB_WR_SEND_WITH_IMM;
+
 		c->elem->wr.opcode = op;
-		c->elem->wr.wr.ud.ah_num = op;
+		c->elem->wr.wr.ud.ah_num = op + 7;
 		set_sges(c, 1, 8);
-		KUNIT_EXPECT_EQ_MSG(test, import(c), IB_WC_LOC_QP_OP_ERR,
-				    "opcode %u", op);
+		KUNIT_EXPECT_EQ_MSG(test, import(c), known ? IB_WC_SUCCESS :
+				    IB_WC_LOC_QP_OP_ERR, "opcode %u", op);
 		KUNIT_EXPECT_NULL(test, c->wqe->ah);
+		if (known)
+			KUNIT_EXPECT_EQ(test, c->wqe->ah_num, op + 7);
 	}
 	c->elem->wr.opcode = IB_WR_SEND;
 	set_sges(c, 1, 1025);
@@ -332,8 +344,7 @@ static void fuzz_send(struct kunit *test)
 			c->elem->dma.length %= 2 * INLINE;
 		if (i & 4)
 			set_sges(c, rnd_below(&rnd, SGES + 2), 8);
-		c->qp.service = rxe_service_find(i % 5 ? IB_QPT_RC :
-							 IB_QPT_UD);
+		set_service(c, i % 5 == 0);
 		if (import(c) == IB_WC_SUCCESS) {
 			accepted++;
 			check_accepted(test, c);

@@ -11,17 +11,14 @@
  *   within all limits.
  */
 #include <sanitizer/asan_interface.h>
-#include <rxe/transport.h>
+#include <rxe/dev.h>
+#include <rxe/ring.h>
+#include <rxe/service.h>
+#include <rxe/wire.h>
+#include <rxe/wr.h>
 #include "fuzz.h"
 
-struct rxe_ah_ref {
-	int held;
-};
-
-static struct rxe_ah_ref the_ah;
-
-static const struct rxe_service rc = { .wrs = RXE_WR_FOR_RC };
-static const struct rxe_service ud = { .wrs = RXE_WR_FOR_UD, .datagram = true };
+static const u32 most_rc = RXE_MAX_MSG;
 
 /* Memory of another process: what is there, and which bytes have been read */
 static struct shared {
@@ -74,14 +71,6 @@ u32 shared_index(const u32 *index)
 {
 	*(u32 *)index += take_u32(&indices);
 	return *index;
-}
-
-struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd)
-{
-	if (!(num & 1))
-		return NULL;
-	the_ah.held++;
-	return &the_ah;
 }
 
 static void check_elem(const struct rxe_ring *ring, const void *elem)
@@ -161,12 +150,12 @@ static void check_operands(const struct rxe_swqe *wqe, const struct rxe_send_wr 
 	}
 }
 
-static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wr *wr = &posted()->wr;
 
-	if (qp->service == &ud) {
-		CHECK(wqe->ah == &the_ah && wr->wr.ud.ah_num & 1);
+	if (rules->datagram) {
+		CHECK(wqe->ah_num == wr->wr.ud.ah_num);
 		CHECK(wqe->remote_qpn == (wr->wr.ud.remote_qpn & 0xffffff));
 		CHECK(wqe->remote_qkey == wr->wr.ud.remote_qkey);
 	} else if (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC) {
@@ -181,7 +170,7 @@ static void check_remote(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 }
 
 /* Section 10.8.2.1 */
-static bool allowed(const struct rxe_qp *qp, u8 opcode)
+static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 {
 	switch (opcode) {
 	case IB_WR_SEND:
@@ -192,79 +181,78 @@ static bool allowed(const struct rxe_qp *qp, u8 opcode)
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return qp->service == &rc;
+		return !rules->datagram;
 	default:
 		return false;
 	}
 }
 
-static void check_sendable(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
 	const struct rxe_dma_info *dma = &posted()->dma;
 
-	CHECK(wqe->opcode == posted()->wr.opcode && allowed(qp, wqe->opcode));
+	CHECK(wqe->opcode == posted()->wr.opcode && allowed(rules, wqe->opcode));
 	CHECK(wqe->wr_id == posted()->wr.wr_id);
 	CHECK(wqe->imm == posted()->wr.ex.imm_data);
 	CHECK(!(posted()->wr.send_flags & ~0xf));	/* none that nobody knows */
-	CHECK(wqe->length <= (qp->service == &rc ? RXE_MAX_MSG : qp->rxe->active_mtu));
-	check_remote(qp, wqe);
+	CHECK(wqe->length <= *rules->max_msg);
+	check_remote(rules, wqe);
 	if (wqe->flags & IB_SEND_INLINE) {
 		CHECK(!rxe_is_rd_atomic(wqe));
-		CHECK(wqe->length <= qp->cap.max_inline_data);
+		CHECK(wqe->length <= rules->max_inline);
 		CHECK(!memcmp(wqe->data, dma->inline_data, wqe->length));
 	} else {
 		CHECK(wqe->num_sge == dma->num_sge);
-		CHECK(wqe->num_sge <= qp->cap.max_send_sge);
+		CHECK(wqe->num_sge <= rules->max_sge);
 		check_sges(wqe->sge, dma, wqe->num_sge, wqe->length);
 	}
 }
 
-static void send(struct rxe_qp *qp, struct input *in)
+static void send(const struct rxe_wr_rules *rules, struct input *in)
 {
-	size_t data = qp->cap.max_send_sge * sizeof(struct ib_sge);
+	size_t data = rules->max_sge * sizeof(struct ib_sge);
 	struct rxe_swqe *wqe;
 
-	if (data < qp->cap.max_inline_data)
-		data = qp->cap.max_inline_data;
+	if (data < rules->max_inline)
+		data = rules->max_inline;
 	wqe = exact(NULL, sizeof(*wqe) + data);
 	memset(wqe, 0xa5, sizeof(*wqe) + data);
 	share(in, sizeof(struct rxe_send_wqe) + data);
-	rxe_import_send(qp, shared.mem, wqe);
-	CHECK(the_ah.held == !!wqe->ah);
+	rxe_import_send(rules, shared.mem, wqe);
+	CHECK(!wqe->ah);
 	CHECK(!wqe->started);
 	if (wqe->status == IB_WC_SUCCESS)
-		check_sendable(qp, wqe);
+		check_sendable(rules, wqe);
 	else
 		CHECK(wqe->status == IB_WC_LOC_QP_OP_ERR ||
 		      wqe->status == IB_WC_LOC_LEN_ERR);
 	CHECK(wqe->opcode <= RXE_WR_NONE);
-	the_ah.held = 0;
 	unshare();
 	free(wqe);
 }
 
-static void flushed(struct rxe_qp *qp, struct input *in)
+static void flushed(struct input *in)
 {
 	struct rxe_swqe wqe;
 
 	memset(&wqe, 0xa5, sizeof(wqe));
 	share(in, sizeof(struct rxe_send_wqe));
-	rxe_import_flushed(qp, shared.mem, &wqe);
+	rxe_import_flushed(shared.mem, &wqe);
 	CHECK(wqe.opcode <= RXE_WR_NONE && !wqe.ah);
 	unshare();
 }
 
-static void recv(struct rxe_qp *qp, struct input *in)
+static void recv(u32 max_sge, struct input *in)
 {
-	size_t sges = qp->cap.max_recv_sge * sizeof(struct ib_sge);
+	size_t sges = max_sge * sizeof(struct ib_sge);
 	struct rxe_rwqe wqe = { .sge = exact(NULL, sges) };
 	const struct rxe_recv_wqe *elem;
 	bool good;
 
 	share(in, sizeof(struct rxe_recv_wqe) + sges);
 	elem = (const void *)shared.bytes;
-	good = rxe_import_recv(qp->cap.max_recv_sge, shared.mem, &wqe);
-	CHECK(good == (elem->dma.num_sge <= qp->cap.max_recv_sge));
+	good = rxe_import_recv(max_sge, shared.mem, &wqe);
+	CHECK(good == (elem->dma.num_sge <= max_sge));
 	CHECK(wqe.wr_id == elem->wr_id && wqe.valid);
 	CHECK(wqe.num_sge == (good ? elem->dma.num_sge : 0));
 	check_sges(wqe.sge, &elem->dma, wqe.num_sge, wqe.length);
@@ -276,24 +264,23 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
 	u32 how = take_u8(&in), sges = take_u8(&in) % (RXE_MAX_SGE + 1);
-	struct rxe_dev rxe = { .active_mtu = 256 << how % 5 };
-	struct rxe_qp qp = {
-		.rxe = &rxe,
-		.service = how & 0x40 ? &ud : &rc,
-		.cap.max_send_sge = sges,
-		.cap.max_recv_sge = sges,
-		.is_user = true,
+	u32 mtu = 256 << how % 5;
+	struct rxe_wr_rules rules = {
+		.services = how & 0x40 ? RXE_WR_FOR_UD : RXE_WR_FOR_RC,
+		.datagram = how & 0x40,
+		.max_sge = sges,
+		.max_inline = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1),
+		.max_msg = how & 0x40 ? &mtu : &most_rc,
 	};
 
-	qp.cap.max_inline_data = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1);
 	indices = in;
 	if (how & 0x80)
 		ring(&in);
 	else if (how & 0x10)
-		flushed(&qp, &in);
+		flushed(&in);
 	else if (how & 0x20)
-		recv(&qp, &in);
+		recv(sges, &in);
 	else
-		send(&qp, &in);
+		send(&rules, &in);
 	return 0;
 }

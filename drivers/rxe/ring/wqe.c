@@ -9,14 +9,16 @@
  *
  * Context: bottom halves off; sq.lock for sends, recv_task for receives.
  */
-#include <rxe/transport.h>
+#include <rxe/dev.h>
+#include <rxe/ring.h>
+#include <rxe/wire.h>
+#include <rxe/wr.h>
 
-static void import_ud(struct rxe_qp *qp, const struct rxe_send_wr *wr,
-		      struct rxe_swqe *wqe)
+static void import_ud(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
 	wqe->remote_qpn = READ_ONCE(wr->wr.ud.remote_qpn) & RXE_QPN_MASK;
 	wqe->remote_qkey = READ_ONCE(wr->wr.ud.remote_qkey);
-	wqe->ah = rxe_ah_get(qp->rxe, READ_ONCE(wr->wr.ud.ah_num), qp->ibqp.pd);
+	wqe->ah_num = READ_ONCE(wr->wr.ud.ah_num);
 }
 
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
@@ -33,10 +35,10 @@ static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 }
 
 /* Copy the SGEs; the sum is over the copy */
-static u64 import_sges(const struct rxe_qp *qp, const struct rxe_sge *src,
-		       struct rxe_swqe *wqe)
+static u64 import_sges(const struct rxe_wr_rules *rules,
+		       const struct rxe_sge *src, struct rxe_swqe *wqe)
 {
-	u32 i, num = min(wqe->num_sge, qp->cap.max_send_sge);
+	u32 i, num = min(wqe->num_sge, rules->max_sge);
 	u64 length = 0;
 
 	for (i = 0; i < num; i++) {
@@ -49,35 +51,29 @@ static u64 import_sges(const struct rxe_qp *qp, const struct rxe_sge *src,
 }
 
 /* Return: bytes of payload */
-static u64 import_data(const struct rxe_qp *qp, const struct rxe_dma_info *dma,
-		       struct rxe_swqe *wqe)
+static u64 import_data(const struct rxe_wr_rules *rules,
+		       const struct rxe_dma_info *dma, struct rxe_swqe *wqe)
 {
 	u64 length;
 
 	if (!(wqe->flags & IB_SEND_INLINE))
-		return import_sges(qp, dma->sge, wqe);
+		return import_sges(rules, dma->sge, wqe);
 	wqe->num_sge = 0;	/* whatever the process left there */
 	length = READ_ONCE(dma->length);
 	memcpy(wqe->data, dma->inline_data,
-	       min_t(u64, length, qp->cap.max_inline_data));
+	       min_t(u64, length, rules->max_inline));
 	return length;
 }
 
 /**
  * rxe_import_flushed - copy what the completion of a work request needs
- * @qp: the QP, in ERR or SQE; of a process or of a kernel consumer
- * @elem: the work request in its ring, which was never imported
+ * @elem: struct rxe_send_wqe in shared memory, which was never imported
  * @wqe: the copy
  */
-void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
-			struct rxe_swqe *wqe)
+void rxe_import_flushed(const void *elem, struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wqe *shared = elem;
 
-	if (!qp->is_user) {
-		memcpy(wqe, elem, sizeof(*wqe));
-		return;
-	}
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = READ_ONCE(shared->wr.wr_id);
 	wqe->opcode = rxe_wr_opcode(READ_ONCE(shared->wr.opcode));
@@ -85,13 +81,14 @@ void rxe_import_flushed(const struct rxe_qp *qp, const void *elem,
 
 /**
  * rxe_import_send - copy and check a user's send work request
- * @qp: the QP
+ * @rules: of the queue
  * @elem: struct rxe_send_wqe in shared memory
- * @wqe: the copy; its @status says whether it may be sent
+ * @wqe: the copy; its @status says whether it may be sent. A datagram's address handle
+ *	is only named: it is for the caller to find it
  *
  * Of one that isn't offered, nothing is looked at but what its completion needs.
  */
-void rxe_import_send(struct rxe_qp *qp, const void *elem,
+void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 		     struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wqe *shared = elem;
@@ -108,19 +105,17 @@ void rxe_import_send(struct rxe_qp *qp, const void *elem,
 	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);
 	wqe->started = false;
 	wqe->ah = NULL;
-	if (!rxe_wr_offered(qp, opcode, flags)) {
+	if (!rxe_wr_offered(rules, opcode, flags)) {
 		wqe->status = IB_WC_LOC_QP_OP_ERR;
 		wqe->length = 0;
 		return;
 	}
-	if (qp->service->datagram)
-		import_ud(qp, wr, wqe);
+	if (rules->datagram)
+		import_ud(wr, wqe);
 	else
 		import_rc(wr, wqe);
-	length = import_data(qp, &shared->dma, wqe);
-	wqe->status = rxe_wr_check(qp, wqe, length);
-	if (!wqe->status && qp->service->datagram && !wqe->ah)
-		wqe->status = IB_WC_LOC_QP_OP_ERR;
+	length = import_data(rules, &shared->dma, wqe);
+	wqe->status = rxe_wr_check(rules, wqe, length);
 	wqe->length = length;
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The table of send work requests, and what both those of processes (wqe.c) and those
- * of kernel consumers (verbs/post.c) must keep to.
+ * of kernel consumers (qp/post.c) must keep to.
  *
  * Pure; any context.
  */
-#include <rxe/transport.h>
+#include <rdma/ib_pack.h>
+#include <rxe/dev.h>
+#include <rxe/service.h>
+#include <rxe/wr.h>
 
 #define RC		RXE_WR_FOR_RC
 #define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
@@ -46,38 +49,36 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 };
 
 /**
- * rxe_wr_offered - does a QP take this kind of work request? [10.8.2.1]
- * @qp: the QP
+ * rxe_wr_offered - does a queue take this kind of work request? [10.8.2.1]
+ * @rules: of the queue
  * @opcode: enum ib_wr_opcode, as posted
  * @flags: enum ib_send_flags, as posted
  *
  * Return: false also for flags that the opcode doesn't have.
  */
-bool rxe_wr_offered(const struct rxe_qp *qp, u32 opcode, u32 flags)
+bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags)
 {
 	const struct rxe_wr_type *type;
 
 	type = &rxe_wr_types[rxe_wr_opcode(opcode)];
-	return (type->services & qp->service->wrs) && !(flags & ~type->flags);
+	return (type->services & rules->services) && !(flags & ~type->flags);
 }
 
 /**
- * rxe_wr_check - is a work request within the QP's limits? [11.4.1.1]
- * @qp: the QP, which offers it
+ * rxe_wr_check - is a work request within the queue's limits? [11.4.1.1]
+ * @rules: of the queue, which offers it
  * @wqe: the work request; opcode, flags and num_sge are set
  * @length: bytes of payload, or to fetch
  *
  * Return: enum ib_wc_status that it fails with; a kernel consumer is told at once.
  */
-u8 rxe_wr_check(const struct rxe_qp *qp, const struct rxe_swqe *wqe, u64 length)
+u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
+		u64 length)
 {
-	u32 most = qp->service->datagram ? READ_ONCE(qp->rxe->active_mtu) :
-					   RXE_MAX_MSG;
-
-	if (wqe->num_sge > qp->cap.max_send_sge)
+	if (wqe->num_sge > rules->max_sge)
 		return IB_WC_LOC_QP_OP_ERR;
-	if (length > most ||
-	    ((wqe->flags & IB_SEND_INLINE) && length > qp->cap.max_inline_data) ||
+	if (length > READ_ONCE(*rules->max_msg) ||
+	    ((wqe->flags & IB_SEND_INLINE) && length > rules->max_inline) ||
 	    (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC && length != sizeof(u64)))
 		return IB_WC_LOC_LEN_ERR;
 	return IB_WC_SUCCESS;

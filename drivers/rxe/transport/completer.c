@@ -124,7 +124,7 @@ static void settle_timer(struct rxe_qp *qp)
 static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	struct rxe_loss_facts facts = rxe_sq_loss_facts(qp);
 	struct rxe_loss_verdict verdict;
 

@@ -41,6 +41,19 @@ static u32 wqe_size(const struct rxe_swqe *wqe)
 	return struct_size(wqe, sge, wqe->num_sge);
 }
 
+static void import_posted(struct rxe_qp *qp, const void *elem,
+			  struct rxe_swqe *wqe)
+{
+	const struct rxe_wr_rules *rules = &qp->sq.q.rules;
+
+	rxe_import_send(rules, elem, wqe);
+	if (!rules->datagram || wqe->status)
+		return;
+	wqe->ah = rxe_ah_get(qp->rxe, wqe->ah_num, qp->ibqp.pd);
+	if (!wqe->ah)
+		wqe->status = IB_WC_LOC_QP_OP_ERR;
+}
+
 /**
  * rxe_sq_import - copy the next posted work request
  * @qp: the QP
@@ -60,7 +73,7 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	if (!elem)
 		return false;
 	if (qp->is_user)
-		rxe_import_send(qp, elem, rxe_swqe(sq, sq->q.head));
+		import_posted(qp, elem, rxe_swqe(sq, sq->q.head));
 	else
 		memcpy(rxe_swqe(sq, sq->q.head), elem, wqe_size(elem));
 	rxe_ring_next(sq->q.ring);

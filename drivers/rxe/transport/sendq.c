@@ -9,6 +9,8 @@
 #include <rxe/verbs.h>
 #include <transport/sendq.h>
 
+static const u32 max_msg = RXE_MAX_MSG;
+
 /* Bytes for the scatter list, or for inline data, behind a work request */
 static u32 data_bytes(const struct ib_qp_cap *cap)
 {
@@ -20,12 +22,15 @@ static u32 data_bytes(const struct ib_qp_cap *cap)
  * rxe_sendq_init - set up a send queue
  * @q: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
+ * @service: what the type of its QP means
+ * @mtu: bytes that a datagram may have
  * @cap: how many work requests, SGEs and bytes of inline data of each; checked. Out: what
  *	there is room for
  *
  * Return: 0, -ENOMEM; rxe_sendq_free() is for the caller.
  */
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
+		   const struct rxe_service *service, const u32 *mtu,
 		   struct ib_qp_cap *cap)
 {
 	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
@@ -42,6 +47,13 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 		return -ENOMEM;
 	cap->max_send_wr = rxe_ring_capacity(ring);
 	cap->max_inline_data = min_t(u32, data, RXE_MAX_INLINE);
+	q->rules = (struct rxe_wr_rules) {
+		.services	= service->wrs,
+		.datagram	= service->datagram,
+		.max_sge	= cap->max_send_sge,
+		.max_inline	= cap->max_inline_data,
+		.max_msg	= service->datagram ? mtu : &max_msg,
+	};
 	return 0;
 }
 

@@ -8,10 +8,12 @@
 
 #include <rdma/ib_verbs.h>
 #include <rxe/ring.h>
+#include <rxe/service.h>
 #include <rxe/wr.h>
 
 /**
  * struct rxe_sendq - a send queue
+ * @rules: what may be posted
  * @ring: the work requests as posted; struct rxe_send_wqe from user space,
  *	struct rxe_swqe from kernel consumers
  * @wqes: copies, one place for each place of @ring
@@ -22,6 +24,7 @@
  *	above)
  */
 struct rxe_sendq {
+	struct rxe_wr_rules	rules;
 	struct rxe_ring		*ring;
 	void			*wqes;
 	u32			stride;
@@ -43,6 +46,7 @@ static inline struct rxe_swqe *rxe_sendq_at(const struct rxe_sendq *q, u32 index
 }
 
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
+		   const struct rxe_service *service, const u32 *mtu,
 		   struct ib_qp_cap *cap);
 void rxe_sendq_free(struct rxe_sendq *q);
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user);

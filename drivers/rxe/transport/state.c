@@ -79,7 +79,10 @@ static bool flush_posted(struct rxe_qp *qp)
 
 	if (!elem)
 		return false;
-	rxe_import_flushed(qp, elem, &wqe);
+	if (qp->is_user)
+		rxe_import_flushed(elem, &wqe);
+	else
+		memcpy(&wqe, elem, sizeof(wqe));
 	rxe_ring_next(sq->q.ring);
 	sq->q.head++;
 	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);

@@ -31,14 +31,14 @@ u64 rxe_rnr_ns(u8 code)
 }
 
 /**
- * rxe_retry_limit - how long to wait, and how often, for the QP's owner
+ * rxe_qp_retry_limit - how long to wait, and how often, for the QP's owner
  * @qp: the QP
  *
  * The timeout is 4.096 us * 2^timeout; 0: for ever [9.7.6.1.3].
  *
  * Return: as loss recovery wants it.
  */
-struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp)
+struct rxe_retry_limit rxe_qp_retry_limit(const struct rxe_qp *qp)
 {
 	u8 t = READ_ONCE(qp->attr.timeout) & 0x1f;
 
@@ -67,7 +67,7 @@ static void arm_timer(struct rxe_sq *sq, ktime_t at)
 static void wait_from(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, now);
 
 	if (ns)
@@ -81,7 +81,7 @@ static void wait_from(struct rxe_qp *qp, ktime_t now)
 static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	ktime_t expires = hrtimer_get_expires(&sq->rto.timer);
 	u64 ns = rxe_recovery_least_ns(&sq->rec, &limit, now);
 
@@ -96,7 +96,7 @@ static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 static void find_deadline(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_retry_limit limit = rxe_retry_limit(qp);
+	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	u64 ns = rxe_recovery_wait_ns(&sq->rec, &sq->rtt, &limit, sq->rec.since);
 
 	set_deadline(&sq->rto, ns ? ktime_add_ns(sq->rec.since, ns) : 0, false);

@@ -57,6 +57,6 @@ void rxe_timeout(struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
 u64 rxe_rnr_ns(u8 code);
-struct rxe_retry_limit rxe_retry_limit(const struct rxe_qp *qp);
+struct rxe_retry_limit rxe_qp_retry_limit(const struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_TIMER_H */

@@ -14,7 +14,18 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
-#include <rxe/transport.h>
+#include <rxe/verbs.h>
+
+static const struct rxe_cq_ops *rxe_cq_ops;
+
+/**
+ * rxe_cq_set_ops - whom CQs call
+ * @ops: what they call upwards
+ */
+void rxe_cq_set_ops(const struct rxe_cq_ops *ops)
+{
+	rxe_cq_ops = ops;
+}
 
 static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 {
@@ -175,7 +186,7 @@ static void cq_overflow_work(struct work_struct *work)
 	ibdev_dbg(&rxe->ibdev, "CQ overflow: its QPs go to the error state\n");
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
-	rxe_qp_cq_error(rxe, cq);
+	rxe_cq_ops->failed(rxe, cq);
 }
 
 static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
@@ -450,15 +461,15 @@ int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 	unsigned long irqflags;
-	struct rxe_qp *qp;
+	struct list_head *link;
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
 	cq->armed |= flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = cq_cons(cq->ring) != cq->ring->index;
-	list_for_each_entry(qp, &cq->flushing, flushing)
-		rxe_task_schedule(&qp->recv_task);
+	list_for_each(link, &cq->flushing)
+		rxe_cq_ops->armed(link);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: creation, query, destruction. qp_modify.c has the states.
+ * Queue pairs: creation, query, destruction. modify.c has the states.
  *
  * Context: process.
  */
@@ -69,7 +69,8 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	qp->cap = init->cap;
 	err = create_tools(qp);
 	if (!err)
-		err = rxe_sendq_init(&qp->sq.q, uctx, &qp->cap);
+		err = rxe_sendq_init(&qp->sq.q, uctx, qp->service,
+				     &qp->rxe->active_mtu, &qp->cap);
 	if (!err)
 		err = rxe_recvq_init(&qp->rq.recvq, uctx, &qp->cap);
 	if (err) {
@@ -283,4 +284,17 @@ void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 			stop_qp(qp);
 		rxe_qp_put(qp);
 	}
+}
+
+/**
+ * rxe_qp_cq_armed - a process waits for an event of a CQ: flush what it has posted
+ * @link: rxe_qp.flushing
+ *
+ * Context: any, under the CQ's lock.
+ */
+void rxe_qp_cq_armed(struct list_head *link)
+{
+	struct rxe_qp *qp = list_entry(link, struct rxe_qp, flushing);
+
+	rxe_task_schedule(&qp->recv_task);
 }

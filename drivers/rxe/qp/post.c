@@ -65,9 +65,10 @@ static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
 {
+	const struct rxe_wr_rules *rules = &qp->sq.q.rules;
 	u64 length = wr_length(wr);
 
-	if (!rxe_wr_offered(qp, wr->opcode, wr->send_flags) || wr->num_sge < 0)
+	if (!rxe_wr_offered(rules, wr->opcode, wr->send_flags) || wr->num_sge < 0)
 		return -EINVAL;
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
@@ -76,9 +77,9 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	wqe->imm = wr->ex.imm_data;
 	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
-	if (rxe_wr_check(qp, wqe, length))
+	if (rxe_wr_check(rules, wqe, length))
 		return -EINVAL;
-	if (!qp->service->datagram)
+	if (!rules->datagram)
 		fill_rc(wr, wqe);
 	else if (fill_ud(wr, wqe))
 		return -EINVAL;
