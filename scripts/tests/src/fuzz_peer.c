@@ -55,12 +55,11 @@ static void setup(const char *dev)
 	ctx = open_device(dev);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 2 * QPS * (DEPTH + RECVS), NULL, NULL, 0);
-	if (!pd || !cq || posix_memalign((void **)&buf, 4096, SIZE))
+	if (!pd || !cq)
 		die("cannot make objects: %s", strerror(errno));
+	buf = new_pages(SIZE);
 	rnd_fill(buf, SIZE, 1);
-	mr = ibv_reg_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | attr.access);
-	if (!mr)
-		die("reg_mr: %s", strerror(errno));
+	mr = new_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | attr.access);
 	me.rkey = mr->rkey;
 	me.va = (uintptr_t)buf;
 }
@@ -90,20 +89,14 @@ static void create(struct flow *f)
 		die("no GID with index %d", attr.gid_index);
 }
 
-static void ud_up(struct ibv_qp *qp)
+static void connect_ud(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 	struct ibv_ah_attr av = {
 		.is_global = 1, .port_num = 1,
 		.grh = { .dgid = peer.qp[RCS].gid, .sgid_index = attr.gid_index, .hop_limit = 64 },
 	};
 
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(qp, IBV_QPS_RTR))
-		die("UD to RTR: %s", strerror(errno));
-	a.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
-		die("UD to RTS: %s", strerror(errno));
+	ud_up(qp, QKEY, 0);
 	ah = ibv_create_ah(pd, &av);
 	if (!ah)
 		die("create_ah: %s", strerror(errno));
@@ -120,7 +113,7 @@ static void connect_all(int ctl)
 	read_all(ctl, &peer, sizeof(peer));
 	for (f = flow; f < flow + QPS; f++) {
 		if (is_ud(f))
-			ud_up(f->qp);
+			connect_ud(f->qp);
 		else
 			rc_up(f->qp, &attr, me.qp[f - flow].psn, &peer.qp[f - flow]);
 		for (i = 0; i < RECVS; i++)

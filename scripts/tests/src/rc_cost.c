@@ -164,16 +164,6 @@ static int poll_ends(void)
 	return with_receives ? n + poll_end(&b, &a) : n;
 }
 
-static void take_event(struct end *e)
-{
-	struct ibv_cq *cq;
-	void *context;
-
-	if (ibv_get_cq_event(e->channel, &cq, &context))
-		die("cannot get an event: %m");
-	ibv_ack_cq_events(cq, 1);
-}
-
 /* Until something completes, unless something has since it was last polled. */
 static void sleep_for_event(void)
 {
@@ -193,7 +183,7 @@ static void sleep_for_event(void)
 		die("poll: %m");
 	for (i = 0; i < n; i++)
 		if (fds[i].revents)
-			take_event(ends[i]);
+			take_cq_event(ends[i]->channel);
 }
 
 /* Runs until so many messages are over, since the start. */

@@ -105,16 +105,12 @@ static void make_buffers(struct end *e)
 
 	e->nslots = SLOTS * e->h.depth;
 	slots = (size_t)e->nslots * e->h.size;
-	e->pool = aligned_alloc(4096, (pool + 4095) & ~4095ul);
-	e->slots = aligned_alloc(4096, (slots + 4095) & ~4095ul);
-	if (!e->pool || !e->slots)
-		die("out of memory");
+	e->pool = new_pages(pool);
+	e->slots = new_pages(slots);
 	rnd_fill(e->pool, pool, MAGIC);
 	memset(e->slots, 0, slots);
-	e->pool_mr = ibv_reg_mr(e->pd, e->pool, pool, access);
-	e->slots_mr = ibv_reg_mr(e->pd, e->slots, slots, access);
-	if (!e->pool_mr || !e->slots_mr)
-		die("reg_mr: %s", strerror(errno));
+	e->pool_mr = new_mr(e->pd, e->pool, pool, access);
+	e->slots_mr = new_mr(e->pd, e->slots, slots, access);
 }
 
 static void make_qp(struct end *e)

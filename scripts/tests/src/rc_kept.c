@@ -46,16 +46,13 @@ static struct ibv_mr *make(struct end *e, enum ibv_qp_type type)
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 4, RECVS, 1, 1, 0 },
 	};
-	struct ibv_mr *mr;
 
 	e->qp = ibv_create_qp(pd, &ia);
-	if (!e->qp || posix_memalign((void **)&e->buf, 4096, RECVS * SIZE))
+	if (!e->qp)
 		die("cannot make a queue pair: %s", strerror(errno));
+	e->buf = new_pages(RECVS * SIZE);
 	memset(e->buf, 0, RECVS * SIZE);
-	mr = ibv_reg_mr(pd, e->buf, RECVS * SIZE, IBV_ACCESS_LOCAL_WRITE);
-	if (!mr)
-		die("reg_mr: %s", strerror(errno));
-	return mr;
+	return new_mr(pd, e->buf, RECVS * SIZE, IBV_ACCESS_LOCAL_WRITE);
 }
 
 static void up(struct end *e, struct ibv_mr *mr)
@@ -71,13 +68,9 @@ static void up(struct end *e, struct ibv_mr *mr)
 }
 
 /* A receive work request that is too short for anything, and one that isn't */
-static void ud_up(struct end *e, struct ibv_mr *mr)
+static void up_ud(struct end *e, struct ibv_mr *mr)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	if (ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(e->qp, IBV_QPS_RTR))
-		die("UD: %s", strerror(errno));
+	ud_to_rtr(e->qp, QKEY);
 	post(e, mr, 0, 40);
 	post(e, mr, 1, SIZE);
 }
@@ -133,7 +126,7 @@ int main(int argc, char **argv)
 		mr[n] = make(&ends[n], n < NUM_RC ? IBV_QPT_RC : IBV_QPT_UD);
 	for (n = 0; n < NUM_RC; n++)
 		up(&ends[n], mr[n]);
-	ud_up(&ends[NUM_RC], mr[NUM_RC]);
+	up_ud(&ends[NUM_RC], mr[NUM_RC]);
 	for (n = 0; n <= NUM_RC; n++)
 		printf("%u ", ends[n].qp->qp_num);
 	printf("\n");

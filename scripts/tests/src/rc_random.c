@@ -752,16 +752,6 @@ static void arm(struct side *s)
 	}
 }
 
-static void take_cq_event(struct side *s)
-{
-	struct ibv_cq *cq;
-	void *ctx;
-
-	if (ibv_get_cq_event(s->chan, &cq, &ctx))
-		die("get_cq_event: %s", strerror(errno));
-	ibv_ack_cq_events(cq, 1);
-}
-
 /* Nothing to do: sleep till a completion or a control message comes. */
 static bool idle(struct side *s, bool *bye)
 {
@@ -783,7 +773,7 @@ static bool idle(struct side *s, bool *bye)
 	if (n > 0 && p[0].revents)
 		control(s, bye);
 	if (n > 0 && p[1].revents)
-		take_cq_event(s);
+		take_cq_event(s->chan);
 	return n > 0;
 }
 
@@ -839,29 +829,11 @@ static void run(struct side *s)
 
 /* ---- setup ---- */
 
-static void *area(uint32_t len)
-{
-	void *p;
-
-	if (posix_memalign(&p, 4096, (len + 4095) & ~4095u))
-		die("out of memory");
-	return p;
-}
-
-static struct ibv_mr *reg(struct side *s, void *p, uint32_t len, int access)
-{
-	struct ibv_mr *mr = ibv_reg_mr(s->pd, p, len, access);
-
-	if (!mr)
-		die("reg_mr of %u bytes: %s", len, strerror(errno));
-	return mr;
-}
-
 static void init_flow(struct side *s, struct flow *f, uint32_t qp, bool of_master, uint32_t ops)
 {
 	f->rng = s->h.seed * 1000003 + qp * 2 + of_master;
 	f->left = ops;
-	f->shadow = area(s->target_len);
+	f->shadow = new_pages(s->target_len);
 	rnd_fill(f->shadow, s->target_len, f->rng);
 	memcpy(f->words, f->shadow, sizeof(f->words));
 }
@@ -915,12 +887,13 @@ static void make_conn(struct side *s, uint32_t q, uint64_t *cfg)
 	c->depth = rnd_range(local, 0, 3) ? rnd_range(local, 8, 64) : rnd_range(local, 4, 8);
 	c->sig_all = rnd_range(local, 0, 3) == 0;
 	make_qp(s, c, q);
-	c->target = area(s->target_len);
-	c->landing = area(s->landing_len);
-	c->recv = area(s->recv_len);
-	c->target_mr = reg(s, c->target, s->target_len, IBV_ACCESS_LOCAL_WRITE | c->attr.access);
-	c->landing_mr = reg(s, c->landing, s->landing_len, IBV_ACCESS_LOCAL_WRITE);
-	c->recv_mr = reg(s, c->recv, s->recv_len, IBV_ACCESS_LOCAL_WRITE);
+	c->target = new_pages(s->target_len);
+	c->landing = new_pages(s->landing_len);
+	c->recv = new_pages(s->recv_len);
+	c->target_mr = new_mr(s->pd, c->target, s->target_len,
+			      IBV_ACCESS_LOCAL_WRITE | c->attr.access);
+	c->landing_mr = new_mr(s->pd, c->landing, s->landing_len, IBV_ACCESS_LOCAL_WRITE);
+	c->recv_mr = new_mr(s->pd, c->recv, s->recv_len, IBV_ACCESS_LOCAL_WRITE);
 	init_flow(s, &c->out, q, s->master, ops);
 	init_flow(s, &c->in, q, !s->master, ops);
 	memcpy(c->target, c->in.shadow, s->target_len);
@@ -998,9 +971,9 @@ static void setup(struct side *s)
 	s->pool_len = 2 * s->h.max_size + 65536;
 	s->target_len = 2 * s->h.max_size + 4096;
 	s->landing_len = s->recv_len = 2 * s->h.max_size + 65536;
-	s->pool = area(s->pool_len);
+	s->pool = new_pages(s->pool_len);
 	rnd_fill(s->pool, s->pool_len, s->h.seed);
-	s->pool_mr = reg(s, s->pool, s->pool_len, 0);
+	s->pool_mr = new_mr(s->pd, s->pool, s->pool_len, 0);
 	for (q = 0; q < s->h.qps; q++)
 		make_conn(s, q, &cfg);
 	for (q = 0; q < s->h.qps; q++) {

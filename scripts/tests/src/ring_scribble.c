@@ -73,13 +73,12 @@ static struct ends *make_ends(void)
 		gid_index = find_gid(e->ctx, "v2");
 	e->pd = ibv_alloc_pd(e->ctx);
 	e->cq = ibv_create_cq(e->ctx, 128, NULL, NULL, 0);
-	if (!e->pd || !e->cq || posix_memalign((void **)&e->src, 4096, LEN) ||
-	    posix_memalign((void **)&e->dst, 4096, LEN))
+	if (!e->pd || !e->cq)
 		die("cannot make objects: %s", strerror(errno));
-	e->smr = ibv_reg_mr(e->pd, e->src, LEN, all);
-	e->dmr = ibv_reg_mr(e->pd, e->dst, LEN, all);
-	if (!e->smr || !e->dmr)
-		die("reg_mr: %s", strerror(errno));
+	e->src = new_pages(LEN);
+	e->dst = new_pages(LEN);
+	e->smr = new_mr(e->pd, e->src, LEN, all);
+	e->dmr = new_mr(e->pd, e->dst, LEN, all);
 	e->a = new_qp(e, IBV_QPT_RC);
 	e->b = new_qp(e, IBV_QPT_RC);
 	connect_ends(e);
@@ -283,20 +282,17 @@ static bool revive(struct ends *e)
 	return revive_one(e, e->a, e->b) && revive_one(e, e->b, e->a);
 }
 
-static void ud_up(struct ends *e)
+static void make_ud(struct ends *e)
 {
-	struct ibv_qp_attr q = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
 	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
 				 .grh = { .sgid_index = gid_index, .hop_limit = 1 } };
 
 	e->ud = new_qp(e, IBV_QPT_UD);
 	ibv_query_gid(e->ctx, 1, gid_index, &a.grh.dgid);
 	e->ah = ibv_create_ah(e->pd, &a);
-	if (!e->ah || ibv_modify_qp(e->ud, &q, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				    IBV_QP_QKEY) || qp_to_state(e->ud, IBV_QPS_RTR))
-		die("UD: %s", strerror(errno));
-	q.qp_state = IBV_QPS_RTS;
-	ibv_modify_qp(e->ud, &q, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	if (!e->ah)
+		die("create_ah: %s", strerror(errno));
+	ud_up(e->ud, 1, 0);
 }
 
 /* The child. Status 0 or death by a signal are fine; anything else is a finding. */
@@ -309,7 +305,7 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	mine = make_ends();
-	ud_up(mine);
+	make_ud(mine);
 	canary = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(canary, 0x5a, LEN);
 	find_rings();

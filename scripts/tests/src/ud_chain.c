@@ -61,20 +61,15 @@ static struct ibv_qp *ready_qp(struct chain *c)
 		.send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_UD, .sq_sig_all = 1,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 	struct ibv_sge sge = { (uintptr_t)c->mr->addr + ROOM, ROOM, c->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 	struct ibv_qp *qp = ibv_create_qp(c->pd, &init);
 
-	if (!qp || ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-				 IBV_QP_PORT | IBV_QP_QKEY))
+	if (!qp)
 		die("cannot make a queue pair: %m");
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
-		die("cannot get to RTR: %m");
-	attr.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) || ibv_post_recv(qp, &wr, &bad))
-		die("cannot get to RTS: %m");
+	ud_up(qp, QKEY, 0);
+	if (ibv_post_recv(qp, &wr, &bad))
+		die("cannot post a receive: %m");
 	return qp;
 }
 

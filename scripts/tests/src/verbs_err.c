@@ -16,6 +16,8 @@
 
 #define BUF_LEN		(64 << 10)
 #define DEPTH		64
+#define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct ibv_context *ctx;
 static struct ibv_device_attr dev;
@@ -52,15 +54,6 @@ static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_t
 	return qp;
 }
 
-static struct ibv_mr *new_mr(struct ibv_pd *pd, void *p, size_t len, int access)
-{
-	struct ibv_mr *mr = ibv_reg_mr(pd, p, len, access);
-
-	if (!mr)
-		die("reg_mr: %s", strerror(errno));
-	return mr;
-}
-
 static struct addr addr_of(struct ibv_qp *qp)
 {
 	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
@@ -84,16 +77,14 @@ static struct pair *pair_make(void)
 	p->chan = ibv_create_comp_channel(ctx);
 	p->ca = ibv_create_cq(ctx, 4 * DEPTH, NULL, p->chan, 0);
 	p->cb = ibv_create_cq(ctx, 4 * DEPTH, NULL, p->chan, 0);
-	if (!p->pd || !p->pd2 || !p->ca || !p->cb ||
-	    posix_memalign((void **)&p->src, 4096, BUF_LEN) ||
-	    posix_memalign((void **)&p->dst, 4096, BUF_LEN))
+	if (!p->pd || !p->pd2 || !p->ca || !p->cb)
 		die("cannot make objects: %s", strerror(errno));
+	p->src = new_pages(BUF_LEN);
+	p->dst = new_pages(BUF_LEN);
 	rnd_fill(p->src, BUF_LEN, 1);
 	memset(p->dst, 0, BUF_LEN);
 	p->src_mr = new_mr(p->pd, p->src, BUF_LEN, IBV_ACCESS_LOCAL_WRITE);
-	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, IBV_ACCESS_LOCAL_WRITE |
-			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_ATOMIC);
+	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, ALL_ACCESS);
 	p->a = new_qp(p->pd, p->ca, IBV_QPT_RC);
 	p->b = new_qp(p->pd, p->cb, IBV_QPT_RC);
 	p->ra = p->rb = rc_attr(gid_index);
@@ -371,9 +362,7 @@ static bool other_pd(enum ibv_wr_opcode op)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd2, p->dst, BUF_LEN, IBV_ACCESS_LOCAL_WRITE |
-			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_ATOMIC);
+	p->dst_mr = new_mr(p->pd2, p->dst, BUF_LEN, ALL_ACCESS);
 	return refused(p, op, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
@@ -687,12 +676,10 @@ static bool c_peer_in_init(void)
 static bool cq_event(struct pair *p, int ms)
 {
 	struct pollfd f = { .fd = p->chan->fd, .events = POLLIN };
-	struct ibv_cq *cq;
-	void *c;
 
-	if (poll(&f, 1, ms) <= 0 || ibv_get_cq_event(p->chan, &cq, &c))
+	if (poll(&f, 1, ms) <= 0)
 		return false;
-	ibv_ack_cq_events(cq, 1);
+	take_cq_event(p->chan);
 	return true;
 }
 
@@ -1145,19 +1132,6 @@ struct ud {
 	uint32_t qkey;
 };
 
-static void ud_rts(struct ibv_qp *qp, uint32_t qkey)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
-
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(qp, IBV_QPS_RTR))
-		die("UD to RTR: %s", strerror(errno));
-	a.qp_state = IBV_QPS_RTS;
-	a.sq_psn = 7;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
-		die("UD to RTS: %s", strerror(errno));
-}
-
 static struct ibv_ah *new_ah(struct ibv_pd *pd, int index)
 {
 	struct ibv_ah_attr a = {
@@ -1168,14 +1142,14 @@ static struct ibv_ah *new_ah(struct ibv_pd *pd, int index)
 	return ibv_create_ah(pd, &a);
 }
 
-static struct ud ud_up(void)
+static struct ud make_ud(void)
 {
 	struct ud u = { .p = pair_make(), .qkey = 0x1234 };
 
 	u.tx = new_qp(u.p->pd, u.p->ca, IBV_QPT_UD);
 	u.rx = new_qp(u.p->pd, u.p->cb, IBV_QPT_UD);
-	ud_rts(u.tx, u.qkey);
-	ud_rts(u.rx, u.qkey);
+	ud_up(u.tx, u.qkey, 7);
+	ud_up(u.rx, u.qkey, 7);
 	u.ah = new_ah(u.p->pd, gid_index);
 	if (!u.ah)
 		die("create_ah: %s", strerror(errno));
@@ -1213,7 +1187,7 @@ static bool check_grh(const uint8_t *grh)
 
 static bool c_ud_send(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 	struct ibv_wc wc;
 
 	recv_one(u.rx, 5, u.p->dst, 1000 + 40, u.p->dst_mr->lkey);
@@ -1231,7 +1205,7 @@ static bool c_ud_send(void)
 
 static bool c_ud_reply(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 	struct ibv_ah *ah;
 	struct ibv_wc wc;
 	struct ibv_sge sge = sge_of(u.p->src, 50, u.p->src_mr->lkey);
@@ -1273,7 +1247,7 @@ static bool ud_dropped(struct ud *u, uint32_t qkey)
 
 static bool c_ud_wrong_qkey(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 
 	return ud_dropped(&u, u.qkey + 1);
 }
@@ -1281,7 +1255,7 @@ static bool c_ud_wrong_qkey(void)
 /* a Q_Key with its top bit set means: use the queue pair's own [10.2.5] */
 static bool c_ud_controlled_qkey(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 
 	recv_one(u.rx, 5, u.p->dst, 1040, u.p->dst_mr->lkey);
 	CHECK(!ud_send(&u, 100, 0x80000000, 0), "post_send refused it");
@@ -1293,7 +1267,7 @@ static bool c_ud_controlled_qkey(void)
 /* must not claim success: refused at the post, or an error completion */
 static bool c_ud_oversize(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 	struct ibv_wc wc;
 
 	recv_one(u.rx, 5, u.p->dst, BUF_LEN, u.p->dst_mr->lkey);
@@ -1308,7 +1282,7 @@ static bool c_ud_oversize(void)
 
 static bool c_ud_full_mtu(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 	uint32_t len = mtu_bytes(port.active_mtu);
 
 	recv_one(u.rx, 5, u.p->dst, len + 40, u.p->dst_mr->lkey);
@@ -1321,7 +1295,7 @@ static bool c_ud_full_mtu(void)
 
 static bool c_ud_no_recv(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 
 	CHECK(!ud_send(&u, 100, u.qkey, 0), "post_send refused it");
 	if (!expect_status(u.p->ca, IBV_WC_SUCCESS, 0))
@@ -1335,7 +1309,7 @@ static bool c_ud_no_recv(void)
 
 static bool c_ud_bad_opcode(void)
 {
-	struct ud u = ud_up();
+	struct ud u = make_ud();
 	struct ibv_sge sge = sge_of(u.p->src, 8, u.p->src_mr->lkey);
 	struct ibv_send_wr wr = remote_wr(u.p, W, &sge, ADDR(u.p, 0), u.p->dst_mr->rkey);
 	struct ibv_wc wc;
@@ -1880,9 +1854,6 @@ static bool use_empty_mr(struct pair *p, struct ibv_mr *mr, void *addr)
 	}
 	return true;
 }
-
-#define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 static bool c_mr_empty(void)
 {

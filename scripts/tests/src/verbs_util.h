@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the test programs share: opening a device, finding GIDs, bringing RC and UD queue
- * pairs up, waiting for completions with a deadline, cheap random numbers, result lines.
- * All of it is static inline so that each program compiles from one file.
+ * What the test programs share: opening a device, finding GIDs, memory and its registration,
+ * bringing RC and UD queue pairs up, waiting for completions with a deadline, cheap random
+ * numbers, result lines. All of it is static so that each program compiles from one file.
  */
 #ifndef VERBS_UTIL_H
 #define VERBS_UTIL_H
@@ -147,6 +147,25 @@ static UNUSED int find_gid(struct ibv_context *ctx, const char *type)
 	return fallback;
 }
 
+/* Whole pages for len bytes; dies without memory, as the next one does */
+static UNUSED void *new_pages(size_t len)
+{
+	void *p;
+
+	if (posix_memalign(&p, 4096, (len + 4095) & ~4095ul))
+		die("out of memory");
+	return p;
+}
+
+static UNUSED struct ibv_mr *new_mr(struct ibv_pd *pd, void *p, size_t len, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, p, len, access);
+
+	if (!mr)
+		die("reg_mr of %zu bytes: %s", len, strerror(errno));
+	return mr;
+}
+
 /* One end of a connection, as told to the other end. */
 struct addr {
 	uint32_t qpn;
@@ -248,6 +267,26 @@ static UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state s)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
 }
 
+/* From RESET to where it receives; dies on failure */
+static UNUSED void ud_to_rtr(struct ibv_qp *qp, uint32_t qkey)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
+	    qp_to_state(qp, IBV_QPS_RTR))
+		die("UD to RTR: %s", strerror(errno));
+}
+
+/* RESET to RTS; dies on failure */
+static UNUSED void ud_up(struct ibv_qp *qp, uint32_t qkey, uint32_t psn)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .sq_psn = psn };
+
+	ud_to_rtr(qp, qkey);
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		die("UD to RTS: %s", strerror(errno));
+}
+
 static UNUSED enum ibv_qp_state qp_state(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr ia;
@@ -283,6 +322,17 @@ static UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 	return wait_wc_ms(cq, wc, 20000);
 }
 
+/* Waits for the next event of a channel */
+static UNUSED void take_cq_event(struct ibv_comp_channel *chan)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(chan, &cq, &context))
+		die("get_cq_event: %s", strerror(errno));
+	ibv_ack_cq_events(cq, 1);
+}
+
 /* Result lines: "ok NAME", "fail NAME why", "skip NAME why"; the shell test passes them on. */
 static UNUSED int cases_failed;
 
@@ -312,7 +362,7 @@ static UNUSED void case_skip(const char *name, const char *why)
 	fflush(stdout);
 }
 
-/* A TCP connection beside the RDMA one: connect to host (retrying till the peer listens) or accept. */
+/* A TCP connection beside the RDMA one: connect to host, retrying till it listens, or accept. */
 static UNUSED int tcp_open(const char *host, const char *port)
 {
 	struct addrinfo hint = { .ai_socktype = SOCK_STREAM, .ai_flags = host ? 0 : AI_PASSIVE,

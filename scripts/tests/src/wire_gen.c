@@ -47,12 +47,11 @@ static void setup(const char *dev)
 	ctx = open_device(dev);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
-	if (!pd || !cq || posix_memalign((void **)&buf, 4096, 2 * LEN))
+	if (!pd || !cq)
 		die("cannot make objects: %s", strerror(errno));
+	buf = new_pages(2 * LEN);
 	rnd_fill(buf, 2 * LEN, 3);
-	mr = ibv_reg_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | attr.access);
-	if (!mr)
-		die("reg_mr: %s", strerror(errno));
+	mr = new_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | attr.access);
 	rc = new_qp(IBV_QPT_RC);
 	ud = new_qp(IBV_QPT_UD);
 	me.rc = (struct addr) { .qpn = rc->qp_num, .psn = 0xfffff0 };
@@ -74,9 +73,8 @@ static void post_recvs(struct ibv_qp *qp)
 			die("post_recv failed");
 }
 
-static void ud_up(void)
+static void connect_ud(void)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 	struct ibv_ah_attr h = {
 		.is_global = 1, .port_num = 1, .sl = attr.sl,
 		.grh = { .dgid = peer.rc.gid, .sgid_index = attr.gid_index,
@@ -84,13 +82,10 @@ static void ud_up(void)
 			 .traffic_class = attr.traffic_class },
 	};
 
-	if (ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(ud, IBV_QPS_RTR))
-		die("UD: %s", strerror(errno));
-	a.qp_state = IBV_QPS_RTS;
+	ud_up(ud, QKEY, 0);
 	ah = ibv_create_ah(pd, &h);
-	if (!ah || ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
-		die("UD or AH: %s", strerror(errno));
+	if (!ah)
+		die("create_ah: %s", strerror(errno));
 }
 
 static void run(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t len)
@@ -179,7 +174,7 @@ int main(int argc, char **argv)
 	write_all(fd, &me, sizeof(me));
 	read_all(fd, &peer, sizeof(peer));
 	rc_up(rc, &attr, me.rc.psn, &peer.rc);
-	ud_up();
+	connect_ud();
 	post_recvs(rc);
 	post_recvs(ud);
 	write_all(fd, &sync, 1);

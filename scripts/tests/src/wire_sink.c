@@ -48,15 +48,6 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 	return qp;
 }
 
-static void ud_up(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(qp, IBV_QPS_RTR))
-		die("UD: %m");
-}
-
 static void setup(const char *dev, int gid_index, const union ibv_gid *peer_gid)
 {
 	struct addr peer = { .qpn = 0x654321, .psn = 0x1000, .gid = *peer_gid };
@@ -69,13 +60,11 @@ static void setup(const char *dev, int gid_index, const union ibv_gid *peer_gid)
 	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
 	if (!pd || !cq || posix_memalign((void **)&buf, LEN, size))
 		die("cannot make objects: %m");
-	mr = ibv_reg_mr(pd, buf, size, IBV_ACCESS_LOCAL_WRITE);
-	if (!mr)
-		die("reg_mr: %m");
+	mr = new_mr(pd, buf, size, IBV_ACCESS_LOCAL_WRITE);
 	for (q = 0; q <= UDS; q++) {
 		qps[q] = new_qp(q < UDS ? IBV_QPT_UD : IBV_QPT_RC);
 		if (q < UDS)
-			ud_up(qps[q]);
+			ud_to_rtr(qps[q], QKEY);
 		else
 			rc_up(qps[q], &attr, 0x2000, &peer);
 		for (slot = 0; slot < RECVS; slot++)

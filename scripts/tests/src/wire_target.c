@@ -61,24 +61,22 @@ static void rc_revive(void)
 
 static void setup(const char *dev)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
 	int i;
 
 	ctx = open_device(dev);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
-	if (!pd || !cq || posix_memalign((void **)&buf, 4096, LEN + 2 * CANARY))
+	if (!pd || !cq)
 		die("cannot make objects: %s", strerror(errno));
+	buf = new_pages(LEN + 2 * CANARY);
 	memset(buf, 0x5a, LEN + 2 * CANARY);
-	mr = ibv_reg_mr(pd, buf + CANARY, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
-	if (!mr || ibv_query_gid(ctx, 1, gid_index, &gid))
-		die("MR or GID: %s", strerror(errno));
+	mr = new_mr(pd, buf + CANARY, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	if (ibv_query_gid(ctx, 1, gid_index, &gid))
+		die("no GID with index %d", gid_index);
 	rc = new_qp(IBV_QPT_RC);
 	ud = new_qp(IBV_QPT_UD);
-	if (ibv_modify_qp(ud, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) ||
-	    qp_to_state(ud, IBV_QPS_RTR))
-		die("UD: %s", strerror(errno));
+	ud_to_rtr(ud, QKEY);
 	for (i = 0; i < RECVS; i++)
 		post_recv(ud);
 	rc_revive();
