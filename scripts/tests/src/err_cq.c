@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_err: completion queues: full, too large, in use, resized under load; notification.
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "verbs_err.h"
+
+/* a completion that finds no room: the CQ is lost, and its queue pairs with it [11.6.3.4] */
+bool c_cq_full(void)
+{
+	struct pair *p = pair_make();
+	struct ibv_cq *cq = ibv_create_cq(ctx, 2, NULL, NULL, 0);
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	int i;
+
+	CHECK(cq, "create_cq: %s", strerror(errno));
+	CHECK(cq->cqe < DEPTH, "a CQ of 2 got %d entries", cq->cqe);
+	ibv_destroy_qp(p->a);
+	p->a = new_qp(p->pd, cq, IBV_QPT_RC);
+	pair_connect(p);
+	for (i = 0; i < cq->cqe + 8; i++)
+		if (post_one(p->a, &wr))
+			break;		/* it may be in error by now */
+	CHECK(wait_event(IBV_EVENT_CQ_ERR, 10000), "no IBV_EVENT_CQ_ERR");
+	if (!expect_state(p->a, IBV_QPS_ERR))
+		return false;
+	ibv_destroy_qp(p->a);
+	p->a = NULL;
+	CHECK(!ibv_destroy_cq(cq), "destroying the full CQ failed");
+	return pair_free(p);
+}
+
+static bool send_with_flags(struct pair *p, int flags)
+{
+	struct ibv_sge sge = sge_of(p->src, 100, p->src_mr->lkey);
+	struct ibv_send_wr wr = wr_of(IBV_WR_SEND, &sge, 1);
+
+	wr.send_flags |= flags;
+	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	return expect_status(p->ca, IBV_WC_SUCCESS, 0) && expect_status(p->cb, IBV_WC_SUCCESS, 0);
+}
+
+bool c_notify_solicited(void)
+{
+	struct pair *p = pair_up();
+
+	CHECK(!ibv_req_notify_cq(p->cb, 1), "req_notify_cq failed");
+	if (!send_with_flags(p, 0))
+		return false;
+	CHECK(!wait_cq_event(p, 200), "an event for an unsolicited completion");
+	if (!send_with_flags(p, IBV_SEND_SOLICITED))
+		return false;
+	CHECK(wait_cq_event(p, 5000), "no event for a solicited completion");
+	return pair_free(p);
+}
+
+bool c_notify_once(void)
+{
+	struct pair *p = pair_up();
+
+	if (!send_with_flags(p, 0))
+		return false;
+	CHECK(!wait_cq_event(p, 100), "an event though not armed");
+	CHECK(!ibv_req_notify_cq(p->cb, 0), "req_notify_cq failed");
+	if (!send_with_flags(p, 0))
+		return false;
+	CHECK(wait_cq_event(p, 5000), "no event");
+	if (!send_with_flags(p, IBV_SEND_SOLICITED))
+		return false;
+	CHECK(!wait_cq_event(p, 100), "a second event for one arming");
+	return pair_free(p);
+}
+
+/* an error completion counts as solicited */
+bool c_notify_error(void)
+{
+	struct pair *p = pair_up();
+
+	recv_one(p->b, 1, p->dst, 100, p->dst_mr->lkey);
+	CHECK(!ibv_req_notify_cq(p->cb, 1), "req_notify_cq failed");
+	qp_to_state(p->b, IBV_QPS_ERR);
+	CHECK(wait_cq_event(p, 5000), "no event for a flush");
+	if (!expect_flush(p->cb, 1, 1))
+		return false;
+	return pair_free(p);
+}
+
+bool c_limit_cq(void)
+{
+	struct pair *p = pair_make();
+	struct ibv_cq *cq;
+
+	errno = 0;
+	REFUSED(ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0), "max_cqe+1");
+	REFUSED(ibv_create_cq(ctx, 0, NULL, NULL, 0), "a CQ of 0");
+	REFUSED(ibv_create_cq(ctx, 10, NULL, NULL, ctx->num_comp_vectors),
+		"completion vector num_comp_vectors");
+	cq = ibv_create_cq(ctx, 10, NULL, NULL, ctx->num_comp_vectors - 1);
+	CHECK(cq, "the last completion vector refused: %s", strerror(errno));
+	ibv_destroy_cq(cq);
+	return pair_free(p);
+}
+
+/* objects in use can't be destroyed */
+bool c_busy_objects(void)
+{
+	struct pair *p = pair_up();
+
+	CHECK(ibv_destroy_cq(p->ca), "a CQ with a QP on it was destroyed");
+	CHECK(ibv_dealloc_pd(p->pd), "a PD with objects in it was deallocated");
+	return pair_free(p);
+}
+
+struct load {
+	struct pair *p;
+	volatile bool stop;
+	volatile uint64_t sent, taken;
+};
+
+/* As many as the CQ takes; a completion's wr_id says how many were before it */
+static void *post_load(void *arg)
+{
+	struct load *l = arg;
+	struct ibv_sge sge = sge_of(l->p->src, 8, l->p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(l->p, 0), l->p->dst_mr->rkey);
+
+	while (!l->stop) {
+		wr.wr_id = l->sent;
+		if (l->sent - l->taken < 3 * DEPTH && !post_one(l->p->a, &wr))
+			l->sent++;
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* All completions that are there, each once and in order */
+static bool take_in_order(struct load *l)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(l->p->ca, 1, &wc) == 1) {
+		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
+		CHECK(wc.wr_id == l->taken, "completion %d, expected %d", (int)wc.wr_id,
+		      (int)l->taken);
+		l->taken++;
+	}
+	return true;
+}
+
+/* completions that come while a CQ changes its size are neither lost nor doubled */
+bool c_resize_load(void)
+{
+	struct load l = { .p = pair_up() };
+	pthread_t thread;
+	uint64_t end;
+	int i, err;
+
+	pthread_create(&thread, NULL, post_load, &l);
+	for (i = 0; i < 100; i++) {
+		err = ibv_resize_cq(l.p->ca, i & 1 ? 4 * DEPTH : 100000);
+		CHECK(!err, "resize_cq: %s", strerror(err));
+		if (i % 3 && !take_in_order(&l))
+			return false;
+	}
+	l.stop = true;
+	pthread_join(thread, NULL);
+	for (end = now_ms() + 20000; l.taken < l.sent && now_ms() < end; )
+		if (!take_in_order(&l))
+			return false;
+	CHECK(l.taken == l.sent, "%d completions of %d", (int)l.taken, (int)l.sent);
+	CHECK(l.taken > 100, "only %d completions", (int)l.taken);
+	return pair_free(l.p);
+}

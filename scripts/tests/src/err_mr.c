@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_err: memory regions: what can't be registered, regions of no bytes, registered anew.
+ */
+#include <rdma/ib_user_verbs.h>
+#include <sys/mman.h>
+
+#include "verbs_err.h"
+
+bool c_limit_mr(void)
+{
+	struct pair *p = pair_make();
+	void *hole = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *ro = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	errno = 0;
+	REFUSED(ibv_reg_mr(p->pd, hole, 8192, IBV_ACCESS_LOCAL_WRITE), "memory without access");
+	REFUSED(ibv_reg_mr(p->pd, ro, 4096, IBV_ACCESS_LOCAL_WRITE), "read-only memory for write");
+	REFUSED(ibv_reg_mr(p->pd, p->src, 4096, IBV_ACCESS_REMOTE_WRITE),
+		"REMOTE_WRITE without LOCAL_WRITE");
+	REFUSED(ibv_reg_mr(p->pd, p->src, 4096, IBV_ACCESS_REMOTE_ATOMIC),
+		"REMOTE_ATOMIC without LOCAL_WRITE");
+	REFUSED(ibv_reg_mr(p->pd, p->src, ~0ull - 4096, IBV_ACCESS_LOCAL_WRITE),
+		"nearly 2^64 bytes");
+	mr = ibv_reg_mr(p->pd, p->src + 13, 77, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(mr, "an unaligned MR refused: %s", strerror(errno));
+	ibv_dereg_mr(mr);
+	munmap(hole, 8192);
+	munmap(ro, 4096);
+	return pair_free(p);
+}
+
+/* The kernel has it, the provider hasn't */
+static int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		    int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_rereg_mr cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle, .flags = flags,
+			 .start = (uintptr_t)addr, .length = length, .hca_va = (uintptr_t)addr,
+			 .pd_handle = pd ? pd->handle : 0, .access_flags = access },
+	};
+
+	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
+		return errno;
+	mr->lkey = resp.lkey;
+	mr->rkey = resp.rkey;
+	return 0;
+}
+
+/* a right that was taken away is gone, the others are there [11.2.7.5] */
+bool c_rereg_mr(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr;
+	int rc;
+
+	rc = rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+		      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	CHECK(!rc, "rereg_mr: %s", strerror(rc));
+	wr = remote_wr(R, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+/* zero bytes of a zero-length region, as the source and as the target */
+static bool use_empty_mr(struct pair *p, struct ibv_mr *mr, void *addr)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		struct ibv_sge sge = sge_of(addr, 0, mr->lkey);
+		struct ibv_send_wr wr = wr_of(ops[i], &sge, 1);
+
+		wr.wr.rdma.remote_addr = (uintptr_t)addr;
+		wr.wr.rdma.rkey = mr->rkey;
+		recv_one(p->b, 9, addr, 0, mr->lkey);
+		CHECK(!post_one(p->a, &wr), "post_send refused it");
+		if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+			return false;
+	}
+	return true;
+}
+
+bool c_mr_empty(void)
+{
+	struct pair *p = pair_up();
+	void *addr[] = { p->src, p->src + 13, NULL, (void *)0x1000, (void *)~0ul };
+	struct ibv_mr *mr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(addr); i++) {
+		mr = ibv_reg_mr(p->pd, addr[i], 0, ALL_ACCESS);
+		CHECK(mr, "0 bytes at %p: %s", addr[i], strerror(errno));
+		if (!use_empty_mr(p, mr, addr[i]))
+			return false;
+		CHECK(!ibv_dereg_mr(mr), "dereg_mr: %s", strerror(errno));
+	}
+	return pair_free(p);
+}
+
+/* nothing is in it: a byte of it is one too many */
+bool c_mr_empty_one_past(void)
+{
+	struct pair *p = pair_up();
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd, p->dst, 0, ALL_ACCESS);
+	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+bool c_mr_empty_rereg(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr;
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd2, p->dst, 0, 0);
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS),
+	      "other rights: %s", strerror(errno));
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd, NULL, 0, 0),
+	      "other PD: %s", strerror(errno));
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, BUF_LEN, 0),
+	      "some bytes: %s", strerror(errno));
+	wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, 0, 0),
+	      "no bytes: %s", strerror(errno));
+	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+/* once rereg_mr has taken a right away, nobody uses it any more */
+bool c_rereg_load(void)
+{
+	static uint8_t after[BUF_LEN];
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		struct pair *p = pair_up();
+		struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
+		struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+		struct ibv_wc wc;
+		int n;
+
+		for (n = 0; n < DEPTH; n++) {
+			p->src[n * 1000] += n;
+			CHECK(!post_one(p->a, &wr), "post_send refused it");
+		}
+		CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				IBV_ACCESS_LOCAL_WRITE), "rereg_mr failed");
+		memcpy(after, p->dst, BUF_LEN);
+		rnd_fill(p->src, BUF_LEN, i);
+		while (wait_wc_ms(p->ca, &wc, 200))
+			;
+		CHECK(!memcmp(after, p->dst, BUF_LEN), "written after it, in round %d", i);
+		if (!pair_free(p))
+			return false;
+	}
+	return true;
+}

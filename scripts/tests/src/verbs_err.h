@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of verbs_err share: the device, a pair of queue pairs that a case may spoil,
+ * checks that end a case, and the list of the cases.
+ */
+#ifndef VERBS_ERR_H
+#define VERBS_ERR_H
+
+#include "verbs_util.h"
+
+#define BUF_LEN		(64 << 10)
+#define DEPTH		64
+#define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+extern struct ibv_context *ctx;
+extern struct ibv_device_attr dev;
+extern struct ibv_port_attr port;
+extern int gid_index;
+extern union ibv_gid gid;
+extern const char *this_case;
+
+#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
+#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
+#define REFUSED(obj, ...) do { \
+	CHECK(!(obj), "accepted " __VA_ARGS__); \
+	CHECK(errno, "no errno for " __VA_ARGS__); } while (0)
+
+#define W IBV_WR_RDMA_WRITE
+#define R IBV_WR_RDMA_READ
+#define A IBV_WR_ATOMIC_FETCH_AND_ADD
+#define REM_ACC IBV_WC_REM_ACCESS_ERR
+#define ADDR(p, off) ((uintptr_t)(p)->dst + (off))
+
+/* Two connected RC queue pairs, a buffer and an MR on each side. */
+struct pair {
+	struct ibv_pd *pd, *pd2;	/* pd2 is a stranger's */
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *ca, *cb;
+	struct ibv_qp *a, *b;
+	struct rc_attr ra, rb;
+	uint8_t *src, *dst;
+	struct ibv_mr *src_mr, *dst_mr;
+};
+
+struct pair *pair_make(void);
+void pair_connect(struct pair *p);
+struct pair *pair_up(void);
+bool pair_free(struct pair *p);
+
+struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type);
+int qp_to_sqd(struct ibv_qp *qp);
+struct addr addr_of(struct ibv_qp *qp);
+void drain_events(void);
+bool wait_event(enum ibv_event_type type, int ms);
+bool wait_cq_event(struct pair *p, int ms);
+
+struct ibv_sge sge_of(const void *p, uint32_t len, uint32_t lkey);
+struct ibv_send_wr wr_of(enum ibv_wr_opcode op, struct ibv_sge *sge, int n);
+struct ibv_send_wr remote_wr(enum ibv_wr_opcode op, struct ibv_sge *sge, uint64_t addr,
+			     uint32_t rkey);
+int post_one(struct ibv_qp *qp, struct ibv_send_wr *wr);
+void post_n(struct pair *p, int first, int n, bool signalled);
+int recv_one(struct ibv_qp *qp, uint64_t id, void *buf, uint32_t len, uint32_t lkey);
+
+bool expect_status(struct ibv_cq *cq, enum ibv_wc_status want, enum ibv_wc_status or);
+bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want);
+bool expect_flush(struct ibv_cq *cq, uint64_t first, int n);
+bool refused_or(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
+		uint32_t rkey, enum ibv_wc_status want, enum ibv_wc_status or);
+bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey,
+	     enum ibv_wc_status want);
+
+/* In the order in which they run: "read_depth_1" is c_read_depth_1(), called read-depth-1 */
+#define CASES(X) \
+	X(write_bad_rkey) X(read_bad_rkey) X(atomic_bad_rkey) X(write_stale_rkey) \
+	X(write_deregistered) X(write_no_access) X(read_no_access) X(atomic_no_access) \
+	X(write_qp_no_access) X(read_qp_no_access) X(atomic_qp_no_access) X(write_one_past) \
+	X(write_one_past_long) X(read_one_past) X(write_one_before) X(atomic_past) \
+	X(write_wraps) X(read_wraps) X(write_other_pd) X(read_other_pd) X(atomic_other_pd) \
+	X(atomic_unaligned) X(responder_event) X(write_zero) X(read_zero) X(send_bad_lkey) \
+	X(write_bad_lkey) X(send_lkey_past) X(send_other_pd) X(read_into_readonly) \
+	X(atomic_into_readonly) X(recv_too_long) X(recv_too_long_multi) X(recv_bad_lkey) \
+	X(recv_readonly) X(recv_exact_fit) X(rnr_0) X(rnr_3) X(rnr_write_imm) X(rnr_7) \
+	X(dead_peer_7) X(dead_peer_0) X(dead_peer_read) X(dead_peer_no_timer) X(peer_in_init) \
+	X(wrong_source_qp) X(mtu_mismatch) X(flush_sends) X(flush_unsignalled) X(flush_recvs) \
+	X(flush_posted_in_error) X(flush_after_error) X(reset_and_reuse) X(sqd_drain) \
+	X(sqd_idle) X(sqd_new_address) X(switched_off_between) X(switched_on_between) X(cq_full) \
+	X(notify_solicited) X(notify_once) X(notify_error) X(read_depth_1) X(read_depth_1_of_16) \
+	X(read_depth_16) X(read_depth_fence) X(ud_send) X(ud_reply) X(ud_wrong_qkey) \
+	X(ud_controlled_qkey) X(ud_oversize) X(ud_full_mtu) X(ud_no_recv) X(ud_bad_opcode) \
+	X(ah_bad_gid_index) X(ah_no_grh) X(modify_transitions) X(modify_missing_attr) \
+	X(modify_bad_values) X(modify_bad_port) X(modify_cur_state) X(query_qp) \
+	X(post_before_rts) X(limit_qp) X(limit_cq) X(limit_mr) X(limit_post) X(busy_objects) \
+	X(rereg_mr) X(post_refused_forgotten) X(post_sqd_kept) X(write_imm_bad_rkey) \
+	X(inline_read) X(inline_atomic) X(flags_unknown) X(flags_harmless) X(flush_recv_late) \
+	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(mr_empty) \
+	X(mr_empty_one_past) X(mr_empty_rereg)
+
+#define DECLARE(n) bool c_ ## n(void);
+CASES(DECLARE)
+#undef DECLARE
+
+#endif
