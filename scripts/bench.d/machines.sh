@@ -42,7 +42,7 @@ in_machine() {
 # instructions, so that it doesn't matter how busy the host is; idle time passes at once.  The
 # script's stdout is that of this function.  Nobody talks to the machine: it has its task with it.
 counting_machine() (
-	VM_CPU=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "max,-erms,-fsrm" -smp 1)
+	VM_CPU=("${VM_CPU_COUNTS[@]/sleep=on/sleep=off}")
 	job_folder
 	ln -sfn "$("$TOP/scripts/vm/image" "$bench_suite")" "$vm/image"
 	vm_initrd "$vm"

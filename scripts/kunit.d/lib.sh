@@ -7,11 +7,11 @@
 # shellcheck source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-UML_D=$TOP/scripts/kunit.d
-UML_CACHE=$CACHE/uml
-UML_PKG=linux-source-6.12
+KERNEL_D=$TOP/scripts/kunit.d
+KERNELS=$CACHE/uml
+SOURCE_PKG=linux-source-6.12
 
-uml_tools() {
+kernel_tools() {
 	need gcc=gcc make=make flex=flex bison=bison bc=bc xz=xz-utils \
 		depmod=kmod rsync=rsync flock=util-linux python3=python3
 	[ -e /usr/include/stdio.h ] || need stdio.h=libc6-dev
@@ -28,7 +28,7 @@ source_unpack() {
 	done
 	rm -rf "$dir.part"
 	mkdir -p "$dir.part"
-	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$UML_PKG.tar.xz" | xz -dc -T0 |
+	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$SOURCE_PKG.tar.xz" | xz -dc -T0 |
 		tar -x -C "$dir.part" --strip-components=1 --wildcards "${skip[@]}" \
 			--exclude='*.dts' --exclude='*.dtsi' \
 			--exclude='*/Documentation/[a-z]*/*' \
@@ -39,7 +39,7 @@ source_unpack() {
 
 # source_fetch DIR [VERSION]: prints the package's file, fetched to DIR
 source_fetch() {
-	local dir=$1 pkg=$UML_PKG${2:+=$2}
+	local dir=$1 pkg=$SOURCE_PKG${2:+=$2}
 	say "fetching $pkg (150 MB)"
 	(
 		cd "$dir"
@@ -47,19 +47,19 @@ source_fetch() {
 			{ apt_get update &&
 				apt-get -q -o APT::Sandbox::User=root download "$pkg"; }
 	) >"$dir/log" 2>&1 || die "cannot fetch $pkg: $(tail -n 3 "$dir/log")"
-	echo "$dir/$UML_PKG"_*.deb
+	echo "$dir/$SOURCE_PKG"_*.deb
 }
 
 # kernel_source: prints the folder of the kernel source, fetched at first use
 kernel_source() {
 	local tmp deb dir
-	for dir in "$UML_CACHE/$UML_PKG"_*; do
+	for dir in "$KERNELS/$SOURCE_PKG"_*; do
 		[ -e "$dir/Kbuild" ] && echo "$dir" && return
 	done
 	tmp=$(mktemp -d)
 	deb=$(source_fetch "$tmp")
 	dir=${deb##*/}
-	dir=$UML_CACHE/${dir%_all.deb}
+	dir=$KERNELS/${dir%_all.deb}
 	say "unpacking ${dir##*/}"
 	source_unpack "$dir" "$deb"
 	rm -rf "$tmp"
@@ -85,15 +85,15 @@ test_kernel() {
 		arch=x86_64 image=bzImage frags="base debug machine"
 		[ -e /usr/include/gelf.h ] || need gelf.h=libelf-dev
 	fi
-	mkdir -p "$UML_CACHE"
-	exec 9>"$UML_CACHE/lock"
+	mkdir -p "$KERNELS"
+	exec 9>"$KERNELS/lock"
 	flock -n 9 || { say "waiting for another build of a test kernel" && flock 9; }
 	src=$(kernel_source)
 	# shellcheck disable=SC2086 # a list
-	frags=$(printf "$UML_D/%s.config\n" $frags)
+	frags=$(printf "$KERNEL_D/%s.config\n" $frags)
 	# shellcheck disable=SC2086
 	key=$({ cat $frags; gcc --version; } | sha256sum | cut -c1-12)
-	out=$UML_CACHE/${src##*_}-$kind-$key
+	out=$KERNELS/${src##*_}-$kind-$key
 	if [ ! -e "$out/done" ]; then
 		mkdir -p "$out"
 		log=$out/build.log
@@ -149,7 +149,7 @@ test_module() {
 # for this kernel from its package at first use.  Only the module is kept.
 uml_shipped() {
 	local kernel=$1 tmp src deb log=$1/shipped.log
-	exec 9>"$UML_CACHE/lock"
+	exec 9>"$KERNELS/lock"
 	flock 9
 	if [ ! -e "$kernel/shipped/rdma_rxe.ko" ]; then
 		src=$(kernel_source)
@@ -158,7 +158,7 @@ uml_shipped() {
 		deb=$(source_fetch "$tmp" "${src##*_}") || deb=$(source_fetch "$tmp")
 		say "building the distribution's rdma_rxe"
 		mkdir "$tmp/rxe"
-		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$UML_PKG.tar.xz" | xz -dc -T0 |
+		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$SOURCE_PKG.tar.xz" | xz -dc -T0 |
 			tar -x -C "$tmp/rxe" --strip-components=5 --wildcards '*/drivers/infiniband/sw/rxe/*'
 		# no lines of the source in the log
 		nice make -s -C "$kernel" ARCH=um M="$tmp/rxe" CONFIG_RDMA_RXE=m \
@@ -190,7 +190,7 @@ uml_boot() {
 	TMPDIR=$tmp timeout -k 5 "${UML_TIMEOUT:-300}" "$kernel/linux" \
 		mem="${UML_MEM:-1G}" uml_dir="$job/" umid=uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		con=null con0=null,fd:1 ssl=null ssl0=null,fd:2 console=ttyS0 loglevel=7 \
-		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$UML_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
+		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$KERNEL_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
 }
 
 # what the kernel says when something is wrong

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The table of BTH opcodes (section 9.2, table 38).
+ */
+#ifndef RXE_OPCODE_H
+#define RXE_OPCODE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+/**
+ * enum rxe_op_flags - what an opcode is and which headers follow its BTH
+ * @RXE_OP_VALID: we speak it
+ * @RXE_OP_DETH: a datagram's extended header follows
+ * @RXE_OP_RETH: an RDMA extended header follows
+ * @RXE_OP_ATOMIC_ETH: an atomic's extended header follows
+ * @RXE_OP_AETH: an acknowledgment's extended header follows
+ * @RXE_OP_ATOMIC_ACK: an atomic's result follows
+ * @RXE_OP_IMMDT: immediate data follows
+ * @RXE_OP_IETH: an R_Key to invalidate follows
+ * @RXE_OP_START: first packet of a message; an ONLY packet is the last, too
+ * @RXE_OP_END: last packet of a message
+ * @RXE_OP_SEND: part of a SEND
+ * @RXE_OP_WRITE: part of an RDMA WRITE
+ * @RXE_OP_READ_REQ: RDMA READ request
+ * @RXE_OP_ATOMIC_REQ: CmpSwap or FetchAdd
+ * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
+ * @RXE_OP_READ_RESP: part of a READ response
+ * @RXE_OP_PAYLOAD: may carry payload
+ *
+ * The order of the header flags is the order of the headers on the wire.
+ */
+enum rxe_op_flags {
+	RXE_OP_VALID		= BIT(0),
+	RXE_OP_DETH		= BIT(1),
+	RXE_OP_RETH		= BIT(2),
+	RXE_OP_ATOMIC_ETH	= BIT(3),
+	RXE_OP_AETH		= BIT(4),
+	RXE_OP_ATOMIC_ACK	= BIT(5),
+	RXE_OP_IMMDT		= BIT(6),
+	RXE_OP_IETH		= BIT(7),
+	RXE_OP_START		= BIT(8),
+	RXE_OP_END		= BIT(9),
+	RXE_OP_SEND		= BIT(10),
+	RXE_OP_WRITE		= BIT(11),
+	RXE_OP_READ_REQ		= BIT(12),
+	RXE_OP_ATOMIC_REQ	= BIT(13),
+	RXE_OP_RESPONSE		= BIT(14),
+	RXE_OP_READ_RESP	= BIT(15),
+	RXE_OP_PAYLOAD		= BIT(16),
+};
+
+/**
+ * struct rxe_opcode - one row of the opcode table
+ * @name: the specification's name, for traces
+ * @flags: enum rxe_op_flags; 0 for an opcode that we don't speak
+ * @hdr_len: bytes of BTH and all extended headers
+ */
+struct rxe_opcode {
+	const char	*name;
+	u32		flags;
+	u8		hdr_len;
+};
+
+extern const struct rxe_opcode rxe_opcode[256];
+
+#endif /* RXE_OPCODE_H */

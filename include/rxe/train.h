@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sending: trains, and what a sender has in the queues below.
+ *
+ * A train is an skb that holds one or more complete packets of one QP, each from BTH
+ * to ICRC inclusive, all of one size but for the last, which may be shorter. Several are
+ * always RC, and all requests or all responses. What transport/ gets up has the same form.
+ */
+#ifndef RXE_TRAIN_H
+#define RXE_TRAIN_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+struct rxe_dev;
+struct rxe_path;
+struct sk_buff;
+struct rxe_txq;
+
+/**
+ * struct rxe_tx - a sender, and what it has in the queues of the stack and the netdev
+ * @ref: one for the sender, one for each skb
+ * @q: the queues
+ * @sent: skbs that it has sent; written by its task
+ * @wait: in the list of those that wait
+ * @turn: may send now, though others wait; until rxe_tx_end_turn()
+ * @forced: may send once, though the queues are full
+ * @owner: argument of rxe_net_ops.sent
+ *
+ * It outlives its owner, who needn't wait for a queue that is stuck.
+ */
+struct rxe_tx {
+	struct kref		ref;
+	struct rxe_txq		*q;
+	u32			sent;
+	struct list_head	wait;
+	bool			turn;
+	bool			forced;
+	void			*owner;
+};
+
+struct rxe_txq *rxe_txq_create(void);
+void rxe_txq_put(struct rxe_txq *q);
+struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
+void rxe_tx_destroy(struct rxe_tx *tx);
+void rxe_tx_leave(struct rxe_tx *tx);
+bool rxe_tx_busy(const struct rxe_tx *tx);
+bool rxe_tx_full(struct rxe_tx *tx);
+bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns);
+u32 rxe_tx_room(const struct rxe_tx *tx);
+bool rxe_tx_shared(const struct rxe_tx *tx);
+
+/**
+ * rxe_tx_end_turn - a run of the sender's task is over
+ * @tx: the sender
+ */
+static inline void rxe_tx_end_turn(struct rxe_tx *tx)
+{
+	if (READ_ONCE(tx->turn))
+		rxe_tx_leave(tx);
+}
+
+/* skbs of the sender that are in the queues */
+static inline u32 rxe_tx_skbs(const struct rxe_tx *tx)
+{
+	return kref_read(&tx->ref) - 1;
+}
+
+/**
+ * struct rxe_l3_icrc - what the ICRCs of a path's packets have in common
+ * @state: behind the network headers of a packet of @len bytes, BTH to ICRC
+ * @len: 0: not computed yet
+ * @id: its IPv4 ID
+ *
+ * Belongs to a train or to a path in one direction. Context: one user at a time.
+ */
+struct rxe_l3_icrc {
+	u32	state;
+	u32	len;
+	u16	id;
+};
+
+/**
+ * struct rxe_train - a train being built
+ * @skb: the train
+ * @tx: whom it counts for; set before it is sent, may be NULL
+ * @l3_icrc: what the last train of this path and sender left; likewise
+ * @sqpn: the sender, if it is connected; likewise
+ * @next: where the next packet goes, if @ready isn't 0
+ * @ready: packets of @pkt bytes that there is memory for from @next on
+ * @hint: packets that are yet to come, the caller thinks
+ * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
+ * @npkts: packets so far
+ * @bytes: their bytes
+ * @max_bytes: what one skb may carry towards this path
+ * @max_pkts: how many packets it may become
+ * @alone: the path takes no more than one packet a skb
+ * @linear: a single packet, so small that it is in the linear part
+ */
+struct rxe_train {
+	struct sk_buff	*skb;
+	struct rxe_tx	*tx;
+	struct rxe_l3_icrc *l3_icrc;
+	u32		sqpn;
+	void		*next;
+	u32		ready;
+	u32		hint;
+	u32		pkt;
+	u32		npkts;
+	u32		bytes;
+	u32		max_bytes;
+	u32		max_pkts;
+	bool		alone;
+	bool		linear;
+};
+
+/*
+ * Build and send: rxe_train_start() for the first packet, rxe_train_push() for
+ * others, rxe_train_xmit() or rxe_train_drop(). Bottom halves off all the time;
+ * one builder of a train.
+ * These two return contiguous memory for a packet of @len bytes, BTH to ICRC
+ * inclusive; rxe_train_push() NULL when the train is full (or memory is short):
+ * send it and start another. A packet must be as long as the first, or be the
+ * last.
+ */
+void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
+		      struct rxe_train *train, u32 len, u32 npkts);
+void *rxe_train_push(struct rxe_train *train, u32 len);
+
+/* Is there room for a packet of @len bytes? */
+static inline bool rxe_train_takes(const struct rxe_train *train, u32 len)
+{
+	if (!train->npkts)
+		return len <= train->max_bytes;
+	return train->npkts < train->max_pkts && len <= train->pkt &&
+	       train->bytes + len <= train->max_bytes;
+}
+
+/* It was begun, and takes no more */
+static inline bool rxe_train_full(const struct rxe_train *train)
+{
+	return train->npkts && !rxe_train_takes(train, train->pkt);
+}
+
+/* Packets of @len bytes that still fit, or that fit into one like the last */
+static inline u32 rxe_train_room(const struct rxe_train *train, u32 len)
+{
+	if (!train->npkts || len > train->pkt || rxe_train_full(train))
+		return train->max_bytes / len;
+	return min(train->max_pkts - train->npkts,
+		   (train->max_bytes - train->bytes) / train->pkt);
+}
+
+int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
+		   struct rxe_train *train);
+void rxe_train_drop(struct rxe_train *train);
+
+#endif /* RXE_TRAIN_H */
