@@ -8,6 +8,7 @@
 
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
+#include <rxe/mem.h>
 #include <rxe/verbs.h>
 #include <compat/have.h>
 
