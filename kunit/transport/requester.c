@@ -564,6 +564,26 @@ static void rnr_kept(struct kunit *test)
 	expect_done(test, 3);
 }
 
+/* The refused work request gets lost when it comes again: a probe follows */
+static void rnr_lost(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	ktime_t start;
+
+	qp->attr.timeout = 20;		/* 4 s */
+	send_and_take(test, 1, 1);
+	send_and_take(test, 2, 1);
+	answer(test, PSN(0), RXE_AETH_RNR_NAK | 1);
+	expect_refused(test);
+	start = ktime_get();
+	WRITE_ONCE(qp->sq.sender.out.train.alone, true);
+	expect_refused(test);
+	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), start), 2000ll);
+	ack(test, PSN(1));
+	expect_done(test, 1);
+	expect_done(test, 2);
+}
+
 static void rnr_exceeded(struct kunit *test)
 {
 	u32 i;
@@ -879,6 +899,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(idle),
 	KUNIT_CASE(rnr),
 	KUNIT_CASE(rnr_kept),
+	KUNIT_CASE(rnr_lost),
 	KUNIT_CASE(rnr_exceeded),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),

@@ -338,22 +338,16 @@ static void end_run(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
-/* After an RNR NAK: see enum rxe_rnr */
-static bool rnr_allows(const struct rxe_sq *sq)
-{
-	return sq->rnr == RXE_RNR_ALONE && sq->q.cur == sq->q.tail;
-}
-
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	if (sq->rnr && !rnr_allows(sq))
+	if (sq->rnr == RXE_RNR_WAIT)
 		return false;
 	if (sq->resend.npkts && pick_missing(qp, pick))
 		return true;
-	if (sq->stalled)
+	if (sq->stalled || (sq->rnr && sq->q.cur != sq->q.tail))
 		return false;
 	if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 		return false;
