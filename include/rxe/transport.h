@@ -28,6 +28,7 @@
 #include <rxe/verbs.h>
 #include <rxe/wire.h>
 #include <transport/cork.h>
+#include <transport/flush.h>
 #include <transport/inq.h>
 #include <transport/local.h>
 #include <transport/outlet.h>
@@ -173,6 +174,12 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
 	rxe_pkt_to_peer(qp, pkt);
 	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
 	pkt->msn = qp->rq.msn;
+}
+
+/* Packets that a train of the QP may have */
+static inline s32 rxe_train_most(const struct rxe_qp *qp)
+{
+	return SZ_64K >> ilog2(qp->mtu);
 }
 
 /* Neither the first nor the last of a message, and as long as it should be */

@@ -25,12 +25,8 @@ enum rxe_fate {
 enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 				struct sk_buff *skb);
 
-/* qp table and receive task: rcv.c */
+/* rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
 bool rxe_receiver_end(struct rxe_qp *qp);
-bool rxe_receives(const struct rxe_qp *qp);
-struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
-struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn);
-void rxe_qp_put(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_RECEIVE_H */

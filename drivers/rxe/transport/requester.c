@@ -81,102 +81,11 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	return true;
 }
 
-/* Packets from the oldest that isn't acknowledged to before @end leave again */
-static void note_resent(struct rxe_qp *qp, u32 end)
-{
-	struct rxe_sq *sq = &qp->sq;
-	bool timed = sq->timed.start && sq->timed.una == sq->flight.una;
-
-	rxe_count(qp->rxe, COMP_RETRY);
-	rxe_recovery_resent(&sq->rec, sq->flight.una, end,
-			    timed ? sq->timed.start : sq->rec.since, ktime_get());
-	sq->timed.start = 0;
-	rxe_rtt_start(sq, sq->flight.una);
-}
-
-/**
- * rxe_sq_rewind - go back and send again (go-back-N) [9.7.5.1.2]
- * @qp: the QP
- *
- * From the oldest PSN that isn't acknowledged. Context: sq.lock held; the caller
- * runs the send task.
- */
-void rxe_sq_rewind(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	note_resent(qp, sq->flight.psn);
-	sq->resend.npkts = 0;
-	sq->flight.psn = sq->flight.una;
-	sq->q.cur = sq->q.tail;
-	sq->rto.deadline = 0;	/* armed anew with the first packet */
-	sq->stalled = false;	/* found again when its turn comes */
-}
-
-/**
- * rxe_sq_catch_up - go on where we were before we went back
- * @sq: the send queue
- *
- * More was acknowledged than has been sent again: the peer keeps what follows a
- * loss, and says what else is missing. Context: sq.lock held.
- */
-void rxe_sq_catch_up(struct rxe_sq *sq)
-{
-	const struct rxe_swqe *wqe;
-
-	sq->rec.go_back = 0;
-	sq->rec.resent_end = sq->flight.psn;
-	sq->flight.psn = sq->flight.top;
-	for (sq->q.cur = sq->q.tail; sq->q.cur != sq->q.head; sq->q.cur++) {
-		wqe = rxe_swqe(sq, sq->q.cur);
-		if (!wqe->started || rxe_psn_diff(sq->flight.top, wqe->last_psn) <= 0)
-			break;
-	}
-}
-
-/* Packets of the oldest work request that were sent and aren't acknowledged */
-static s32 unanswered(const struct rxe_sq *sq, const struct rxe_swqe *wqe)
-{
-	return min(rxe_psn_diff(sq->flight.psn, sq->flight.una),
-		   rxe_psn_diff(wqe->last_psn, sq->flight.una) + 1);
-}
-
-/* Packets that a train may have */
-static s32 train_most(const struct rxe_qp *qp)
-{
-	return SZ_64K >> ilog2(qp->mtu);
-}
-
-/**
- * rxe_sq_loss_facts - what is in flight, for loss recovery
- * @qp: the QP
- *
- * One loss takes a train away, or a packet where those don't share one. Context:
- * sq.lock held; something is in flight.
- *
- * Return: all but what is missing.
- */
-struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
-{
-	const struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
-	u32 queued = rxe_tx_skbs(sq->sender.tx);
-
-	return (struct rxe_loss_facts) {
-		.una		= sq->flight.una,
-		.rest		= unanswered(sq, wqe),
-		.burst		= rxe_sq_alone(sq) ? 1 : train_most(qp),
-		.rd_atomic	= rxe_is_rd_atomic(wqe),
-		.queued		= queued,
-		.drained	= READ_ONCE(sq->sender.tx->sent) - queued,
-	};
-}
-
 /* Of what is missing, packets that may leave now. Return: 0: none. */
 static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
 	s32 ahead = rxe_psn_diff(sq->resend.psn, sq->flight.una);
-	s32 npkts = min_t(s32, sq->resend.npkts, unanswered(sq, wqe) - ahead);
+	s32 npkts = min_t(s32, sq->resend.npkts, rxe_unanswered(&sq->flight, wqe) - ahead);
 
 	if (sq->q.tail == sq->q.head || !wqe->started || wqe->status || npkts <= 0) {
 		sq->resend.npkts = 0;	/* it came, or will be sent anyway */
@@ -201,7 +110,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
 	if (pick->psn == sq->flight.una)
-		note_resent(qp, rxe_psn_add(sq->flight.una, sq->resend.npkts));
+		rxe_sq_note_resent(qp, rxe_psn_add(sq->flight.una, sq->resend.npkts));
 	sq->resend.npkts -= npkts;
 	sq->resend.psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
@@ -262,7 +171,7 @@ static s32 train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
-	return rxe_train_room(&qp->sq.sender.out.train, pkt) ?: train_most(qp);
+	return rxe_train_room(&qp->sq.sender.out.train, pkt) ?: rxe_train_most(qp);
 }
 
 /*
@@ -598,19 +507,6 @@ bool rxe_requester(struct rxe_qp *qp)
 	rxe_key_drop(&qp->sq.sender.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
-}
-
-/**
- * rxe_sq_set_psn - nothing was sent, and the first PSN will be this
- * @sq: the send queue
- * @psn: the PSN
- *
- * Context: process, both tasks paused.
- */
-void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn)
-{
-	sq->flight = (struct rxe_flight){ .psn = psn, .una = psn, .top = psn };
-	rxe_recovery_reset(&sq->rec, psn);
 }
 
 /**

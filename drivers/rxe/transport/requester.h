@@ -8,6 +8,7 @@
 #include <linux/spinlock.h>
 #include <cc/window.h>
 #include <loss/recovery.h>
+#include <rxe/psn.h>
 #include <transport/gap.h>
 #include <transport/out.h>
 #include <transport/sendq.h>
@@ -125,19 +126,29 @@ static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 	return READ_ONCE(sq->sender.out.train.alone);
 }
 
+/* Packets of the oldest work request that were sent and aren't acknowledged */
+static inline s32 rxe_unanswered(const struct rxe_flight *flight,
+				 const struct rxe_swqe *wqe)
+{
+	return min(rxe_psn_diff(flight->psn, flight->una),
+		   rxe_psn_diff(wqe->last_psn, flight->una) + 1);
+}
+
+/* flight.c */
+void rxe_sq_note_resent(struct rxe_qp *qp, u32 end);
+void rxe_sq_rewind(struct rxe_qp *qp);
+void rxe_sq_catch_up(struct rxe_sq *sq);
+struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp);
+void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn);
+
 /* requester.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_rc_requester(struct rxe_qp *qp);
 bool rxe_rc_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
-void rxe_sq_rewind(struct rxe_qp *qp);
-void rxe_sq_catch_up(struct rxe_sq *sq);
-void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn);
 void rxe_requester_reset(struct rxe_sq *sq, bool is_user);
-struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_requester_due(const struct rxe_qp *qp);
-bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data);
 

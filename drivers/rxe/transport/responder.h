@@ -109,6 +109,11 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 	rq->seq += npkts;
 }
 
+/* reply.c */
+void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
+void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
+void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
+
 /* responder.c, read.c */
 void rxe_responder_reset(struct rxe_rq *rq);
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -119,9 +124,6 @@ void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
-void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
-void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
-void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,

@@ -1,8 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QP's way down: errors, flushing, draining, reset (section 10.3.1).
+ * What all parts ask and tell of a QP: who has a number, does it receive, it has an
+ * error, its owner is to know of something.
+ *
+ * Context: any, unless noted. The table of QP numbers is read in RCU.
  */
 #include <rxe/transport.h>
+
+/**
+ * rxe_qp_get_bh - find a QP by number, with bottom halves off
+ * @rxe: the device
+ * @qpn: QP number
+ *
+ * Context: bottom halves off, or RCU read side.
+ * Return: the QP with a reference, or NULL.
+ */
+struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn)
+{
+	struct rxe_qpn *entry = xa_load(&rxe->qps, qpn);
+
+	if (!entry || !kref_get_unless_zero(&entry->ref))
+		return NULL;
+	return entry->qp;
+}
+
+/**
+ * rxe_qp_get - find a QP by number
+ * @rxe: the device
+ * @qpn: QP number
+ *
+ * Context: any.
+ * Return: the QP with a reference, or NULL.
+ */
+struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
+{
+	struct rxe_qp *qp;
+
+	rcu_read_lock();
+	qp = rxe_qp_get_bh(rxe, qpn);
+	rcu_read_unlock();
+	return qp;
+}
+
+static void qpn_release(struct kref *ref)
+{
+	struct rxe_qpn *entry = container_of(ref, struct rxe_qpn, ref);
+
+	complete(&entry->qp->idle);
+	kfree_rcu(entry, rcu);
+}
+
+/**
+ * rxe_qp_put - give back what rxe_qp_get() gave
+ * @qp: the QP
+ */
+void rxe_qp_put(struct rxe_qp *qp)
+{
+	kref_put(&qp->entry->ref, qpn_release);
+}
+
+/**
+ * rxe_receives - does the QP take packets in its state?
+ * @qp: the QP
+ *
+ * Return: true in RTR, RTS, SQD and SQE.
+ */
+bool rxe_receives(const struct rxe_qp *qp)
+{
+	u8 state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
+	       state == IB_QPS_SQD || state == IB_QPS_SQE;
+}
 
 /**
  * rxe_qp_to_err - put a QP into the error state
@@ -65,213 +134,4 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 		return;
 	set_bit(type, &qp->events);
 	schedule_work(&qp->event_work);
-}
-
-/*
- * Complete what was posted but never imported. It stays out of sq.q.wqes, where
- * the requester may still be reading.
- */
-static bool flush_posted(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-	const void *elem = rxe_ring_head(sq->q.ring);
-	struct rxe_swqe wqe;
-
-	if (!elem)
-		return false;
-	if (qp->is_user)
-		rxe_import_flushed(elem, &wqe);
-	else
-		memcpy(&wqe, elem, sizeof(wqe));
-	rxe_ring_next(sq->q.ring);
-	sq->q.head++;
-	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);
-	return true;
-}
-
-static bool flush_sq(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-	u32 left = RXE_FLUSH_MOST;
-
-	spin_lock(&sq->lock);
-	rxe_rto_reset(&qp->sq.rto);
-	for (; left && sq->q.tail != sq->q.head; left--)
-		rxe_sq_finish(qp, rxe_swqe(sq, sq->q.tail), IB_WC_WR_FLUSH_ERR);
-	while (left && flush_posted(qp))
-		left--;
-	sq->q.cur = sq->q.tail;
-	sq->rnr = RXE_RNR_READY;
-	sq->stalled = false;
-	spin_unlock(&sq->lock);
-	return !left;
-}
-
-static bool flush_rq(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-	u32 left = RXE_FLUSH_MOST;
-
-	rq->read.active = false;
-	while (left && rxe_rq_next(qp)) {
-		struct ib_wc wc = {
-			.status = IB_WC_WR_FLUSH_ERR,
-			.opcode = IB_WC_RECV,
-		};
-
-		rxe_recv_done(qp, &wc, true);
-		left--;
-	}
-	return !left;
-}
-
-/*
- * A receive that a process posts on a QP in ERR has no doorbell, and must complete
- * all the same: programs drain a QP by posting one and waiting for it. So somebody
- * looks for them, less and less often while there are none, and at once when the
- * process asks for an event of the CQ (rxe_req_notify_cq()).
- */
-static void watch_rq(struct rxe_qp *qp)
-{
-	struct rxe_cq *cq = rxe_rcq(qp);
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	if (list_empty(&qp->flushing))
-		list_add_tail(&qp->flushing, &cq->flushing);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	queue_delayed_work(system_power_efficient_wq, &qp->flush_work,
-			   msecs_to_jiffies(qp->flush_ms));
-}
-
-static void unwatch_rq(struct rxe_qp *qp)
-{
-	struct rxe_cq *cq = rxe_rcq(qp);
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	list_del_init(&qp->flushing);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	cancel_delayed_work_sync(&qp->flush_work);
-	qp->flush_ms = RXE_FLUSH_MIN_MS;
-}
-
-static void look_for_recvs(struct work_struct *work)
-{
-	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
-					 flush_work);
-
-	if (rxe_ring_pending(qp->rq.recvq.ring))
-		qp->flush_ms = RXE_FLUSH_MIN_MS;
-	else
-		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
-	rxe_task_kick(&qp->recv_task);	/* flushes, and has us look again */
-}
-
-/**
- * rxe_flush_init - set up a QP's watch over receives that are posted in ERR
- * @qp: the QP
- */
-void rxe_flush_init(struct rxe_qp *qp)
-{
-	INIT_LIST_HEAD(&qp->flushing);
-	INIT_DEFERRABLE_WORK(&qp->flush_work, look_for_recvs);
-	qp->flush_ms = RXE_FLUSH_MIN_MS;
-}
-
-/**
- * rxe_qp_flush - complete what is queued with an error [10.8.3.4]
- * @qp: the QP, in ERR or SQE
- *
- * A run completes RXE_FLUSH_MOST of a queue; then others have their turn. Context:
- * recv_task; a send queue that the send task completes is left to it.
- *
- * Return: true if there may be more.
- */
-bool rxe_qp_flush(struct rxe_qp *qp)
-{
-	bool more = false;
-
-	if (qp->service->acked)
-		more = flush_sq(qp);
-	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
-		rxe_inq_drop_held(qp->rxe, &qp->requests);
-		rxe_inq_drop_held(qp->rxe, &qp->responses);
-		more |= flush_rq(qp);
-		if (qp->is_user)
-			watch_rq(qp);
-	}
-	return more;
-}
-
-/**
- * rxe_ud_flush - complete what is queued to send on a UD QP with an error
- * @qp: the QP, in ERR or SQE
- *
- * Context: send_task.
- *
- * Return: true if there may be more.
- */
-bool rxe_ud_flush(struct rxe_qp *qp)
-{
-	return flush_sq(qp);
-}
-
-/**
- * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED when SQD has nothing in flight
- * @qp: the QP
- *
- * [10.3.1.5]. Context: recv_task.
- */
-void rxe_sq_check_drained(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-	bool drained = false;
-
-	if (READ_ONCE(qp->state) != IB_QPS_SQD || sq->drained)
-		return;
-	spin_lock(&sq->lock);
-	if (sq->q.tail == sq->q.head || !rxe_swqe(sq, sq->q.tail)->started) {
-		sq->drained = true;
-		drained = true;
-	}
-	spin_unlock(&sq->lock);
-	if (drained && qp->attr.en_sqd_async_notify)
-		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
-}
-
-/**
- * rxe_qp_drop_posted - forget sends that were refused
- * @qp: the QP, in RESET, INIT or RTR
- *
- * Context: process; qp->mutex.
- */
-void rxe_qp_drop_posted(struct rxe_qp *qp)
-{
-	spin_lock_bh(&qp->sq.lock);
-	rxe_sendq_drop_posted(&qp->sq.q, qp->is_user);
-	spin_unlock_bh(&qp->sq.lock);
-}
-
-/**
- * rxe_qp_reset - forget everything that was queued or in flight
- * @qp: the QP, both tasks paused
- *
- * Context: process.
- */
-void rxe_qp_reset(struct rxe_qp *qp)
-{
-	hrtimer_cancel(&qp->sq.rto.timer);
-	hrtimer_cancel(&qp->gap_timer);
-	unwatch_rq(qp);
-	rxe_tx_leave(qp->sq.sender.tx);
-	rxe_tx_leave(qp->rq.tx);
-	rxe_cork_reset(qp);
-	rxe_inq_reset(qp->rxe, &qp->requests);
-	rxe_inq_reset(qp->rxe, &qp->responses);
-	spin_lock_bh(&qp->sq.lock);
-	rxe_requester_reset(&qp->sq, qp->is_user);
-	spin_unlock_bh(&qp->sq.lock);
-	rxe_responder_reset(&qp->rq);
-	qp->comm_est = false;
 }

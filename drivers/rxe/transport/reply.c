@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder's short answers: ACK, NAK, and the reply to an atomic (section 9.7.5.1).
+ *
+ * Context: recv_task.
+ */
+#include <rxe/transport.h>
+
+static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
+{
+	struct rxe_outlet outlet;
+	struct rxe_data none = {};
+
+	rxe_outlet_responses(&outlet, qp, NULL);
+	rxe_outlet_send(&outlet, pkt, &none, hint);
+}
+
+/**
+ * rxe_send_ack - send an ACK or NAK
+ * @qp: the QP
+ * @syndrome: AETH syndrome
+ * @psn: PSN that it is about
+ */
+void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
+{
+	struct rxe_pkt pkt;
+
+	rxe_pkt_response(qp, &pkt);
+	pkt.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
+	pkt.psn = psn;
+	pkt.syndrome = syndrome;
+	qp->rq.ack_due = false;
+	send_reply(qp, &pkt, 1);
+}
+
+/**
+ * rxe_send_nak - refuse the packet that was expected
+ * @qp: the QP
+ * @syndrome: AETH syndrome
+ */
+void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
+{
+	rxe_send_ack(qp, syndrome, qp->rq.epsn);
+}
+
+/**
+ * rxe_send_atomic_ack - answer an atomic
+ * @qp: the QP
+ * @psn: its PSN
+ * @orig: what the memory held before
+ */
+void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
+{
+	struct rxe_pkt pkt;
+
+	rxe_pkt_response(qp, &pkt);
+	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
+	pkt.psn = psn;
+	pkt.atomic_orig = orig;
+	send_reply(qp, &pkt, qp->rq.batch);
+}
