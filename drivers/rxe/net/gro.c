@@ -20,8 +20,8 @@
 /* The IP header in front of UDP header and BTH; no options, no extensions */
 static const void *rxe_gro_l3(const struct sock *sk, const void *bth)
 {
-	return bth - (sk->sk_family == AF_INET ? rxe_l3_ipv4.bytes :
-						 rxe_l3_ipv6.bytes);
+	return bth - (sk->sk_family == AF_INET ? rxe_l3(RXE_ROCE_V2_IPV4)->bytes :
+						 rxe_l3(RXE_ROCE_V2_IPV6)->bytes);
 }
 
 /* Is @n packets behind @first what comes next? TOS and TTL count for forwarding. */

@@ -35,7 +35,8 @@ struct rxe_netns {
 	u32			users;
 };
 
-/* net.c */
+/* registry.c */
+extern unsigned int rxe_net_id;
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
 bool rxe_net_alone(struct net *net);
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6);
@@ -43,10 +44,8 @@ struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);
 
-/* path.c */
-struct net_device *rxe_path_port(const struct rxe_path *path);
-
 /* route.c */
+struct net_device *rxe_path_port(const struct rxe_path *path);
 struct dst_entry *rxe_route(struct rxe_path *path);
 void rxe_route_forget(struct rxe_path *path);
 
@@ -67,6 +66,8 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt);
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train);
+
+/* up.c */
 void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev);
 void rxe_rx_set_ops(const struct rxe_net_ops *ops);
 

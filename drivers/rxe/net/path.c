@@ -64,28 +64,6 @@ static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 	return IS_ERR(own) ? NULL : own;
 }
 
-/**
- * rxe_path_port - the netdev of a peer that is another port of this host
- * @path: path
- *
- * Link-local addresses can't tell.
- *
- * Context: RCU read side.
- * Return: the netdev of the namespace that has the peer's address, if it has an
- * RDMA device, without a reference; or NULL.
- */
-struct net_device *rxe_path_port(const struct rxe_path *path)
-{
-	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
-	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
-	struct net_device *port;
-
-	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
-		return NULL;
-	port = rxe_addr_owner(dev_net(ndev), addr);
-	return port && rxe_net_find(dev_net(ndev), port) ? port : NULL;
-}
-
 /*
  * RoCE v1 leaves by the one port and comes in by the other. The RDMA core can't
  * know the MAC address: the route to a local address leads nowhere.

@@ -65,8 +65,23 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
 	return rxe_l3s[proto];
 }
 
-/* proto.c */
-void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len);
+/**
+ * rxe_l3_fix - make the headers of a train's first packet those of the n-th
+ * @l3: the headers, up to the BTH; of a protocol with UDP
+ * @proto: enum rxe_proto
+ * @n: which packet
+ * @len: its bytes, BTH to ICRC
+ *
+ * The headers that segmentation would make.
+ */
+static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
+{
+	struct udphdr *udp = l3 + rxe_l3(proto)->bytes - sizeof(*udp);
+
+	len += sizeof(*udp);
+	udp->len = htons(len);
+	rxe_l3(proto)->fix(l3, n, len);
+}
 
 /* ipv6.c: a GRH has its addresses where IPv6 has them */
 void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid);

@@ -14,6 +14,28 @@
 #include <net/route.h>
 #include "internal.h"
 
+/**
+ * rxe_path_port - the netdev of a peer that is another port of this host
+ * @path: path
+ *
+ * Link-local addresses can't tell.
+ *
+ * Context: RCU read side.
+ * Return: the netdev of the namespace that has the peer's address, if it has an
+ * RDMA device, without a reference; or NULL.
+ */
+struct net_device *rxe_path_port(const struct rxe_path *path)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
+	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	struct net_device *port;
+
+	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
+		return NULL;
+	port = rxe_addr_owner(dev_net(ndev), addr);
+	return port && rxe_net_find(dev_net(ndev), port) ? port : NULL;
+}
+
 /*
  * The netdev of the source GID is the way out, but for a peer that is another
  * port of this host: its address is only reached through loopback.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The last step of receiving: packets of one QP go up to the transport.
+ *
+ * Context: softirq or bottom halves off.
+ */
+#include <rdma/ib_cache.h>
+#include "internal.h"
+#include "proto.h"
+
+static const struct rxe_net_ops *rxe_net_ops;
+
+/**
+ * rxe_rx_set_ops - whom received trains are for
+ * @ops: what net/ calls upwards
+ */
+void rxe_rx_set_ops(const struct rxe_net_ops *ops)
+{
+	rxe_net_ops = ops;
+}
+
+/* Is there such an address, in RoCE v1 one of the netdev that it came by? */
+static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
+				    const struct net_device *ndev)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+	const struct ib_gid_attr *attr;
+	union ib_gid sgid, dgid;
+
+	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, &dgid);
+	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
+				     rxe_l3(rx->proto)->gid_type, 1,
+				     (struct net_device *)ndev);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/* A datagram is for an address of the device. Whom RC listens to, a QP knows. */
+static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
+{
+	u8 bth[RXE_BTH_BYTES];
+
+	return !rxe_skb_bth(skb, 0, bth) ||
+	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC ||
+	       rxe_rx_has_gid(skb, ndev);
+}
+
+/**
+ * rxe_rx_up - hand packets that belong together to the transport
+ * @skb: at the first BTH, its network header set; consumed. Of its struct rxe_rx
+ *	what depends on that is set here, the rest is known.
+ * @ndev: a datagram must be for an address of this netdev; NULL: for any of the
+ *	device
+ */
+void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
+{
+	struct rxe_rx *rx = rxe_rx(skb);
+	struct rxe_dev *rxe = rx->rxe;
+
+	rx->pkt = min(rx->pkt, skb->len);
+	rx->npkts = DIV_ROUND_UP(skb->len, rx->pkt);
+	rx->l3_off = skb_network_header(skb) - skb->head;
+	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);
+	rxe_count_add(rxe, RCVD_BYTES, skb->len);
+	if (rx->same_dev || rxe_rx_is_ours(skb, ndev)) {
+		rxe_net_ops->rcv(rxe, skb);
+	} else {
+		rxe_drop(rxe, RXE_DROP_ADDR, 1);
+		kfree_skb(skb);
+	}
+}
