@@ -2,6 +2,7 @@
 # test: raw packets, malformed in every way, do nothing and are counted
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -2,6 +2,7 @@
 # test: the port follows its netdev, with the events that go with it
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

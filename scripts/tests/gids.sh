@@ -2,6 +2,7 @@
 # test: every address of a netdev and its VLANs is a v1 and a v2 GID while it exists
 # nodes: 1
 # level: full
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

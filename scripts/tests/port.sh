@@ -2,6 +2,7 @@
 # test: who may send to UDP port 4791, and with which priority
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

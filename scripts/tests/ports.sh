@@ -2,6 +2,7 @@
 # test: two devices of one namespace reach each other, as two ports of a host do
 # nodes: 1
 # level: full
+# debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -2,6 +2,7 @@
 # test: a device on a VLAN netdev has that VLAN's GIDs and tag, beside one on the real netdev
 # nodes: 1
 # level: core
+# debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
