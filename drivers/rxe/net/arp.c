@@ -4,9 +4,9 @@
  *
  * The RDMA core asks for the peer's MAC address on the netdev of the source GID
  * before it connects, for RoCE v2 as well. If the peer's address is that of another
- * netdev of the namespace, the request comes in there, but the stack won't answer:
- * whoever asks in a name of its own host is a martian to it. Where both netdevs have
- * an RDMA device the request is genuine, and is answered here. IPv6 needs no help.
+ * netdev of the namespace, the request comes in there. The stack doesn't answer: a
+ * request from one of the host's own addresses is a martian. Where both netdevs have
+ * an RDMA device, the request is genuine and is answered here. IPv6 needs no help.
  *
  * Context: softirq; opening and closing is serialised by net.c.
  */
@@ -39,7 +39,7 @@ static const struct rxe_arp *rxe_arp_request(struct sk_buff *skb)
 	return (const struct rxe_arp *)(hdr + 1);
 }
 
-/* Does the stack answer by itself? */
+/* Does the stack answer requests from a local address (accept_local)? */
 static bool rxe_arp_accepts(const struct net_device *ndev)
 {
 	struct in_device *in_dev = __in_dev_get_rcu(ndev);
@@ -47,7 +47,7 @@ static bool rxe_arp_accepts(const struct net_device *ndev)
 	return in_dev && IN_DEV_ACCEPT_LOCAL(in_dev);
 }
 
-/* A port asks in the name of its own address for one of @ndev */
+/* Does another port ask for an address of @ndev, with its own IP and MAC address? */
 static bool rxe_arp_from_port(const struct rxe_arp *arp,
 			      const struct net_device *ndev)
 {

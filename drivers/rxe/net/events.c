@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to netdevs, in all namespaces: port state, MTU, the end.
+ * Netdev events in all namespaces: port state, MTU, unregistering.
  *
- * A netdev that moves to another namespace is gone from the old one
- * (NETDEV_UNREGISTER), and its RDMA device with it. GIDs are the RDMA core's
- * business. The node GUID names the device for its lifetime, and so survives a
- * change of the MAC address.
+ * When a netdev moves to another namespace, the old one sees NETDEV_UNREGISTER, and
+ * the RDMA device is removed. The RDMA core follows the addresses for the GIDs. A
+ * change of the MAC address doesn't change the node GUID, which names the device
+ * for its lifetime.
  *
  * Context: process, RTNL held.
  */
@@ -48,7 +48,7 @@ static struct notifier_block rxe_netdev_nb = {
 
 /**
  * rxe_events_init - begin to follow netdevs
- * @ops: whom to tell
+ * @ops: what to call
  *
  * Return: 0 or a negative error.
  */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains where the netdev hands up packet by packet: GRO chains those of a QP that
- * come one after the other, so that one walk through the stack, firewall
- * included, does for all. Each stays an skb of its own, with its own headers
- * (frag_list), for if the stack has to take them apart again.
+ * GRO: makes trains where the netdev hands up single packets. Consecutive packets
+ * of a QP are chained, so that they pass the stack and its firewall once. Each
+ * stays an skb of its own, with its own headers (frag_list), in case the stack has
+ * to take the chain apart again.
  *
- * Only what makes a train is chained: packets of one QP, all requests or all
- * responses, of one size but for the last, with PSNs that go forward and IPv4 IDs
- * that count. Who receives it doesn't rely on that: see split.c.
+ * Only packets that form a train are chained: packets of one QP, all requests or all
+ * responses, of one size except the last, with PSNs that go forward and IPv4 IDs
+ * that count up. The receiver doesn't rely on that: see split.c.
  *
  * Context: NAPI's softirq.
  */
@@ -24,7 +24,7 @@ static const void *rxe_gro_l3(const struct sock *sk, const void *bth)
 						 rxe_l3(RXE_ROCE_V2_IPV6)->bytes);
 }
 
-/* Is @n packets behind @first what comes next? TOS and TTL count for forwarding. */
+/* Is @ip the header @n packets after @first? Forwarding needs equal TOS and TTL. */
 static bool rxe_gro_ipv4(const struct iphdr *first, const struct iphdr *ip, u32 n)
 {
 	return ip->ihl == 5 && first->ihl == 5 &&
@@ -46,8 +46,8 @@ static bool rxe_gro_bth(const u8 *first, const u8 *bth)
 }
 
 /*
- * What is sent again begins a train: at the end of one that comes too early, it
- * would be held with it.
+ * A packet that is sent again (an older PSN) begins a new train. At the end of a train
+ * that came too early, it would be held back with that train.
  */
 static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
 {
@@ -80,7 +80,7 @@ static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
 	return rxe_gro_ipv6(first_l3, l3);
 }
 
-/* As the stack's own GRO by frag_list does */
+/* The same steps as the stack's own GRO by frag_list */
 static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
@@ -103,9 +103,9 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 }
 
 /**
- * rxe_gro_receive - chain a packet to those of its flow that came just before
+ * rxe_gro_receive - chain a packet to the train of its flow
  * @sk: the UDP socket that keeps the port
- * @head: what GRO holds
+ * @head: packets that GRO holds
  * @skb: the packet; the GRO offset is at its BTH
  *
  * Return: the train that is complete by now, or NULL.
@@ -117,7 +117,7 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 	const void *bth = skb_gro_header(skb, off + RXE_BTH_BYTES, off);
 	struct sk_buff *train;
 
-	/* Nothing is encapsulated: chained packets are all there is */
+	/* Packets are only chained, never encapsulated */
 	NAPI_GRO_CB(skb)->encap_mark = 0;
 	NAPI_GRO_CB(skb)->is_flist = 1;
 	if (!bth || NAPI_GRO_CB(skb)->flush ||

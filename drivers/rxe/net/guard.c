@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may send to UDP port 4791. A RoCE peer knows this host by its address and
- * nothing else, so whoever sends to the port from there speaks for the driver's
- * queue pairs. In a namespace with a device only sockets that were opened with
- * CAP_NET_RAW may, which could forge packets anyway. A card couldn't see to that.
+ * The guard: which sockets may send to UDP port 4791. A RoCE peer identifies this host
+ * by its address only, so any process that sends to the port could forge packets of
+ * queue pairs. In a namespace with a device, only sockets opened with CAP_NET_RAW may
+ * send to it, which allows forging packets anyway.
  *
- * A netfilter hook in LOCAL_OUT, the last one, looks at the socket that sends. The
- * driver sends without one, or with the one that keeps the port, where a VRF has
- * the hooks called again. The packets of tunnels, which it takes an administrator to
- * set up, have none. The kernel's other sockets have no opener, and so no right: some
- * send what unprivileged users tell them (AF_RXRPC). Packets that are forwarded don't
- * come by.
+ * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
+ * without a socket. Where a VRF calls the hooks again, the driver's packets have the
+ * socket that keeps the port. Packets of tunnels have no socket, but only an
+ * administrator sets up tunnels. Other kernel sockets have no opener and may not send:
+ * some send what unprivileged users tell them (AF_RXRPC). The hook doesn't see
+ * forwarded packets.
  *
  * Context: RCU read side, process or softirq.
  */
@@ -30,7 +30,7 @@ static bool rxe_guard_to_port(const struct sk_buff *skb, int off)
 	return udp && udp->dest == htons(RXE_ROCE_UDP_PORT);
 }
 
-/* As for a raw socket, what counts is who opened it. */
+/* As for a raw socket, the rights of the process that opened it count. */
 static bool rxe_guard_may(struct net *net, struct sock *sk)
 {
 	const struct file *file;
@@ -43,7 +43,7 @@ static bool rxe_guard_may(struct net *net, struct sock *sk)
 	return may;
 }
 
-/* The device in whose name it is sent: by its address, or from its netdev */
+/* The device that the packet claims to be from: that of the netdev, or of the address */
 static struct rxe_dev *rxe_guard_dev(const struct nf_hook_state *state,
 				     const struct in6_addr *saddr)
 {
@@ -82,7 +82,7 @@ static noinline unsigned int rxe_guard_ipv4(struct sk_buff *skb,
 	return rxe_guard_verdict(state, &saddr);
 }
 
-/* A routing header takes no privilege, so look behind such */
+/* Any user may add a routing header, so look behind extension headers */
 static noinline unsigned int rxe_guard_ipv6(struct sk_buff *skb,
 					    const struct nf_hook_state *state)
 {
@@ -100,7 +100,7 @@ static noinline unsigned int rxe_guard_ipv6(struct sk_buff *skb,
 	return rxe_guard_verdict(state, &ip6->saddr);
 }
 
-/* The driver sends without a socket: for its packets this is to cost nothing */
+/* The driver sends without a socket; the check must cost its packets nothing. */
 static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
@@ -128,7 +128,7 @@ static const struct nf_hook_ops rxe_guard_hooks[] = {
 };
 
 /**
- * rxe_guard_open - watch over the port in a namespace
+ * rxe_guard_open - guard the port in a namespace
  * @net: namespace
  *
  * Return: 0 or a negative error.

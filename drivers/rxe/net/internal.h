@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of net/ share among themselves; <rxe/net.h> is what others
- * see.
+ * Declarations that the files of net/ share; <rxe/net.h> has those for other folders.
  */
 #ifndef RXE_NET_INTERNAL_H
 #define RXE_NET_INTERNAL_H
@@ -20,7 +19,7 @@ struct sock;
 struct socket;
 
 /**
- * struct rxe_netns - what a network namespace has while it has RDMA devices
+ * struct rxe_netns - a network namespace, while it has RDMA devices
  * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
  * @sock4: holds UDP port 4791 for IPv4
  * @sock6: the same for IPv6, NULL where IPv6 is off
@@ -100,7 +99,7 @@ int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
 
 /**
- * rxe_netdev_vlan - the VLAN of what comes and goes by a netdev
+ * rxe_netdev_vlan - the VLAN of packets on a netdev
  * @ndev: netdev
  *
  * Return: VLAN ID or RXE_NO_VLAN.

@@ -33,8 +33,8 @@ static u32 ipv6_icrc_start(const void *l3)
 /**
  * rxe_ipv6_gids - rxe_l3.gids
  * @l3: IPv6 header, or GRH
- * @sgid: set to where it comes from
- * @dgid: set to where it goes
+ * @sgid: out: source address
+ * @dgid: out: destination address
  */
 void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid)
 {
@@ -49,7 +49,7 @@ void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid)
  * @l3: IPv6 header, or GRH
  * @path: path of a connection
  *
- * Return: true if the addresses are the path's, the other way round.
+ * Return: true if the addresses are those of the path, source and destination swapped.
  */
 bool rxe_ipv6_is_from(const void *l3, const struct rxe_path *path)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices come to and leave a network namespace, which needs as long as it has any: UDP
- * port 4791, the receive hooks, the Ethertype of RoCE v1.
+ * Adding devices to a network namespace and removing them. While a namespace has
+ * devices, it has UDP port 4791 and the hooks open; while any namespace has devices,
+ * the Ethertype of RoCE v1 and ARP are received.
  *
- * Context: process. Serialised by rxe_net_lock, which is taken without RTNL and
- * nests nothing of ours.
+ * Context: process. Serialised by rxe_net_lock, which is taken without RTNL. No other
+ * lock of the driver is taken under it.
  */
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
@@ -54,9 +55,9 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
  * @rxe: device, its netdev set
  *
  * Context: process, without RTNL.
- * Return: 0, or -EADDRINUSE if someone else has UDP port 4791 in the netdev's
- * namespace, or another error of opening sockets and hooks. After an error
- * nothing is left behind.
+ * Return: 0; -EADDRINUSE if another socket has UDP port 4791 in the netdev's
+ * namespace; or another error of opening sockets and hooks. After an error
+ * nothing stays open.
  */
 int rxe_net_add(struct rxe_dev *rxe)
 {
@@ -102,7 +103,7 @@ static void rxe_net_unlink(struct rxe_dev *rxe)
 
 /**
  * rxe_net_del - stop receiving for a device
- * @rxe: device; may not have been added, or have lost its namespace meanwhile
+ * @rxe: device; harmless if it was never added, or has lost its namespace
  *
  * When it returns, no receive path uses @rxe any more.
  *
@@ -126,8 +127,8 @@ static int __net_init rxe_netns_init(struct net *net)
 }
 
 /*
- * Devices whose netdev left for another namespace may still be on their way
- * out when this one dies: they must not find it later.
+ * A device whose netdev moved to another namespace may still wait for its removal when
+ * this one ends. It must not use the freed namespace.
  */
 static void __net_exit rxe_netns_exit(struct net *net)
 {
@@ -152,7 +153,7 @@ static struct pernet_operations rxe_netns_ops = {
 
 /**
  * rxe_net_init - at module load
- * @ops: what net/ calls upwards
+ * @ops: callbacks into the layers above net/
  *
  * Return: 0 or a negative error.
  */

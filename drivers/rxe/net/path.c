@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Paths: an address vector of the RDMA core turned into what a sender needs.
+ * Paths: what a sender needs, made from an address vector of the RDMA core.
  *
- * rxe_path_init() and rxe_path_destroy() don't sleep. The owner (QP or AH)
- * sees to it that nobody sends on a path that is being destroyed.
+ * rxe_path_init() and rxe_path_destroy() don't sleep. The owner (QP or AH) must
+ * make sure that nothing is sent on a path that is being destroyed.
  */
 #include <linux/capability.h>
 #include <linux/etherdevice.h>
@@ -41,10 +41,10 @@ static int rxe_path_proto(struct rxe_path *path,
 }
 
 /*
- * The destination as a GID of our own, if the switch is on; RoCE v1 has no other
- * way to itself. The GID table has addresses of VLANs and other netdevs on top of
- * ours, also where those were moved to another namespace: nothing leads there but
- * the wire.
+ * The destination as a GID of this very device, if the same_device switch allows it.
+ * RoCE v1 ignores the switch: it can't reach its own device otherwise. The GID must be
+ * on the source's netdev: the table also has addresses of VLANs and other upper netdevs,
+ * even in other namespaces, which only the wire leads to.
  */
 static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 					      const struct rxe_path *path,
@@ -65,8 +65,8 @@ static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 }
 
 /*
- * RoCE v1 leaves by the one port and comes in by the other. The RDMA core can't
- * know the MAC address: the route to a local address leads nowhere.
+ * RoCE v1 to another port of this host uses the wire. The RDMA core can't find the MAC
+ * address, because the route to a local address is loopback.
  */
 static void rxe_path_dmac(struct rxe_path *path)
 {
@@ -105,11 +105,11 @@ static u32 rxe_path_hash(const struct rxe_path *path)
  * @path: filled in
  * @attr: address vector; must have a GRH, whose sgid_attr the core has set
  * @sport: UDP source port to use unless the flow label gives one
- * @same_dev: packets to a peer on this very device needn't go through the stack
+ * @same_dev: packets to a peer on the same device may bypass the stack
  *
  * Context: any.
- * Return: 0, -EINVAL if the vector makes no sense, -EAFNOSUPPORT if it needs
- * IPv6 and there is none.
+ * Return: 0, -EINVAL if the vector is invalid, -EAFNOSUPPORT if it needs IPv6 and
+ * the kernel has it disabled.
  */
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev)
@@ -155,7 +155,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
  * rxe_path_has_ids - do packets have IDs that count up?
  * @path: path
  *
- * Return: true if so; the netdev that segments a train makes them.
+ * Return: true for IPv4, where the netdev that segments a train makes the IDs.
  */
 bool rxe_path_has_ids(const struct rxe_path *path)
 {
@@ -163,13 +163,13 @@ bool rxe_path_has_ids(const struct rxe_path *path)
 }
 
 /**
- * rxe_path_unprivileged - no more priority than a socket of the process would get
+ * rxe_path_unprivileged - limit the priority to what a socket of the process could have
  * @rxe: device
  * @path: of a process, not of a kernel consumer
  *
- * The rule is SO_PRIORITY's. A program that asks for a higher SL than it may have
- * keeps it, as there are some that mean no harm; its packets have the highest
- * priority that anyone may have.
+ * The limit is that of SO_PRIORITY. A higher SL is no error, since some harmless
+ * programs ask for one: the path keeps the SL, and its packets get the highest
+ * priority that needs no privilege.
  *
  * Context: process.
  */
@@ -185,7 +185,7 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
 
 /**
  * rxe_path_destroy - undo rxe_path_init()
- * @path: path that nobody sends on any more; zeroed ones are fine
+ * @path: path that is no longer sent on; may be all zero
  *
  * Context: any.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Protocols: everything that depends on the network header. A row is a file:
- * rocev1.c, ipv4.c, ipv6.c.
+ * Protocols: everything that depends on the network header. Each row of the table
+ * has its own file: rocev1.c, ipv4.c, ipv6.c.
  */
 #ifndef RXE_NET_PROTO_H
 #define RXE_NET_PROTO_H
@@ -16,19 +16,19 @@ struct sock;
  * @bytes: headers between the link layer and the BTH
  * @gid_type: enum ib_gid_type
  * @network: enum rdma_network_type
- * @grh_off: where the network header is put into a datagram's GRH (annex A17.4.5.1)
- * @udp: there is a UDP header, and paths have a route; else they end on the link
+ * @grh_off: offset of the network header in a datagram's GRH (annex A17.4.5.1)
+ * @udp: there is a UDP header, and paths have a route; else packets stay on the link
  * @ids: packets have IDs that count up, and the ICRC covers them
- * @push: puts the headers in front of a train of some packets
+ * @push: puts the headers in front of a train of @npkts packets
  * @send: sends a train with its headers, and consumes it. Return: 0, 1 if it was
  *	dropped, or a negative error if the path doesn't work now
  * @local_out: hands a packet to the stack, if @udp
  * @icrc_start: ICRC state behind a packet's headers
  * @gids: the addresses, IPv4 as ::ffff:a.b.c.d
- * @is_from: are the addresses those of a path, the other way round?
- * @same: does a packet of so many bytes, UDP header to ICRC, have its own header, and
- *	the addresses of the first of its train? If @udp
- * @fix: makes the header of a train's first packet that of the n-th, if @udp
+ * @is_from: are the addresses those of a path, source and destination swapped?
+ * @same: if @udp: is the header valid for @len bytes (UDP header to ICRC), and are the
+ *	addresses those of the train's first packet?
+ * @fix: if @udp: turns the header of a train's first packet into that of the n-th
  *
  * Headers are in contiguous memory. Context: bottom halves off.
  */
@@ -66,13 +66,13 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
 }
 
 /**
- * rxe_l3_fix - make the headers of a train's first packet those of the n-th
+ * rxe_l3_fix - turn the headers of a train's first packet into those of the n-th
  * @l3: the headers, up to the BTH; of a protocol with UDP
  * @proto: enum rxe_proto
  * @n: which packet
  * @len: its bytes, BTH to ICRC
  *
- * The headers that segmentation would make.
+ * The result is what segmentation would make.
  */
 static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 {
@@ -83,7 +83,7 @@ static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 	rxe_l3(proto)->fix(l3, n, len);
 }
 
-/* ipv6.c: a GRH has its addresses where IPv6 has them */
+/* ipv6.c; also for a GRH, whose addresses are at the same place */
 void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
 bool rxe_ipv6_is_from(const void *l3, const struct rxe_path *path);
 

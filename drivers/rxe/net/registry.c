@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which device, which netdev: lookups by netdev, namespace and address.
+ * Lookups of devices and netdevs by netdev, namespace and address.
  *
- * Context: RCU read side, from softirq, unless noted; net.c writes.
+ * Context: RCU read side, from softirq, unless noted; net.c changes the lists.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -30,9 +30,9 @@ static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
 /**
  * rxe_net_find - the RDMA device of a netdev
  * @net: namespace
- * @ndev: the netdev itself, or a VLAN upper of it that has none
+ * @ndev: its netdev, or a VLAN upper of that without a device of its own
  *
- * Context: RCU read side; the device is good until its end.
+ * Context: RCU read side, until whose end the device stays valid.
  * Return: the device or NULL.
  */
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
@@ -62,7 +62,7 @@ bool rxe_net_has_dev(const struct net_device *ndev)
  * @net: its namespace
  *
  * Context: any.
- * Return: true if it was, a moment ago.
+ * Return: true if it is; may be out of date at once.
  */
 bool rxe_net_alone(struct net *net)
 {
@@ -74,9 +74,9 @@ bool rxe_net_alone(struct net *net)
 /**
  * rxe_net_sock - the UDP socket of a device's namespace
  * @rxe: device
- * @ipv6: that for IPv6
+ * @ipv6: the socket for IPv6, not IPv4
  *
- * Context: RCU read side, which releasing the socket waits for.
+ * Context: RCU read side; the socket is released only after its readers.
  * Return: the socket, or NULL if the device has left its namespace, or IPv6 is off.
  */
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6)
@@ -126,8 +126,8 @@ static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
  * @by: netdev where a packet for that address came in
  * @addr: IPv6 address, or IPv4 in its mapped form
  *
- * Several may have it, in particular in several routing domains (VRFs): @by itself
- * comes first, and it's in the domain of @by.
+ * Several netdevs may have it, for example in several routing domains (VRFs): @by comes
+ * first, then one in the domain of @by.
  *
  * Context: RCU read side.
  * Return: the netdev without a reference, or NULL.

@@ -67,7 +67,7 @@ const struct rxe_l3 rxe_l3_v1 = {
 	.is_from	= rxe_ipv6_is_from,
 };
 
-/* The GRH's own rules; trims what the link padded. */
+/* Check the GRH, and trim the padding of the link. */
 static bool rxe_v1_valid(struct sk_buff *skb)
 {
 	const struct ib_grh *grh;

@@ -2,10 +2,10 @@
 /*
  * RoCE v2 (annex A17): UDP port 4791 over IPv4 and IPv6.
  *
- * Trains leave as one UDP GSO skb. They come in by a netfilter hook behind the
- * firewall's, since the UDP layer would split them; what the hook leaves to the
- * stack comes in packet by packet at the socket, which also keeps the port, and
- * has GRO make trains of what comes packet by packet (gro.c).
+ * Trains leave as one UDP GSO skb. They are received in a netfilter hook behind the
+ * firewall's, since the UDP layer would split them. Packets that the hook leaves to the
+ * stack are received one by one at the socket. The socket also reserves the port, and
+ * lets GRO make trains of single packets (gro.c).
  *
  * Context: bottom halves off; opening and closing is serialised by net.c.
  */
@@ -40,7 +40,7 @@ void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 	udp->check = 0;		/* the ICRC does better (A17.3.1.2) */
 }
 
-/* UDP checksum of the pseudo header; the rest is made after segmentation. */
+/* UDP checksum of the pseudo header; the stack or the netdev completes it later. */
 static void rxe_v2_partial_csum(struct sk_buff *skb)
 {
 	struct udphdr *udp = udp_hdr(skb);
@@ -58,8 +58,8 @@ static void rxe_v2_partial_csum(struct sk_buff *skb)
 }
 
 /*
- * Trains need a checksum. A single packet gets one where it costs nothing: a
- * receiver on this host sees by it that the packet never left its memory.
+ * Trains need a checksum. A single packet gets one only where the netdev computes it: by
+ * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory.
  */
 static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 			   const struct net_device *ndev)
@@ -102,7 +102,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	return !!net_xmit_eval(err);
 }
 
-/* The netdev that it came in by: in a VRF, skb->dev is the VRF's by now */
+/* The receiving netdev: in a VRF, skb->dev is the VRF's at this point */
 static struct net_device *rxe_v2_ingress(const struct sk_buff *skb, u8 proto)
 {
 	int slave = proto == RXE_ROCE_V2_IPV4 ? inet_sdif(skb) :
@@ -114,7 +114,7 @@ static struct net_device *rxe_v2_ingress(const struct sk_buff *skb, u8 proto)
 	return ndev ?: skb->dev;
 }
 
-/* The netdev that has the destination address of what came in by @ndev */
+/* The netdev that has the destination address of a packet received on @ndev */
 static struct net_device *rxe_v2_owner(struct net_device *ndev,
 				       const struct sk_buff *skb, u8 proto)
 {
@@ -132,10 +132,10 @@ static struct net_device *rxe_v2_owner(struct net_device *ndev,
 }
 
 /*
- * Whose packet it is, or NULL; *@by becomes the netdev that tells the VLAN. A host
- * answers on any netdev for each of its addresses, so where there are several
- * devices, or the packet came in on a netdev that has none (loopback, a VRF's own),
- * the address decides, within one routing domain.
+ * The device that a packet is for, or NULL; *@by is set to the netdev that determines
+ * the VLAN. Normally the receiving netdev decides. With several devices, or if that
+ * netdev has none (loopback, a VRF's own), the destination address decides, within one
+ * routing domain: a host takes packets for each of its addresses on any netdev.
  */
 static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 				  struct net_device **by)
@@ -157,7 +157,7 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 	return rxe;
 }
 
-/* Packet size of a train, 0 if it isn't one: each must have BTH and ICRC */
+/* Packet size of a train; 0 if a packet would be too short for BTH and ICRC */
 static u32 rxe_v2_pkt(const struct sk_buff *skb, u32 bytes)
 {
 	const u32 least = RXE_BTH_BYTES + RXE_ICRC_BYTES;
@@ -170,7 +170,7 @@ static u32 rxe_v2_pkt(const struct sk_buff *skb, u32 bytes)
 	return last && last < least ? 0 : pkt;
 }
 
-/* No GSO, or one whose packets are UDP datagrams. A guest's may be unchecked. */
+/* No GSO, or UDP GSO. SKB_GSO_DODGY: a guest's GSO that nothing has checked yet. */
 static bool rxe_v2_gso_ok(const struct sk_buff *skb)
 {
 	const u32 may = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_DODGY;
@@ -179,7 +179,7 @@ static bool rxe_v2_gso_ok(const struct sk_buff *skb)
 	return !skb_is_gso(skb) || ((type & SKB_GSO_UDP_L4) && !(type & ~may));
 }
 
-/* Length fields that agree: the ICRC covers them. @l4 is from skb->data. */
+/* Do the length fields agree? The ICRC covers them. @l4 counts from skb->data. */
 static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
 {
 	u32 len = ntohs(udp_hdr(skb)->len);
@@ -201,8 +201,8 @@ static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
 }
 
 /*
- * Take what is for @rxe; @l4 is from skb->data to the UDP header. Both headers are
- * in the linear part, and GSO is ours if there is any.
+ * Receive an skb for @rxe. @l4 is the offset of the UDP header from skb->data. The IP
+ * and UDP headers are in the linear part, and rxe_v2_gso_ok() was true.
  */
 static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 			u8 proto)
@@ -219,8 +219,8 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 }
 
 /*
- * What only the stack's own way does: any GSO but UDP's, and the first packet of a
- * tracked connection, which is confirmed behind us.
+ * Must the stack handle the skb? Yes for any GSO but UDP's, and for the first packet of
+ * a tracked connection, which is confirmed behind this hook.
  */
 static bool rxe_v2_leave(const struct sk_buff *skb)
 {
@@ -233,8 +233,8 @@ static bool rxe_v2_leave(const struct sk_buff *skb)
 }
 
 /*
- * What the UDP layer asks before it gives a datagram to a socket: is there an IPsec
- * policy that it must have passed?
+ * The IPsec policy check, which the UDP layer would do before it gives a datagram
+ * to a socket
  */
 static bool rxe_v2_permitted(struct sk_buff *skb, u8 proto)
 {
@@ -299,9 +299,9 @@ static const struct nf_hook_ops rxe_v2_hooks[] = {
 };
 
 /*
- * skb->data is at the UDP header; nothing here is ever queued on the socket. A
- * tunnel's GSO, which the UDP layer doesn't split for us, has a tunnel's header
- * where the BTH should be.
+ * Receive a packet at the socket, on which nothing is ever queued. skb->data is at the
+ * UDP header. A tunnel's GSO is refused: the UDP layer doesn't split it, and a tunnel
+ * header is at the place of the BTH.
  */
 static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes of RoCE v2 paths: looked up once, kept in the path, checked before
+ * Routes of RoCE v2 paths: looked up once and kept in the path. They are checked before
  * each use, since the stack invalidates them by a generation number.
  *
- * Context: bottom halves off; readers of rxe_path.dst in RCU, several senders
- * at a time.
+ * Context: bottom halves off. rxe_path.dst is read under RCU, by several senders at a
+ * time.
  */
 #include <net/dst.h>
 #include <net/inet_dscp.h>
@@ -18,7 +18,7 @@
  * rxe_path_port - the netdev of a peer that is another port of this host
  * @path: path
  *
- * Link-local addresses can't tell.
+ * A link-local address isn't looked up, since it doesn't identify a netdev.
  *
  * Context: RCU read side.
  * Return: the netdev of the namespace that has the peer's address, if it has an
@@ -37,8 +37,8 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 }
 
 /*
- * The netdev of the source GID is the way out, but for a peer that is another
- * port of this host: its address is only reached through loopback.
+ * Packets leave by the netdev of the source GID. A peer that is another port of this
+ * host is the exception: its address is only reached through loopback.
  */
 static int rxe_route_oif(const struct rxe_path *path,
 			 const struct net_device *ndev)
@@ -126,7 +126,7 @@ struct dst_entry *rxe_route(struct rxe_path *path)
 
 /**
  * rxe_route_forget - give the cached route back
- * @path: path that nobody sends on any more
+ * @path: path that is no longer sent on
  */
 void rxe_route_forget(struct rxe_path *path)
 {

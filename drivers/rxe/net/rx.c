@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What RoCE v1, v2 and the same-device path have in common when a train comes
- * in, and the network headers as the ICRC and the GRH see them.
+ * Receiving trains: the common part of RoCE v1, v2 and the same-device path, and the
+ * network headers as the ICRC and the GRH need them.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "proto.h"
 
-/* The train's header is taken as the packet's own, with the packet's length */
+/* State behind the first packet's headers: the train's, with the packet's length */
 static u32 first_icrc_state(u8 proto, const void *l3, u32 len)
 {
 	const struct rxe_l3 *row = rxe_l3(proto);
@@ -35,8 +35,8 @@ static u32 first_icrc_state(u8 proto, const void *l3, u32 len)
  * @n: which packet
  * @len: its bytes, BTH to ICRC
  *
- * The train's header is taken as the packet's own, which has the packet's
- * length, and the @n-th ID after the train's.
+ * The packet's header is the train's, but with the packet's length, and with the
+ * @n-th ID after the train's.
  *
  * Return: state for rxe_icrc_bth().
  */
@@ -75,11 +75,11 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 }
 
 /**
- * rxe_rx_is_from - did a train come by a path, the other way round?
+ * rxe_rx_is_from - did a train come from the peer of a path?
  * @skb: received train
  * @path: path of a connection
  *
- * Return: true if it has the path's addresses, protocol and VLAN.
+ * Return: true if it has the path's protocol, VLAN, and addresses (swapped).
  */
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path)
 {
@@ -132,10 +132,10 @@ u8 rxe_rx_network(struct sk_buff *skb)
 }
 
 /*
- * What the driver itself has put into memory that it knows by its address, and that
- * still waits for its checksum, never left this host's memory: like TCP's checksum,
- * its ICRC needn't be verified. CHECKSUM_PARTIAL alone says less: GRO of a router
- * and a guest's network card set it on anything.
+ * Can the ICRC go unverified? As with TCP's checksum, it can if the train never left
+ * this host's memory. That is so if it is in the driver's own pages (rxe_blocks_made())
+ * and its checksum isn't complete yet. CHECKSUM_PARTIAL alone doesn't tell: a router's
+ * GRO and a guest's network card set it on any packet.
  */
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
 {
@@ -144,8 +144,8 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
 }
 
 /*
- * Sent to one machine; and as the socket layer does, the last reserves of memory are
- * left to those who free some.
+ * Only unicast is accepted. As in the socket layer, skbs from the emergency memory
+ * reserves are dropped: the reserves are for users that free memory.
  */
 static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb)
 {
@@ -162,8 +162,8 @@ static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb)
 }
 
 /*
- * A train may be queued for long: it shall pin nothing of the stack meanwhile,
- * nor point to what may go.
+ * A train may be queued for long. Meanwhile it must not hold references to objects of
+ * the stack, nor point to any that may be freed.
  */
 static void rxe_rx_detach(struct sk_buff *skb)
 {
@@ -176,7 +176,7 @@ static void rxe_rx_detach(struct sk_buff *skb)
 
 /**
  * rxe_rx_deliver - hand checked packets to the transport
- * @rxe: whose they are
+ * @rxe: device that the packets are for
  * @skb: the packets, its network header set, its netdev where they came in;
  *	consumed
  * @hdr_len: bytes from skb->data to the first BTH, all in the linear part
@@ -215,7 +215,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
  * @rxe: the device
  * @skb: the train; skb->dev is the netdev of both addresses
  * @proto: enum rxe_proto
- * @train: what it was
+ * @train: its description as it was sent
  */
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		     const struct rxe_train *train)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains that somebody else may have put together: GRO of a router, a guest or
- * this host, or a process with UDP_SEGMENT.
+ * Trains that the sender may not have built: GRO of a router, a guest or this host,
+ * or a process with UDP_SEGMENT may have.
  *
- * They all go by addresses and ports, and two queue pairs may share these. So what
- * is handed to the transport as a train is checked packet by packet: RC, one QP, all
- * requests or all responses, headers as the first one's would go on. Anything else
- * is taken apart: each packet is copied into an skb of its own.
+ * All of these group packets by address and port, which two queue pairs may share. So
+ * each packet is checked before the transport gets a train: RC, one QP, all requests
+ * or all responses, headers that continue the first packet's. If any check fails, the
+ * train is taken apart: each packet is copied into an skb of its own.
  *
- * Where packets are chained by frag_list (SKB_GSO_FRAGLIST), each still has its own
- * network headers before its data. Otherwise they are what segmentation would make.
+ * Packets that are chained by frag_list (SKB_GSO_FRAGLIST) still have their own network
+ * headers before their data. Otherwise the headers are those segmentation would make.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -20,7 +20,7 @@
 
 /*
  * The @n-th packet of a train: @len bytes at @off of @skb, behind the network
- * headers @l3, which are its own or else the train's.
+ * headers @l3. These are the packet's if @own is set, else the train's.
  */
 struct piece {
 	const struct sk_buff	*skb;
@@ -39,7 +39,7 @@ static const void *rxe_frame_l3(const struct sk_buff *frame, u8 proto)
 	return skb_headroom(frame) >= len ? frame->data - len : NULL;
 }
 
-/* Firewall and policy have seen the first one's addresses and ports only. */
+/* The firewall and the IPsec policy have only checked the first packet. */
 static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
 {
 	u32 off = rxe_l3(proto)->bytes - sizeof(struct udphdr);
@@ -50,7 +50,7 @@ static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes
 	       ntohs(udp->len) == len && rxe_l3(proto)->same(first, l3, len);
 }
 
-/* What the ICRC covers beyond that; see rxe_l3_icrc_start() */
+/* The other fields that the ICRC covers; see rxe_l3_icrc_start() */
 static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
 {
 	const struct iphdr *was = first, *ip = l3;
@@ -94,7 +94,7 @@ static bool rxe_frames_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 	return true;
 }
 
-/* In one skb, whose pieces may end anywhere */
+/* All packets in one skb, whose fragments may end anywhere */
 static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 				const u8 *first)
 {
@@ -129,8 +129,8 @@ static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
  * @pkt: bytes of each packet but the last, BTH to ICRC
  * @proto: enum rxe_proto
  *
- * Memory may change that a process has given away by reference, so the transport
- * looks again.
+ * A process may still change memory that it sent by reference, so the transport
+ * checks each packet again.
  *
  * Return: false if rxe_split() is to take them apart.
  */
@@ -146,7 +146,7 @@ bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
 	       rxe_frames_are_train(skb, off, pkt, proto, first);
 }
 
-/* In an skb of its own, at its BTH; the link-layer header is that of all */
+/* A copy of the packet in its own skb, data at the BTH, with the train's link header */
 static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 				      const struct piece *piece, u8 proto)
 {
@@ -236,7 +236,7 @@ static void rxe_split_bytes(struct sk_buff *skb, u32 off)
 }
 
 /**
- * rxe_split - hand up the packets of what is no train, one by one
+ * rxe_split - hand up packets that are no train, one by one
  * @skb: the packets, see rxe_is_train(), with their struct rxe_rx; not consumed
  * @off: bytes from skb->data to the first BTH, at most skb_pagelen()
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Building trains: skbs with a small linear head for the headers of the
- * network, and the packets in blocks of contiguous pages, where the head is,
- * too. A packet never straddles two blocks.
+ * Building trains. The skb has a small linear head for the network headers, and
+ * the packets as fragments. Head and packets are in blocks of contiguous pages;
+ * a packet never straddles two blocks.
  *
- * Blocks are recycled. Each CPU has a ring of them; a block whose only
- * reference is the ring's has been read by everyone, and is written again
- * without a walk through the page allocator, which would zero it.
+ * Blocks are recycled. Each CPU has a ring of them. When a block's only reference
+ * is the ring's, all its readers are done, and it is written again. That saves the
+ * page allocator, which may also zero pages (init_on_alloc).
  *
- * Context: bottom halves off, which is all that protects the rings.
+ * Context: bottom halves off, which alone protects the rings.
  */
 #include <linux/if_vlan.h>
 #include <linux/mm.h>
@@ -36,18 +36,18 @@ struct rxe_blocks {
 static DEFINE_PER_CPU(struct rxe_blocks, rxe_blocks);
 
 /*
- * What a block's first page has in page_private(): only the driver writes to memory
- * with that mark, and no other user of pages keeps this address there.
+ * The address of this mark is in page_private() of each block's first page. Only the
+ * driver writes to pages with the mark, and no other user stores this address there.
  */
 static const u8 rxe_block_mark;
 
-/* page_ref_count() orders nothing, but the stores that follow depend on it */
+/* No barrier: the stores that follow depend on page_ref_count() */
 static bool rxe_block_idle(struct page *page)
 {
 	return page && page_ref_count(page) == 1;
 }
 
-/* An idle block's place, or one for a new block. */
+/* The ring index of an idle block, or of one to be replaced */
 static u32 rxe_block_place(const struct rxe_blocks *b)
 {
 	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
@@ -60,7 +60,7 @@ static u32 rxe_block_place(const struct rxe_blocks *b)
 	return i;
 }
 
-/* Others may hold it for longer, but whoever has it next doesn't get the mark. */
+/* Other references may remain, but the next user of the page must not get the mark. */
 static void rxe_block_put(struct page *page)
 {
 	if (!page)
@@ -94,10 +94,9 @@ static bool rxe_frags_made(const struct sk_buff *skb, struct page *last)
  * rxe_blocks_made - is all of an skb in memory that only this driver writes to?
  * @skb: any; its frags are pages
  *
- * The driver's pages stay in the skb wherever that goes within this host, and no
- * further: what comes by wire, from a guest, or from a process is in others' pages.
- * Who changes the linear part on the way (NAT, tc, BPF) moves it elsewhere first if
- * it's shared; else that counts as what this host sent.
+ * An skb keeps the driver's pages on its way within this host. Packets from the wire,
+ * a guest or a process are in other pages. NAT, tc and BPF copy a shared linear part
+ * before they change it; a change in place counts as sent by this host.
  *
  * Return: true if it is.
  */
@@ -120,8 +119,8 @@ bool rxe_blocks_made(const struct sk_buff *skb)
 }
 
 /*
- * A full-sized block in place of @old. If memory is short: @old, where it can hold
- * @len bytes, or one that can.
+ * A full-sized block in place of @old. If memory is short: @old, if that is idle and
+ * can hold @len bytes, or else a new block just large enough for them.
  */
 static struct page *rxe_block_renew(struct page *old, u32 len)
 {
@@ -140,8 +139,8 @@ static struct page *rxe_block_renew(struct page *old, u32 len)
 }
 
 /*
- * Make @b->cur an empty block, with room for @len bytes. A small one, made when
- * memory was short, doesn't outlast the shortage.
+ * Make @b->cur an empty block, with room for @len bytes. A small block, made when
+ * memory was short, is replaced as soon as possible.
  */
 static bool rxe_block_next(struct rxe_blocks *b, u32 len)
 {
@@ -247,7 +246,7 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
 	train->max_pkts = max_t(u32, READ_ONCE(ndev->gso_max_segs), 1);
 }
 
-/* The route, which gives the limits. Without one rxe_train_xmit() tells why. */
+/* The route, which sets the limits. If there is none, rxe_train_xmit() returns the error. */
 static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 					 struct rxe_path *path,
 					 struct rxe_train *train)
@@ -295,8 +294,8 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /*
- * Memory for one more packet, and for as many as may follow in the same block,
- * since finding it for each is dear. The skb has it all until it is closed.
+ * Reserve memory for one more packet and for as many as may follow in the same block,
+ * since a search per packet is expensive. rxe_train_close() takes the unused rest back.
  */
 static bool rxe_train_reserve(struct rxe_train *train)
 {
@@ -319,7 +318,7 @@ static bool rxe_train_reserve(struct rxe_train *train)
 }
 
 /**
- * rxe_train_close - take memory back that was reserved in vain
+ * rxe_train_close - take back reserved memory that wasn't used
  * @train: complete
  */
 void rxe_train_close(struct rxe_train *train)
@@ -388,8 +387,8 @@ void rxe_train_drop(struct rxe_train *train)
  * @npkts: how many packets are to follow, the first included; a hint
  *
  * Context: bottom halves off, until the train is sent or dropped.
- * Return: memory for the first packet, as rxe_train_push(); NULL if memory is
- * short, and there is no train: the packet is lost, and counted.
+ * Return: memory for the first packet, as rxe_train_push(). NULL if memory is short:
+ * there is no train then, and the packet is counted as dropped.
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts)

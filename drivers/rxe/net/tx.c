@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a device's senders have in the queues of the stack and of the netdev.
+ * A limit on what a device's senders have in the queues of the stack and the netdev.
  *
- * Theory. A queue that is fuller than it takes to keep the netdev busy only makes
- * packets late, until a queueing discipline drops them. So the bytes of all senders of
- * a device together stay below a limit, which follows what the netdev drains, as TCP's
+ * Theory. A queue longer than what keeps the netdev busy only makes packets late, until
+ * a queueing discipline drops them. So there is a limit on the bytes of all senders of a
+ * device together. It follows the rate at which the netdev drains the queue, as TCP's
  * small queues do:
  *
  *   limit = rate * (2 * own + txq_ns)
  *
- * where rate is what left while senders waited, and own is how long an skb takes through
- * a queue that was empty: next to nothing, but for a netdev that completes late, or a
- * queueing discipline that delays (netem). It moves by a factor of two at most in each
- * txq_period_ns.
+ * where rate is the bytes per time that left while senders waited, and own is the time an
+ * skb takes through an empty queue. Normally own is near zero; it is larger for a netdev
+ * that completes late, or a queueing discipline that delays (netem). The limit changes
+ * by a factor of two at most per txq_period_ns.
  *
- * One packet may always be queued. Senders that have to wait get their turn in the
- * order in which they came, when half of the limit is free. In its turn a sender sends
- * what its task sends in one run. So many senders share a slow netdev evenly, and each
- * device has a queue of its own: a netdev that is stuck stops its own senders only.
+ * One packet may always be queued. Senders that must wait get their turn in order of
+ * arrival, when half of the limit is free. In its turn a sender sends what its task
+ * sends in one run. So many senders share a slow netdev evenly. The limit is per device:
+ * a stuck netdev stops only its own senders.
  *
- * Where nothing leaves for txq_stuck_ns, each sender may send a little nevertheless:
- * it then has something in flight, whose timer ends in an error if the queue stays stuck.
+ * If nothing leaves for txq_stuck_ns, each sender may still send a little. If the queue
+ * stays stuck, the timer of these packets ends in an error.
  *
- * As long as nobody waits there is no lock, only two counters.
+ * While no sender waits, there are only two counters and no lock.
  *
  * Context: any, since skbs are freed anywhere.
  */
@@ -36,20 +36,20 @@
 /**
  * struct rxe_txq - the queues below a device
  * @ref: one for the device, one for each sender
- * @bytes: in the queues
+ * @bytes: bytes in the queues
  * @limit: bytes that may be there before senders wait; read locklessly
  * @lock: protects all below, and rxe_tx.owner
  * @waiting: senders that wait, in the order in which they came
  * @turn: one of the senders has its turn (rxe_tx.turn)
  * @left: bytes that left in this period
  * @since: when the period began
- * @drained: when something left the last time, while senders wait; read locklessly
+ * @drained: when an skb last left, updated while senders wait; read locklessly
  * @timing: the next skb that finds the queue empty is to be timed; lockless
- * @timed: the one that is timed
- * @timed_at: since when
- * @own: the shortest time of late
- * @own_at: when that was
- * @timer: looks whether the queue is stuck, while senders wait
+ * @timed: the skb that is being timed
+ * @timed_at: when it was queued
+ * @own: the shortest time measured lately
+ * @own_at: when @own was measured
+ * @timer: checks whether the queue is stuck, while senders wait
  */
 struct rxe_txq {
 	struct kref		ref;
@@ -73,15 +73,15 @@ static const struct rxe_net_ops *rxe_net_ops;
 static atomic_t rxe_txs = ATOMIC_INIT(0);	/* senders that exist */
 
 /**
- * rxe_tx_set_ops - whom to tell that queues are short again
- * @ops: what net/ calls upwards
+ * rxe_tx_set_ops - set the function to call when a sender may go on
+ * @ops: functions of the transport that net/ calls
  */
 void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 {
 	rxe_net_ops = ops;
 }
 
-/* Let all that wait send once; they keep their places. Context: lock held */
+/* Let all waiting senders send once; they keep their places. Context: lock held */
 static void txq_force(struct rxe_txq *q)
 {
 	struct rxe_tx *tx;
@@ -114,9 +114,9 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 }
 
 /**
- * rxe_txq_create - begin to watch a device's queues
+ * rxe_txq_create - make the accounting of a device's queues
  *
- * Return: what its senders have in common, or NULL.
+ * Return: the queues, which all senders of the device share, or NULL.
  */
 struct rxe_txq *rxe_txq_create(void)
 {
@@ -142,7 +142,7 @@ static void txq_release(struct kref *ref)
 }
 
 /**
- * rxe_txq_put - the device goes
+ * rxe_txq_put - drop the device's reference
  * @q: from rxe_txq_create(), or NULL
  */
 void rxe_txq_put(struct rxe_txq *q)
@@ -184,14 +184,14 @@ static void tx_release(struct kref *ref)
 }
 
 /**
- * rxe_tx_wait - wait until no queue holds an skb that would come back to us
+ * rxe_tx_wait - wait until no queue holds an skb with a destructor of this module
  *
  * Context: process, at module unload.
  */
 void rxe_tx_wait(void)
 {
 	wait_var_event(&rxe_txs, !atomic_read(&rxe_txs));
-	synchronize_net();	/* whoever freed the last one has left */
+	synchronize_net();	/* tx_free() of the last skb has returned */
 }
 
 static bool txq_full(const struct rxe_txq *q)
@@ -199,7 +199,7 @@ static bool txq_full(const struct rxe_txq *q)
 	return atomic_read(&q->bytes) >= READ_ONCE(q->limit);
 }
 
-/* The next one's turn. Context: lock held */
+/* Give the turn to the next sender. Context: lock held */
 static void txq_give_turn(struct rxe_txq *q)
 {
 	struct rxe_tx *tx = list_first_entry_or_null(&q->waiting, struct rxe_tx,
@@ -213,7 +213,7 @@ static void txq_give_turn(struct rxe_txq *q)
 	rxe_net_ops->sent(tx->owner);
 }
 
-/* Its turn is over, if it had one. Context: lock held */
+/* End the sender's turn, if it has it. Context: lock held */
 static void txq_take_turn(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	if (!tx->turn)
@@ -239,7 +239,7 @@ void rxe_tx_leave(struct rxe_tx *tx)
 }
 
 /**
- * rxe_tx_destroy - the sender goes
+ * rxe_tx_destroy - drop the owner's reference to a sender
  * @tx: the sender, or NULL
  *
  * When it returns, rxe_net_ops.sent isn't called any more.
@@ -252,7 +252,7 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 	kref_put(&tx->ref, tx_release);
 }
 
-/* Queue up behind the others. What has become free meanwhile goes to the first. */
+/* Wait behind the other senders. The first of them gets what has become free. */
 static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	unsigned long flags;
@@ -312,11 +312,11 @@ bool rxe_tx_full(struct rxe_tx *tx)
 /**
  * rxe_tx_stuck - does the sender wait for queues that don't drain?
  * @tx: the sender
- * @ns: nothing has left them for longer than this
+ * @ns: time after which a queue counts as stuck
  *
- * One that waits for its turn among many others isn't stuck.
+ * A sender that waits for its turn among many others isn't stuck.
  *
- * Return: true if it does.
+ * Return: true if it waits and nothing has left for @ns.
  */
 bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns)
 {
@@ -340,17 +340,17 @@ u32 rxe_tx_room(const struct rxe_tx *tx)
 }
 
 /**
- * rxe_tx_shared - do others wait for the queues, too?
+ * rxe_tx_shared - do senders wait for the queues?
  * @tx: the sender
  *
- * Return: true if they do: it may be long until this one's next turn.
+ * Return: true if any waits or has its turn: that of @tx may be far off.
  */
 bool rxe_tx_shared(const struct rxe_tx *tx)
 {
 	return READ_ONCE(tx->q->turn) || !list_empty(&tx->q->waiting);
 }
 
-/* The period is over: what does the netdev drain? Context: lock held */
+/* At the end of a period, set the limit by the rate of the netdev. Context: lock held */
 static void txq_adapt(struct rxe_txq *q)
 {
 	u64 ns = ktime_to_ns(ktime_sub(q->drained, q->since)), limit;
@@ -365,7 +365,7 @@ static void txq_adapt(struct rxe_txq *q)
 	q->left = 0;
 }
 
-/* @bytes left the queues, @rest are there, and somebody wants to send */
+/* @bytes left the queues and @rest remain, while senders wait */
 static noinline void txq_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 {
 	unsigned long flags;
@@ -406,25 +406,25 @@ static noinline void txq_end_timing(struct rxe_txq *q)
 	WRITE_ONCE(q->timed, NULL);
 }
 
-/* As skb_set_owner_w() does: what changes the skb's size tells the socket (IPsec) */
+/* As skb_set_owner_w(): code that changes the skb's size updates the socket (IPsec) */
 static void tx_set_sock(struct sk_buff *skb, struct sock *sk)
 {
 	refcount_add(skb->truesize, &sk->sk_wmem_alloc);
 	skb->sk = sk;
 }
 
-/* As sock_wfree() does, but nobody waits for the socket to have room */
+/* As sock_wfree(), but no writer waits for room in this socket */
 static void tx_drop_sock(struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
 
 	if (likely(!refcount_sub_and_test(skb->truesize, &sk->sk_wmem_alloc)))
 		return;
-	refcount_set(&sk->sk_wmem_alloc, 1);	/* it was closed; we are the last */
+	refcount_set(&sk->sk_wmem_alloc, 1);	/* closed, and this was its last skb */
 	sk_free(sk);
 }
 
-/* The last that held the skb has let go of it */
+/* The skb's destructor */
 static void tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
@@ -443,16 +443,16 @@ static void tx_free(struct sk_buff *skb)
 
 /**
  * rxe_tx_own - count an skb until it is freed or passed on to a receiver
- * @tx: whom it counts for
+ * @tx: the sender that it counts for
  * @sk: the namespace's UDP socket, or NULL
  * @skb: about to be sent
  *
- * The socket is for queueing disciplines that let go of an skb without one as soon as
- * they take it (fq): nothing would be known of their queues. It isn't connected, so
- * that flows are told apart by the skb's hash.
+ * The socket is for queueing disciplines that orphan an skb without a socket when they
+ * enqueue it (fq): their queues wouldn't be counted. The socket isn't connected, so the
+ * skb's hash tells the flows apart.
  *
- * The skb's size is kept with it, since its length may change on its way. (The place
- * is that of the timestamp key, which only timestamps asked for by a process use.)
+ * The skb's length may change on its way, so the counted length is kept in tskey. Only
+ * timestamps that a process asked for use that field.
  */
 void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 {

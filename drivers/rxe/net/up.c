@@ -11,15 +11,15 @@
 static const struct rxe_net_ops *rxe_net_ops;
 
 /**
- * rxe_rx_set_ops - whom received trains are for
- * @ops: what net/ calls upwards
+ * rxe_rx_set_ops - set the function that takes received trains
+ * @ops: functions of the transport that net/ calls
  */
 void rxe_rx_set_ops(const struct rxe_net_ops *ops)
 {
 	rxe_net_ops = ops;
 }
 
-/* Is there such an address, in RoCE v1 one of the netdev that it came by? */
+/* Is the destination a GID of the device, and with RoCE v1 one of @ndev? */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)
 {
@@ -37,7 +37,7 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	return true;
 }
 
-/* A datagram is for an address of the device. Whom RC listens to, a QP knows. */
+/* A datagram must be for an address of the device. For RC, the QP itself checks them. */
 static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 bth[RXE_BTH_BYTES];
@@ -49,10 +49,10 @@ static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 
 /**
  * rxe_rx_up - hand packets that belong together to the transport
- * @skb: at the first BTH, its network header set; consumed. Of its struct rxe_rx
- *	what depends on that is set here, the rest is known.
- * @ndev: a datagram must be for an address of this netdev; NULL: for any of the
- *	device
+ * @skb: data at the first BTH, its network header set; consumed. Packet counts and
+ *	offsets of its struct rxe_rx are set here, the rest by the caller.
+ * @ndev: a datagram must be for an address of this netdev; NULL: for any address
+ *	of the device
  */
 void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending a train: network headers, the ICRC of each packet, and off to the
- * stack, or at once to the receiving side where the peer is this very device.
+ * Sending a train: network headers, the ICRC of each packet, and then to the stack; if
+ * the peer is on the same device, directly to the receiving side.
  *
  * Context: bottom halves off.
  */
 #include "internal.h"
 #include "proto.h"
 
-/* A train whose ICRCs are being made */
+/* A train whose ICRCs are being computed */
 struct seal {
 	u8			proto;
 	const void		*l3;
@@ -38,7 +38,7 @@ static void rxe_seal_run(struct seal *seal, void *data, u32 bytes)
 	}
 }
 
-/* The ICRCs. skb->data is at the network header, @hdr_len bytes. */
+/* Fill in the ICRCs. skb->data is at the network header, which has @hdr_len bytes. */
 static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len,
 		     const struct rxe_train *train)
 {
@@ -58,15 +58,15 @@ static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len,
 }
 
 /*
- * No wire, no ICRC: only the addresses are wanted. When one of them is gone, so is
- * the way: the wire never was one, and its packets have another size.
+ * No wire, so no ICRC; the headers only carry the addresses. If one of those is gone, the
+ * path is down. The wire is no fallback: its packets have another size.
  */
 static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 			     struct rxe_train *train, struct sk_buff *skb)
 {
 	int err = 0;
 
-	/* a VLAN upper tells the receiver the VLAN */
+	/* If it is a VLAN netdev, the receiver takes the VLAN from it */
 	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (skb->dev && rxe_path_intact(path)) {
 		rxe_l3(path->proto)->push(skb, path, 0);
@@ -100,12 +100,12 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /**
- * rxe_train_xmit - send a train; it is gone afterwards, whatever comes of it
+ * rxe_train_xmit - send a train, which is consumed in any case
  * @rxe: device
- * @path: the path that it was begun for
+ * @path: the path that the train was begun for
  * @train: from rxe_train_start()
  *
- * What the stack or a queue drops is lost as on any wire: counted, no error.
+ * Packets that the stack or a queue drops are lost as on a wire: counted, no error.
  *
  * Context: bottom halves off.
  * Return: 0, or a negative error if the path can't work just now (no route,
