@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The window: packets in flight.
+ * The window: the limit on packets in flight per QP.
  *
- * Theory. A path holds bandwidth times delay without a queue. More in flight only
- * waits in a queue, which makes all packets later and in the end drops some. So the
- * window grows while packets don't queue, and follows delay and loss otherwise:
+ * Theory. Without a queue, a path holds bandwidth times delay. Any more packets in flight
+ * wait in a queue, which delays all packets and finally drops some. So the window grows
+ * while packets don't queue, and otherwise follows delay and loss:
  *
  *   calm   = 2 * (rtt_min + rtt_var) + window_queue_ns
  *				the longest round trip without a queue to speak of
  *   grow     rtt <= calm, and the window kept packets back: window = 2 * delivered.
- *            Where packets were lost of late, that goes up to half of what it was
- *            before; from there on, and at the least, window += delivered / 4 + 1.
- *   shrink   rtt > calm: window = delivered * calm / rtt, to its half at the most.
- *            It stays at window_lossy at least, so that READs aren't asked for
- *            piece by piece, and while nothing gets lost at window_calm, so that
- *            an acknowledgment is worth its cost. Only loss goes below.
- *   loss     in a queue: window /= 2. Without a queue it is the path's own doing, and
- *            the window shrinks by an eighth: at a loss rate p it comes to rest near
- *            1 / p packets. Once for all that was in flight.
- *   timeout  window = 1, and it grows at once.
+ *            After a recent loss, that only holds up to half of the window before the
+ *            loss. Beyond, and as the least step, window += delivered / 4 + 1.
+ *   shrink   rtt > calm: window = delivered * calm / rtt, but at least window / 2.
+ *            The least is window_lossy on a lossy path, so that READs aren't requested
+ *            piece by piece, and elsewhere window_calm, so that an acknowledgment is
+ *            worth its cost. Only loss goes below.
+ *   loss     with a queue: window /= 2. Without a queue the path itself loses packets:
+ *            the window shrinks by an eighth, and at a loss rate p it settles near
+ *            1 / p packets. This happens once for all packets in flight.
+ *   timeout  window = 1, and it may grow at once.
  *
- * The host's own queues don't count: what waits there hasn't been sent (net/tx.c).
+ * Packets in the host's own queues don't count: they haven't been sent yet (net/tx.c).
  *
  * Pure; any context.
  */
@@ -70,7 +70,7 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 /**
  * rxe_cc_acked - a round trip is over
  * @cc: congestion control
- * @s: what came of it
+ * @s: its measurements
  * @una: oldest PSN that isn't acknowledged
  */
 void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
@@ -123,7 +123,7 @@ void rxe_cc_timeout(struct rxe_cc *cc, u32 top)
 }
 
 /**
- * rxe_cc_undo - what seemed lost had only been late
+ * rxe_cc_undo - the packet was late, not lost: restore the window
  * @cc: congestion control
  */
 void rxe_cc_undo(struct rxe_cc *cc)

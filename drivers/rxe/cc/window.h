@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Congestion control: how many packets a QP may have in flight. Pure arithmetic; the
- * caller has the lock and tells what happened.
+ * Congestion control: how many packets may be in flight per QP. Pure arithmetic; the
+ * caller has the lock and reports what happened.
  */
 #ifndef RXE_CC_WINDOW_H
 #define RXE_CC_WINDOW_H
@@ -12,10 +12,10 @@
  * struct rxe_cc_sample - a round trip, as seen by the sender
  * @delivered: packets that were acknowledged in it
  * @rtt: how long it took, ns
- * @rtt_min: the shortest of late, ns
- * @rtt_var: how much they vary, ns
+ * @rtt_min: the shortest recent round trip, ns
+ * @rtt_var: variation of the round trips, ns
  * @limited: the window kept packets back
- * @lossy: packets got lost of late
+ * @lossy: packets were lost recently
  */
 struct rxe_cc_sample {
 	u32	delivered;
@@ -31,10 +31,10 @@ struct rxe_cc_sample {
  * @window: packets that may be in flight, 1 to window_max
  * @queued: the last round trip had a queue in it
  * @before: @window before the last loss
- * @enough: up to here it doubles after a loss, too
- * @recover: PSN behind the packets that were in flight at that loss
- * @cut: that loss is what @window comes of
- * @restart: it was a timeout
+ * @enough: limit up to which @window may double after a loss
+ * @recover: PSN behind the packets that were in flight at the last loss
+ * @cut: @window was reduced for that loss, and @recover isn't acknowledged yet
+ * @restart: that loss was a timeout
  */
 struct rxe_cc {
 	u32	window;

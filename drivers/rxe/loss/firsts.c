@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains of which only the first packet arrives.
+ * Detects paths on which only the first packet of each train arrives.
  *
  * Theory. A netdev that segments UDP makes the IPv4 IDs of a train's packets. They must
- * count up by one, since the ICRC covers them. If all are the first one's, the peer
- * drops all packets but the first, and then what is missing moves on by exactly one
- * packet with each train that is sent again, however long that is.
+ * count up by one, since the ICRC covers them. If it gives all packets the first one's ID,
+ * the peer drops all but the first. Then the first missing packet moves on by exactly
+ * one with each train that is sent again, whatever the train's length.
  *
- * So where packets are sent again, the step from the last such place is judged, if
- * several packets had been sent there:
+ * So each time packets are sent again, the step from the previous resending is judged, if
+ * that had several packets:
  *
- *   0          nothing is known; the answer may be late
- *   1          + 1
- *   2 to 4     nothing is known: a peer like us has filled the gap up to the first packet
- *              of the next train, which it has kept, and trains may be short (READ
- *              responses and WRITEs begin with one of two packets)
- *   else       - 1: more than the first did arrive
+ *   0          no change: the answer may be late
+ *   1          score + 1
+ *   2 to 4     no change: a peer like this driver has kept the first packet of the next
+ *              train, so the step fills the gap up to it; and trains may be short (READ
+ *              responses and WRITEs begin with a train of two packets)
+ *   else       score - 1: more than the first packet arrived
  *
- * Statistics. At a random loss of p, the step is k with a probability of p (1 - p)^k: that
- * of k packets that arrive and one that doesn't. The score is a random walk, up with
- * p (1 - p) and down with (1 - p)^5. It gets from 0 to 7 with a probability of about x^-7,
- * where x is the ratio of the two:
+ * Statistics. At a random loss rate p, the step is k with probability p (1 - p)^k: k
+ * packets arrive and the next doesn't. The score is a random walk, up with p (1 - p) and
+ * down with (1 - p)^5. It gets from 0 to 7 with a probability of about x^-7, where x is
+ * the ratio of down to up:
  *
  *   p      x       x^-7
  *   1 %    96      1e-14
  *   5 %    16      3e-9
  *   10 %   6.6     2e-6
  *
- * per loss. That is for a peer that goes back to what is missing (go-back-N). One that
- * keeps what follows lacks the second packet of what is sent again only if that got lost
- * twice: p is the square there. Trains that a queue drops as a whole give steps of 0 and
- * of their length.
+ * per loss. That is for a peer that drops what follows a loss (go-back-N). A peer that
+ * keeps it lacks the second packet of a resending only if that was lost twice, so p is
+ * squared there. A train that a queue drops as a whole gives a step of 0 or of its length.
  *
  * A peer whose window is down to a packet or two asks for less than a train again. So
- * once there is a suspicion, what the first answer to each READ comes to is judged, too:
- * + 1 if its second packet is asked for next, - 1 if the next READ is.
+ * while the score isn't 0, the first answer to each READ is judged as well: + 1 if the
+ * peer then asks for its second packet, - 1 if it asks for the next READ.
  *
- * What isn't lost but not ready (RNR) steps by one, too, and mustn't be told of; nor
- * must READ requests and atomics, which are sent again one by one whatever got lost.
+ * Callers must not report resendings after an RNR NAK, which also step by one, though
+ * nothing was lost. Nor must they report READ requests and atomics, which are sent again
+ * one by one, whatever was lost.
  *
  * Pure; any context.
  */
@@ -48,11 +48,11 @@
 /**
  * rxe_firsts_again - packets are sent again
  * @firsts: what is known of the connection; zeroed for a new one
- * @from: the first that is missing
+ * @from: the first missing packet
  * @npkts: how many are sent, in trains
  *
- * Return: true if it's enough to say that only the first of each train arrives; then
- * all begins anew.
+ * Return: true if the score is high enough to say that only the first packet of each
+ * train arrives; @firsts is zeroed then.
  */
 bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 {
@@ -73,7 +73,7 @@ bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 
 /**
  * rxe_firsts_new - a READ is answered for the first time
- * @firsts: what is known of the connection; there is a suspicion (score)
+ * @firsts: what is known of the connection; has an effect if the score isn't 0
  * @from: the first packet
  * @npkts: how many are sent
  */

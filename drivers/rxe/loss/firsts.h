@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Does only the first packet of each train arrive? A verdict only; the caller has the
- * lock, or is alone.
+ * Does only the first packet of each train arrive? Gives a verdict only; the caller has
+ * the lock, or is the only user.
  */
 #ifndef RXE_LOSS_FIRSTS_H
 #define RXE_LOSS_FIRSTS_H
@@ -9,10 +9,10 @@
 #include <linux/types.h>
 
 /**
- * struct rxe_firsts - how often was the second packet of a train the next one missing?
- * @from: the first packet that was sent again the last time
- * @npkts: packets that were sent then
- * @score: how often that was so, less how often it wasn't
+ * struct rxe_firsts - how often was a train's second packet the next missing one?
+ * @from: the first packet of the last resending
+ * @npkts: packets in the last resending
+ * @score: how often it was the second packet, less how often another
  */
 struct rxe_firsts {
 	u32	from;

@@ -2,30 +2,29 @@
 /*
  * Loss recovery (section 9.7.5.1.2, 9.7.6.1.3).
  *
- * Theory. What has no answer is lost, or it is late: in a queue, at a peer that is
- * busy, or because this host's own CPU was away. Sending it again where it was only
- * late makes the queue longer and answers later still. So:
+ * Theory. A packet without an answer is lost, or it is late: in a queue, at a busy
+ * peer, or because this host's own CPU was away. To send a late packet again makes the
+ * queue longer and answers even later. So:
  *
- *   - A NAK, or responses that came behind a gap, tell a loss. What was sent again
- *     less than a round trip ago isn't lost again yet.
- *   - Silence tells one when it is longer than the longest likely round trip, on a path
- *     that lost packets in the last ten seconds; elsewhere when it is longer than
- *     silence_ns, or four times the QP's timeout. Then the oldest packets are sent
- *     again, a probe, and after each probe silence must be twice as long. A probe is no
- *     retry.
- *   - A retry is when the QP's timeout is over (rxe_rto_ns()), or when a NAK comes
- *     without progress for that long. A peer that answered anything new meanwhile is
- *     alive, and no retry is counted.
- *   - What is still in this host's queues can't have an answer. While those drain,
- *     silence is no hint; when they are stuck it counts as a retry, but sends nothing.
- *   - An answer that comes much sooner after a resending than any round trip takes, or
- *     that comes twice, is one to what was sent first (as Eifel, RFC 3522, and D-SACK, RFC
- *     3708, find out). Then nothing was lost: the round trip was so long, and is
- *     remembered.
+ *   - A NAK, or responses behind a gap, show a loss. A packet that was sent again less
+ *     than a round trip ago doesn't count as lost again.
+ *   - Silence shows a loss if it is long enough. On a path that lost packets in the last
+ *     ten seconds, that is the longest likely round trip. On other paths it is
+ *     silence_ns, or four times the QP's timeout if that is shorter. Then the oldest
+ *     packets are sent again as a probe. After each probe the silence must be twice as
+ *     long. A probe isn't counted as a retry.
+ *   - A retry is counted when the QP's timeout is over (rxe_rto_ns()), or when a NAK
+ *     comes after that long without progress. None is counted if the peer answered
+ *     anything new meanwhile, which shows that it is alive.
+ *   - Packets still in this host's queues can't have an answer. While the queues drain,
+ *     silence shows nothing. If they are stuck, it is a retry, but sends nothing.
+ *   - An answer much sooner after a resending than any round trip, or a second answer,
+ *     shows that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
+ *     round trip is remembered.
  *
- * No more is sent again than one loss takes away: a packet or a train, since a peer
- * like us keeps what follows. If what follows turns out to be missing, the peer doesn't
- * keep it: then, and for the next losses, everything is sent again.
+ * Only as much is sent again as one loss takes away, a packet or a train: a peer like
+ * this driver keeps what follows. If that is missing, too, the peer doesn't keep it:
+ * then, and for the next losses, everything is sent again.
  *
  * Pure; any context.
  */
@@ -44,7 +43,7 @@ void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 	*rec = (struct rxe_recovery){ .resent_from = psn, .resent_end = psn };
 }
 
-/* The longest round trip of late, twice: a stall is no loss */
+/* Twice the longest recent round trip: a stall of that length is no loss */
 static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 {
 	if (ktime_after(now, ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns))))
@@ -59,14 +58,17 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  * @limit: of the QP
  * @now: the time
  *
- * The specification allows one to four times the QP's timeout. Where packets do
- * get lost, the measured round trip moves it within those bounds. When the peer has
- * kept silent already, patience is longest. Beyond patience_ns a packet is rather
- * lost than late, and the QP's timeout is taken as it is. While nothing was measured,
- * it is patience_ns at least (RFC 6298). Where nothing gets lost it may be four
- * times longer than allowed, up to patience_ns: rather than a packet was lost, the
- * peer's CPU is away, as those of virtual machines are. Round trips that took longer than
- * all that are waited for.
+ * The specification allows one to four times the QP's timeout. The upper bound here is
+ * that, but not beyond patience_ns, or the QP's timeout if that is longer: an older
+ * packet is more likely lost than late.
+ *
+ *   after a retry       the upper bound
+ *   on a lossy path     twice the measured round trip, within the bounds
+ *   without losses      patience_ns, but at most four times the upper bound: the peer's
+ *                       CPU is probably away, as those of virtual machines are
+ *   nothing measured    patience_ns at least (RFC 6298)
+ *
+ * Recent round trips that took longer than that are waited for.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
@@ -155,7 +157,7 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 }
 
 /**
- * rxe_recovery_wait_anew - something was acknowledged, or sent after nothing was in
+ * rxe_recovery_wait_anew - something was acknowledged, or sent while nothing was in
  *	flight
  * @rec: loss recovery
  * @now: the time
@@ -171,7 +173,7 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
  * @rec: loss recovery
  * @from: the first, which is the oldest that isn't acknowledged
  * @end: one after the last
- * @left_at: when @from had left before, as far as is known
+ * @left_at: when @from was sent before, as far as is known
  * @now: the time
  */
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
@@ -184,7 +186,7 @@ void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
 	rec->answer_ns = 0;
 }
 
-/* Nothing was lost. The round trip was that long, and is remembered. */
+/* Nothing was lost: the round trip took that long. */
 static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now)
 {
 	rec->in_doubt = false;
@@ -199,8 +201,8 @@ static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now
  * @una: oldest PSN that isn't acknowledged now
  * @now: the time
  *
- * An answer that comes in half the time that any round trip took is one to what was
- * sent first, but where the peer had asked for it: then that says nothing.
+ * An answer within half of the shortest round trip is an answer to the first
+ * transmission. If the peer had asked for the resending, the time shows nothing.
  *
  * Return: true if nothing had been lost.
  */
@@ -222,11 +224,11 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
  * @rec: loss recovery
  * @rtt: round trips; learns how long the doubtful one took
  * @psn: what it answers
- * @exact: nothing but that; an ACK answers all before it, too
+ * @exact: it answers @psn only; an ACK answers all packets before it, too
  * @now: the time
  *
- * The peer got both what was sent first and what was sent again. That tells of the
- * oldest packet only: what was sent again behind it may have come through before.
+ * The peer received both transmissions. That shows something for the oldest packet
+ * only: later packets may have arrived the first time, even if the oldest was lost.
  *
  * Return: true if a resending was in doubt, and nothing had been lost.
  */
@@ -242,7 +244,7 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	return true;
 }
 
-/* Was the oldest packet sent again so lately that no answer can be here yet? */
+/* Was the oldest packet sent again too recently for an answer? */
 static bool just_resent(const struct rxe_recovery *rec,
 			const struct rxe_rtt *rtt, u32 una, ktime_t now)
 {
@@ -253,7 +255,7 @@ static bool just_resent(const struct rxe_recovery *rec,
 					      rxe_rtt_most(rtt)));
 }
 
-/* Return: false if it was one too many */
+/* Return: false if the retries are used up */
 static bool count_retry(struct rxe_recovery *rec,
 			const struct rxe_retry_limit *limit, ktime_t now)
 {
@@ -284,8 +286,8 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
 }
 
 /*
- * It may only have been late: on a path that reorders, for a NAK, too. What was in
- * doubt before and is another packet was lost.
+ * The packet may only be late; on a path that reorders, even after a NAK. If another
+ * packet was in doubt before, that one counts as lost now.
  */
 static void doubt(struct rxe_recovery *rec, u32 una, bool told)
 {
@@ -301,8 +303,8 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 }
 
 /*
- * What is in this host's queues has no answer yet. If they are stuck, that's a retry; a
- * netdev whose CPU was away for less than patience_ns isn't.
+ * Packets are still in this host's queues. If the queues are stuck, that is a retry, but
+ * not before patience_ns: the netdev's CPU may have been away.
  */
 static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 					      const struct rxe_rtt *rtt,
@@ -349,7 +351,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 		verdict.timeout = true;
 		return verdict;
 	}
-	/* a slow peer doesn't make the path a lossy one for longer than it is */
+	/* Don't extend the lossy time: a slow peer is no loss */
 	if (!rxe_recovery_lossy(rec, now))
 		set_lossy(rec, now);
 	rec->probes++;
@@ -357,7 +359,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 }
 
 /**
- * rxe_recovery_event - there is a hint of a loss: what is to be done?
+ * rxe_recovery_event - decide what to do on a hint of a loss
  * @rec: loss recovery
  * @rtt: round trips
  * @limit: of the QP
@@ -365,7 +367,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
  * @hint: the hint
  * @now: the time
  *
- * Return: the verdict. Whoever sends something again tells rxe_recovery_resent().
+ * Return: the verdict. A caller that sends something again calls rxe_recovery_resent().
  */
 struct rxe_loss_verdict
 rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
@@ -379,7 +381,7 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
 	doubt(rec, facts->una, true);
 	set_lossy(rec, now);
-	/* the peer is alive: no more than one in the QP's timeout counts as a retry */
+	/* The peer is alive: at most one hint per timeout of the QP counts as a retry */
 	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&
 	    !count_retry(rec, limit, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_FAIL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loss recovery: what to do when packets, or the answers to them, don't come. Verdicts
- * only; the caller has the lock, tells the time and acts.
+ * Loss recovery: what to do when packets or their answers don't arrive. Gives verdicts
+ * only; the caller has the lock, passes the time and acts.
  */
 #ifndef RXE_LOSS_RECOVERY_H
 #define RXE_LOSS_RECOVERY_H
@@ -10,14 +10,14 @@
 
 /* Why a packet may be lost */
 enum rxe_loss_hint {
-	RXE_LOSS_NAK,		/* the peer asks for it */
+	RXE_LOSS_NAK,		/* the peer asks for the packet */
 	RXE_LOSS_GAP,		/* responses are missing before one that came */
 	RXE_LOSS_SILENCE,	/* the timer fired */
 };
 
 enum rxe_loss_act {
-	RXE_LOSS_WAIT,		/* it may only be late: arm the timer */
-	RXE_LOSS_RESEND,	/* send so many packets from the oldest on again */
+	RXE_LOSS_WAIT,		/* the packet may only be late: arm the timer */
+	RXE_LOSS_RESEND,	/* send @npkts packets from the oldest on again */
 	RXE_LOSS_REWIND,	/* send everything from the oldest on again */
 	RXE_LOSS_FAIL,		/* the retries are used up */
 };
@@ -26,7 +26,7 @@ enum rxe_loss_act {
  * struct rxe_loss_verdict - what to do
  * @act: enum rxe_loss_act
  * @npkts: RXE_LOSS_RESEND: packets
- * @timeout: the QP's timeout is over, and that was a retry
+ * @timeout: the QP's timeout is over
  */
 struct rxe_loss_verdict {
 	enum rxe_loss_act	act;
@@ -42,7 +42,7 @@ struct rxe_loss_verdict {
  * @missing: RXE_LOSS_GAP: responses from @una on that are missing
  * @rd_atomic: the oldest work request is a READ or an atomic
  * @queued: trains that are still in this host's queues
- * @drained: trains that have left them since the QP was made
+ * @drained: trains that have left these queues since the QP was made
  */
 struct rxe_loss_facts {
 	u32	una;
@@ -55,7 +55,7 @@ struct rxe_loss_facts {
 };
 
 /**
- * struct rxe_retry_limit - what the QP's owner asked for
+ * struct rxe_retry_limit - timeout and retries that the QP's owner asked for
  * @timeout: ns; 0: wait for ever
  * @retry_cnt: retries, 0 to 7
  */
@@ -67,21 +67,21 @@ struct rxe_retry_limit {
 /**
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
- * @probes: how often something was sent again without counting as a retry since
- * @go_back: for so many more losses, everything that follows is sent again
+ * @probes: silences since then that weren't counted as a retry
+ * @go_back: how many more losses send everything that follows again
  * @heard: the peer answered something since the last retry, if not the oldest packet
- * @in_doubt: the last resending may prove needless
- * @told: the peer, or its responses, had asked for it
- * @answer_ns: how long after @left_at an answer to it came; 0: none yet
- * @since: the last progress, or retry
- * @lossy_until: packets get lost on this path
- * @lossy_before: what that was before the doubtful resending
- * @resent_from: first PSN that was sent again the last time
- * @resent_end: one after the last one
- * @resent_at: when
- * @left_at: when the oldest packet had left before that
+ * @in_doubt: the last resending may have been needless
+ * @told: a NAK, or responses behind a gap, caused the last resending
+ * @answer_ns: time from @left_at to the first answer after it; 0: none yet
+ * @since: time of the last progress or retry
+ * @lossy_until: until when the path counts as lossy
+ * @lossy_before: @lossy_until before the resending in doubt
+ * @resent_from: first PSN of the last resending
+ * @resent_end: one after its last PSN
+ * @resent_at: time of the last resending
+ * @left_at: when the oldest packet was sent before that
  * @drained: rxe_flight.drained at the last silence
- * @drained_at: when that was seen to change
+ * @drained_at: when a change of @drained was last seen
  */
 struct rxe_recovery {
 	u8	retries;
@@ -124,7 +124,7 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, ktime_t now);
 
 /**
- * rxe_recovery_lossy - did anything get lost on the path of late?
+ * rxe_recovery_lossy - did the path lose packets recently?
  * @rec: loss recovery
  * @now: the time
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Round trips, smoothed as TCP does (RFC 6298), with the shortest and the longest of
- * late: the shortest is the path's own, without queues; the longest tells what a
+ * Round trips, smoothed as TCP does (RFC 6298), with the shortest and the longest recent
+ * one. The shortest is that of the path without queues. The longest shows how long a
  * stall, here or at the peer, may take.
  *
  * Pure; any context.
@@ -32,7 +32,7 @@ static bool is_forgotten(ktime_t at, ktime_t now)
 /**
  * rxe_rtt_add - a round trip was measured
  * @rtt: the path's
- * @ns: it took so long, at least 1
+ * @ns: how long it took, at least 1
  * @now: the time
  */
 void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
@@ -49,7 +49,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
 }
 
 /**
- * rxe_rtt_most - how long an answer takes, at the most, as far as we know
+ * rxe_rtt_most - the longest likely time to an answer
  * @rtt: the path's
  *
  * Return: nanoseconds; a guess while nothing was measured.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Round trips: how long an answer takes. Pure arithmetic; the caller has the lock
- * and tells the time.
+ * and passes the time.
  */
 #ifndef RXE_LOSS_RTT_H
 #define RXE_LOSS_RTT_H
