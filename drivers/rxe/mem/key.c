@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys (sections 10.6.3, 10.6.4): the one place where an L_Key or R_Key becomes
+ * Keys (sections 10.6.3, 10.6.4): the only place that turns an L_Key or R_Key into
  * memory.
  *
- * A key is found by its index, checked, and its region referenced for as long as
- * one run of a task copies. An L_Key and an R_Key of a region are the same number.
+ * A key is looked up by its index and checked. Its region is then referenced during
+ * one run of a task. The L_Key and R_Key of a region are the same number.
  *
  * Context: publish and retire in process context; lookups and copies anywhere but NMI,
- * with bottom halves off, which keeps the key that is found in RCU.
+ * with bottom halves off, which is the RCU read side that protects the key.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -21,7 +21,8 @@
  * @rxe: device
  * @key: all but its value is set
  *
- * Indices go round, and the variant is random: a stale key finds nothing.
+ * Indices are assigned cyclically, and the variant is random, so that a stale key
+ * hardly ever matches.
  *
  * Return: 0, -ENOMEM, or -EBUSY when all indices are taken.
  */
@@ -30,7 +31,7 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key)
 	u32 index;
 	int err;
 
-	/* Reserve the index: the value must be there when the key is found */
+	/* Only reserve the index: the value must be set before lookups find the key */
 	err = xa_alloc_cyclic(&rxe->keys, &index, NULL,
 			      XA_LIMIT(1, KEY_INDEX_MAX), &rxe->next_key,
 			      GFP_KERNEL);
@@ -44,18 +45,18 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key)
 }
 
 /**
- * rxe_key_retire - nobody finds a key from now on
+ * rxe_key_retire - hide a key from lookups
  * @rxe: device
  * @key: a published key
  *
- * Lookups may still look at it for an RCU grace period.
+ * Earlier lookups may still read the key for an RCU grace period.
  */
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key)
 {
 	xa_erase(&rxe->keys, key->value >> KEY_VARIANT_BITS);
 }
 
-/* Are @len bytes at @va in it? No sum may wrap around [o10-37]. */
+/* Are @len bytes at @va in the key's range? No sum may wrap around [o10-37]. */
 static bool key_covers(const struct rxe_key *key, u64 va, u64 len)
 {
 	u64 off = va - key->iova;
@@ -81,8 +82,8 @@ static bool key_allows(const struct rxe_key *key, struct ib_pd *pd, u32 value,
  *	an R_Key from the wire
  * @va: first byte
  * @len: bytes, at least 1: zero bytes need no key [C9-88]
- * @key: out: the key, whose memory is referenced; to be held for one run of a task
- *	and no longer. NULL unless this returns 0.
+ * @key: out: the key, with a reference to its region, for at most one run of a task;
+ *	NULL on errors
  *
  * Return: 0, or -EACCES if any check fails.
  */
@@ -107,7 +108,7 @@ int rxe_key_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
  * @access: enum ib_access_flags that are needed
  * @va: first byte
  * @len: bytes, at least 1
- * @key: where it is kept, until rxe_key_drop(); NULL if there is none
+ * @key: in and out: the key, kept until rxe_key_drop(); NULL if there is none
  *
  * Return: as rxe_key_get().
  */
@@ -123,7 +124,7 @@ int rxe_key_keep(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
 /**
  * rxe_key_run - the longest contiguous kernel address range at @va
  * @key: from rxe_key_get() that covered @va to @va + @len
- * @va: address by which the key names it
+ * @va: address in the key's range
  * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
  *
  * Return: kernel address.

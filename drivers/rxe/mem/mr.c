@@ -37,7 +37,7 @@ static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 	return mr;
 }
 
-/* Only for a region that nobody can find any more */
+/* Only for a region that lookups can't find */
 static void mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
 {
 	kvfree(mr->region.pages);
@@ -117,7 +117,7 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 	key->length = length;
 	key->start = offset_in_page(start);
 	if (!length)
-		return 0;	/* no memory, wherever it is */
+		return 0;	/* nothing to pin, so @start may be anything */
 	mr->umem = rxe_umem_get(mr->ibmr.device, start, length, key->access);
 	if (IS_ERR(mr->umem)) {
 		int err = PTR_ERR(mr->umem);
@@ -137,11 +137,11 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * @access: enum ib_access_flags
  * @udata: of the process; the ABI has nothing in it
  *
- * A region of no bytes may be anywhere: nothing is pinned, nothing is in it.
+ * A region of no bytes may be at any address; no memory is pinned for it.
  *
  * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, -EOPNOTSUPP
- * for access flags that the device lacks, -ENOMEM (also when RLIMIT_MEMLOCK says
- * so), -EFAULT.
+ * for access flags that the device lacks, -ENOMEM (also beyond RLIMIT_MEMLOCK),
+ * -EFAULT.
  */
 struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_udata *udata)
@@ -167,7 +167,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return &mr->ibmr;
 }
 
-/* Can the region stay, its memory pinned as it is? One change at a time */
+/* Can the region keep its pinned memory and its key? PD and access not both at once */
 static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 {
 	if (flags & IB_MR_REREG_TRANS)
@@ -178,8 +178,8 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 }
 
 /*
- * Nobody uses the region by its old rights once this has returned: a task holds
- * it for one run, with bottom halves off, which RCU waits for.
+ * After the return, the old rights aren't used any more: a task holds a region only for
+ * one run, with bottom halves off, and synchronize_rcu() waits for that.
  */
 static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
 {
@@ -199,13 +199,12 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Other memory, write access to memory that was pinned for reading, or another PD
- * and other rights at once make a new region with a new key; the RDMA core frees
- * the old one. Otherwise the region stays.
+ * Normally the region is changed in place. A new one with a new key is made for other
+ * memory, for write access to memory pinned for reading, or if PD and access change at
+ * once. The RDMA core then frees the old one.
  *
- * Return: NULL if the region was changed, when nobody uses it by its old rights
- * any more; the new region; ERR_PTR as of rxe_reg_user_mr(), in which case the old
- * one is as it was.
+ * Return: NULL if changed in place, once the old rights aren't used any more; the new
+ * region; or ERR_PTR as rxe_reg_user_mr(), with the old one unchanged.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -238,7 +237,7 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
  * @ibmr: the region
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0, when nobody touches the memory any more.
+ * Return: 0, once the memory isn't used any more.
  */
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {

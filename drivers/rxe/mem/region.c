@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions: memory, for as long as anybody copies.
+ * Regions: references that keep memory while a task copies from or to it.
  *
  * Context: references anywhere but NMI.
  */
@@ -34,7 +34,7 @@ void rxe_region_put(struct rxe_region *region)
  * rxe_region_end - give back the owner's reference, and wait for the others
  * @region: the region, which no key names any more
  *
- * The pages stay pinned until this returns. Process context.
+ * The pages must stay pinned until this returns. Process context.
  */
 void rxe_region_end(struct rxe_region *region)
 {

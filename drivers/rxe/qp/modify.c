@@ -2,8 +2,8 @@
 /*
  * The QP state machine (section 10.3.1): modify_qp.
  *
- * Everything is checked before anything is changed. While attributes change
- * both tasks stand still, so they need no locks for them.
+ * Everything is checked before anything is changed. Both tasks are paused while
+ * attributes change, so they read attributes without a lock.
  *
  * Context: process; qp->mutex.
  */
@@ -37,8 +37,8 @@ static bool mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
 }
 
 /*
- * Access flags may be any: programs allow their peers operations that there are
- * none of here, such as FLUSH, on all adapters.
+ * Access flags aren't checked: some programs set the same ones for all adapters, also
+ * for operations that this driver lacks, such as FLUSH.
  */
 static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
@@ -68,16 +68,16 @@ static int check_states(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-/* One QP at a time gets a path, since its peer's may depend on it */
+/* Serialises setting paths: the path of a QP may depend on that of its peer */
 static DEFINE_MUTEX(path_lock);
 
-/* What may fail comes first: the new path and room for atomic replies */
+/* The changes that may fail, made first: the new path and room for atomic replies */
 struct prepared {
 	struct rxe_path		path;
 	struct rxe_replay	replay;
 };
 
-/* Is @peer connected to @qp, which is about to be connected to it? */
+/* Is @peer already connected to @qp? @grh is the address that @qp will connect to. */
 static bool is_peer(const struct rxe_qp *qp, const struct rxe_qp *peer,
 		    const struct ib_global_route *grh)
 {
@@ -89,9 +89,9 @@ static bool is_peer(const struct rxe_qp *qp, const struct rxe_qp *peer,
 }
 
 /*
- * May packets to the peer stay on the device? Both ends must agree, since it makes
- * packets longer. So the one that is connected first decides by the switch, and the
- * other follows. Context: path_lock.
+ * May packets to the peer bypass the stack? Both ends must agree, since such packets
+ * are longer. The end that is connected first decides by the switch, and the other
+ * end follows. Context: path_lock.
  */
 static bool same_device(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			u32 dqpn)
@@ -139,8 +139,8 @@ static u32 packet_size(bool same_dev, enum ib_mtu path_mtu)
 }
 
 /*
- * SQD to SQD: the address may change. If packets become longer or shorter by that,
- * none of a message may have been sent or received yet. Context: both tasks paused.
+ * SQD to SQD: the address may change. If that changes the packet size, no message may be
+ * partly sent or received. Context: both tasks paused.
  */
 static int check_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask, const struct prepared *prep)
@@ -228,7 +228,7 @@ static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	spin_lock_bh(&qp->state_lock);
 	WRITE_ONCE(qp->state, attr->qp_state);
 	spin_unlock_bh(&qp->state_lock);
-	/* Nothing is queued any more, so nothing outlives this */
+	/* Packets are no longer queued in this state, so the reset is complete */
 	if (attr->qp_state == IB_QPS_RESET)
 		rxe_qp_reset(qp);
 }
@@ -285,8 +285,8 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
  *
  * Return: 0, -EINVAL for a transition or value that isn't allowed,
  * -EOPNOTSUPP for an attribute that isn't offered, -ENOMEM, -EBUSY for an address
- * with another packet size while messages are under way, or what rxe_path_init()
- * says of the address.
+ * with another packet size while messages are under way, or the error of
+ * rxe_path_init().
  */
 int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)

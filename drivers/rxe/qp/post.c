@@ -2,12 +2,12 @@
 /*
  * Posting work requests.
  *
- * User space writes its rings itself; all that arrives here is a doorbell,
- * a call without work requests. Kernel consumers' work requests are checked
- * here and put into the same rings.
+ * User space writes its rings itself, and only rings a doorbell here: a call without
+ * work requests. Kernel consumers' work requests are checked here and put into
+ * rings of the same kind.
  *
  * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.post_lock order
- * them. transport/cork.c says where the work is done, and when.
+ * them. transport/cork.c describes where and when the work is done.
  */
 #include <rxe/transport.h>
 
@@ -61,7 +61,7 @@ static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	}
 }
 
-/* Return: -EINVAL for what is an immediate error [11.4.1.1] */
+/* Return: -EINVAL for an immediate error [11.4.1.1] */
 static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
 {
@@ -111,9 +111,9 @@ static bool can_send(u8 state)
 }
 
 /*
- * A process has put into the ring what it must not post yet. That doesn't stay
- * there to be sent later. Context: process, for a process's QP. Return: false if
- * the state is another by now.
+ * Posting isn't allowed in this state. What a process has put into its ring anyway is
+ * dropped, so that it isn't sent later. Context: process, for a process's QP. Return:
+ * false if the state has changed, and posting is allowed now.
  */
 static bool refuse(struct rxe_qp *qp)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: creation, query, destruction. modify.c has the states.
+ * Queue pairs: creation, query, destruction. The state machine is in modify.c.
  *
  * Context: process.
  */
@@ -45,7 +45,7 @@ static void destroy_queues(struct rxe_qp *qp)
 	rxe_recvq_free(&qp->rq.recvq);
 }
 
-/* What the tasks work with */
+/* Senders and buffers that the tasks need */
 static int create_tools(struct rxe_qp *qp)
 {
 	struct rxe_sender *sender = &qp->sq.sender;
@@ -154,7 +154,7 @@ static int respond(const struct rxe_qp *qp, struct ib_udata *udata)
 /**
  * rxe_create_qp - ib_device_ops.create_qp
  * @ibqp: the QP, zeroed
- * @init: what is wanted; out: what was made of it
+ * @init: requested attributes; out: actual capabilities
  * @udata: user space's, or NULL
  *
  * Return: 0, -EINVAL beyond a limit, -EOPNOTSUPP for a type or flag that isn't
@@ -197,7 +197,7 @@ out_limit:
  * rxe_query_qp - ib_device_ops.query_qp
  * @ibqp: the QP
  * @attr: out: attributes
- * @mask: what is asked for; everything is returned
+ * @mask: requested attributes; ignored, as all are returned
  * @init: out: creation attributes
  *
  * Return: 0.
@@ -231,7 +231,7 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * @ibqp: the QP
  * @udata: user space's, or NULL
  *
- * When it returns, no packet, timer, task or handler knows the QP.
+ * After the return, no packet, timer, task or handler uses the QP.
  *
  * Return: 0.
  */
@@ -254,7 +254,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* Work in progress of the error that rxe_qp_cq_error() spreads */
+/* Does nothing for a QP in RESET or ERR */
 static void stop_qp(struct rxe_qp *qp)
 {
 	if (!rxe_qp_to_err(qp))
@@ -287,7 +287,7 @@ void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 }
 
 /**
- * rxe_qp_cq_armed - a process waits for an event of a CQ: flush what it has posted
+ * rxe_qp_cq_armed - a CQ was armed: flush the receives that were posted in ERR
  * @link: rxe_qp.flushing
  *
  * Context: any, under the CQ's lock.

@@ -3,7 +3,7 @@
  * Rings: allocation, and mapping into user space.
  *
  * A process's ring is charged to its memory cgroup, page by page. When memory runs
- * out, making a ring fails; nobody is killed for it.
+ * out, making a ring fails, and the OOM killer isn't called.
  *
  * Context: process, may sleep. No locks here: a ring belongs to one QP or CQ,
  * whose creation and destruction the RDMA core serialises.
@@ -19,7 +19,7 @@
 
 /**
  * struct rxe_ring_mmap - a ring that user space can map
- * @entry: what the RDMA core knows of it; counts references
+ * @entry: the RDMA core's part; counts references
  * @buf: the memory, freed with the last reference
  * @size: bytes that user space maps
  *
@@ -50,7 +50,7 @@ static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 	return m;
 }
 
-/* The size of both sides' view, or 0 if it can't be told in an mminfo */
+/* Bytes of a ring in whole pages, or 0 if an mminfo has no room for that number */
 static size_t buf_size(u32 elems, u32 stride)
 {
 	size_t size = size_add(sizeof(struct rxe_queue_buf),
@@ -86,9 +86,9 @@ static struct page **list_pages(u32 num)
 }
 
 /*
- * Is more memory left in the caller's cgroup when a ring is made? Else a process that has
- * filled the cgroup would be killed at its next page fault, rather than told that memory
- * is short. Mostly the spare memory is there in one piece, which takes no time.
+ * Is spare memory left in the caller's cgroup besides a new ring? If the ring filled the
+ * cgroup, the next page fault would kill the process. Usually the spare memory is free
+ * in one piece, which is checked quickly.
  */
 static bool has_spare(void)
 {
@@ -107,7 +107,7 @@ static bool has_spare(void)
 	return true;
 }
 
-/* As vmalloc_user(), but charged, and without killing anybody */
+/* As vmalloc_user(), but charged, and without the OOM killer */
 static void *alloc_user(size_t size)
 {
 	u32 num = size >> PAGE_SHIFT;
@@ -148,7 +148,7 @@ static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
 
 /**
  * rxe_ring_create - make a ring
- * @uctx: the process that will map it; NULL for a kernel consumer's
+ * @uctx: of the process that will map the ring; NULL for a kernel consumer
  * @num: elements that must fit, at least 1
  * @elem_size: bytes of an element; its stride is the next power of two
  *
@@ -186,8 +186,8 @@ struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
  * rxe_ring_destroy - free a ring
  * @ring: the ring; NULL and ERR_PTR are ignored
  *
- * Nothing in the kernel may use it any more. A process may still have it mapped
- * and keeps the memory until it unmaps.
+ * The kernel must no longer use the ring. A process that still has it mapped keeps
+ * the memory until it unmaps.
  */
 void rxe_ring_destroy(struct rxe_ring *ring)
 {

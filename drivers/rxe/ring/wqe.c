@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests: from a ring that the process can change at any time to a copy
- * that only the kernel can.
+ * Importing work requests: copies them from a ring that the process can change at
+ * any time to memory that only the kernel can change.
  *
- * Each field is read once. Only the copy is checked, only the copy is used;
- * whatever the process scribbles becomes an error completion of its own QP.
- * Kernel consumers post struct rxe_swqe, checked when it was posted.
+ * Each field is read once. Only the copy is checked and used. If the process writes
+ * garbage, its own QP gets an error completion. Kernel consumers post struct
+ * rxe_swqe, which is checked on posting.
  *
  * Context: bottom halves off; sq.lock for sends, recv_task for receives.
  */
@@ -34,7 +34,7 @@ static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 	}
 }
 
-/* Copy the SGEs; the sum is over the copy */
+/* Copy the SGEs. Return: the copy's total length */
 static u64 import_sges(const struct rxe_wr_rules *rules,
 		       const struct rxe_sge *src, struct rxe_swqe *wqe)
 {
@@ -58,7 +58,7 @@ static u64 import_data(const struct rxe_wr_rules *rules,
 
 	if (!(wqe->flags & IB_SEND_INLINE))
 		return import_sges(rules, dma->sge, wqe);
-	wqe->num_sge = 0;	/* whatever the process left there */
+	wqe->num_sge = 0;	/* ignore the process's number */
 	length = READ_ONCE(dma->length);
 	memcpy(wqe->data, dma->inline_data,
 	       min_t(u64, length, rules->max_inline));
@@ -67,7 +67,7 @@ static u64 import_data(const struct rxe_wr_rules *rules,
 
 /**
  * rxe_import_flushed - copy what the completion of a work request needs
- * @elem: struct rxe_send_wqe in shared memory, which was never imported
+ * @elem: struct rxe_send_wqe in shared memory, not imported before
  * @wqe: the copy
  */
 void rxe_import_flushed(const void *elem, struct rxe_swqe *wqe)
@@ -83,10 +83,10 @@ void rxe_import_flushed(const void *elem, struct rxe_swqe *wqe)
  * rxe_import_send - copy and check a user's send work request
  * @rules: of the queue
  * @elem: struct rxe_send_wqe in shared memory
- * @wqe: the copy; its @status says whether it may be sent. A datagram's address handle
- *	is only named: it is for the caller to find it
+ * @wqe: the copy; its @status says whether it may be sent. For a datagram, only the
+ *	number of the address handle is set: the caller looks it up
  *
- * Of one that isn't offered, nothing is looked at but what its completion needs.
+ * If the kind of work request isn't offered, only the fields for its completion are valid.
  */
 void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 		     struct rxe_swqe *wqe)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of send work requests, and what both those of processes (wqe.c) and those
- * of kernel consumers (qp/post.c) must keep to.
+ * The table of send work requests, and the checks that apply to those of processes
+ * (wqe.c) and of kernel consumers (qp/post.c).
  *
  * Pure; any context.
  */
@@ -54,7 +54,7 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
  * @opcode: enum ib_wr_opcode, as posted
  * @flags: enum ib_send_flags, as posted
  *
- * Return: false also for flags that the opcode doesn't have.
+ * Return: true if it does; false also if a flag isn't allowed with the opcode.
  */
 bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags)
 {
@@ -70,7 +70,8 @@ bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags)
  * @wqe: the work request; opcode, flags and num_sge are set
  * @length: bytes of payload, or to fetch
  *
- * Return: enum ib_wc_status that it fails with; a kernel consumer is told at once.
+ * Return: IB_WC_SUCCESS, or the enum ib_wc_status that it fails with. For a kernel
+ * consumer, posting fails.
  */
 u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
 		u64 length)
@@ -85,7 +86,7 @@ u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
 }
 
 /**
- * rxe_wr_set_operands - the operands of an atomic, as packets have them [9.2.7]
+ * rxe_wr_set_operands - set an atomic's operands as in its packet [9.2.7]
  * @wqe: the work request; opcode is set
  * @compare_add: to compare with, or to add
  * @swap: to swap in

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address handles: where a UD send goes (section 11.2.2).
+ * Address handles: the destinations of UD sends (section 11.2.2).
  *
- * User space names an AH by its number, which it puts into its work requests; the
- * address itself stays in the kernel. A kernel consumer passes the pointer.
+ * User space puts the number of an AH into its work requests; the address itself
+ * stays in the kernel. A kernel consumer passes the pointer.
  *
- * Context: create and destroy may be atomic for kernel consumers, which have no
- * number and so never touch the xarray. Lookups are RCU, in any context but NMI.
+ * Context: create and destroy may be atomic for kernel consumers, whose AHs have no
+ * number and so aren't in the xarray. Lookups are RCU, in any context but NMI.
  */
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>
@@ -61,7 +61,7 @@ struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah)
 
 	rcu_read_lock();
 	do {
-		/* Fails if modify_ah is just replacing it */
+		/* No reference: rxe_modify_ah() is replacing it, so try again */
 		r = rcu_dereference(to_rxe_ah(ibah)->r);
 	} while (!kref_get_unless_zero(&r->ref));
 	rcu_read_unlock();
@@ -117,8 +117,8 @@ static int ah_number(struct rxe_dev *rxe, struct rxe_ah *ah,
  * @attr: address; its source GID is resolved and held by the RDMA core
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0; -EINVAL for an address that RoCE can't have; -ENOMEM if there are
- * RXE_MAX_AH or memory is short.
+ * Return: 0; -EINVAL for an address that is invalid with RoCE; -ENOMEM if there are
+ * RXE_MAX_AH already, or memory is short.
  */
 int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		  struct ib_udata *udata)
@@ -158,7 +158,8 @@ err_limit:
  * @ibah: the AH
  * @attr: new address; its source GID is held by the RDMA core
  *
- * Sends that were posted before keep the old one.
+ * Sends with a reference keep the old address: a kernel consumer's once posted, a
+ * process's once imported.
  *
  * Return: 0 or an error as of rxe_create_ah(), in which case nothing changed.
  */
@@ -207,7 +208,7 @@ int rxe_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
  * @ibah: the RDMA core frees its memory
  * @flags: enum rdma_destroy_ah_flags
  *
- * Sends that were posted keep what they need of it.
+ * Sends with a reference keep the address, as in rxe_modify_ah().
  *
  * Return: 0.
  */

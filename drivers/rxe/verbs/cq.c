@@ -2,9 +2,9 @@
 /*
  * Completion queues (sections 10.5.3, 11.2.8, 11.4.2).
  *
- * A completion is written under the CQ's lock; the consumer's handler is called
- * later, with no lock held: the handler may poll, arm and post. It runs on the CPU
- * that the CQ's completion vector names.
+ * A completion is written under the CQ's lock. The consumer's handler is called later,
+ * without locks, since it may poll, arm and post. It runs on the CPU of the CQ's
+ * completion vector.
  *
  * Context: post, poll and arm in any context but NMI, since kernel consumers
  * poll with interrupts off; create, resize and destroy in process context.
@@ -19,8 +19,8 @@
 static const struct rxe_cq_ops *rxe_cq_ops;
 
 /**
- * rxe_cq_set_ops - whom CQs call
- * @ops: what they call upwards
+ * rxe_cq_set_ops - set the functions that CQs call
+ * @ops: functions of the QPs
  */
 void rxe_cq_set_ops(const struct rxe_cq_ops *ops)
 {
@@ -49,8 +49,8 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 }
 
 /*
- * Let the consumer see what was written. Does it wake an armed CQ (section
- * 11.4.2.2)?
+ * Let the consumer see the new completions. If one of them wakes the armed CQ (section
+ * 11.4.2.2), an event is due.
  */
 static void cq_show(struct rxe_cq *cq)
 {
@@ -76,9 +76,8 @@ static void cq_overflow(struct rxe_cq *cq)
  * @wc: the completion
  * @solicited: it completes a receive of a message that asked for an event
  *
- * Call rxe_cq_event() when the batch is done and no lock is held. If there is no
- * place, the completion is lost and the CQ is dead, which its consumer and the
- * QPs that use it are told.
+ * The caller calls rxe_cq_event() after the batch, without locks. If the CQ is full, the
+ * completion is lost, the consumer gets an event, and the CQ's QPs go to ERR.
  */
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 {
@@ -115,7 +114,7 @@ static void cq_tasklet(struct tasklet_struct *t)
 {
 	struct rxe_cq *cq = container_of(t, struct rxe_cq, tasklet);
 
-	/* First, so that an event that comes meanwhile brings us here again */
+	/* Before the handler, so that an event during it schedules the tasklet again */
 	atomic_xchg(&cq->kicked, 0);
 	wake_up_var(&cq->kicked);
 	cq_handle(cq);
@@ -156,8 +155,8 @@ static void cq_kick(struct rxe_cq *cq, bool here)
  *	is what it was armed for
  * @cq: completion queue
  *
- * A kernel consumer may be posting, with a lock of its own held that its handler
- * takes: its handler is never called from here.
+ * The handler of a kernel consumer is never called directly: it may take a lock that
+ * the consumer holds here, while it posts.
  *
  * Context: bottom halves off, no driver lock held.
  */
@@ -201,7 +200,7 @@ static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
 	return rxe_ring_create(NULL, cqe, sizeof(struct ib_wc));
 }
 
-/* Tell user space where the ring is; both responses are just that */
+/* Tell user space where the ring is. Create and resize have the same response. */
 static int cq_respond(const struct rxe_ring *ring, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
@@ -270,17 +269,17 @@ err_limit:
 	return err;
 }
 
-/* The consumer's index, wherever a process set it to */
+/* The consumer's index. A process may write any value, so it is masked. */
 static u32 cq_cons(const struct rxe_ring *ring)
 {
-	/* Pairs with the release by whoever polls */
+	/* Pairs with the release in rxe_poll_cq() or in the process */
 	return smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
 }
 
 /*
- * From now on completions go to @new, behind the places of those that are not
- * polled yet, but nobody sees them before cq_move_end(). Return: how many those
- * are, with the first at @cons of the old ring; -EINVAL if they don't fit.
+ * Direct new completions to @new, behind places for those not polled yet. The consumer
+ * doesn't see them before cq_move_end(). Return: how many are not polled yet, with
+ * the first at @cons of the old ring; -EINVAL if they don't fit.
  */
 static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 {
@@ -288,7 +287,7 @@ static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 	u32 num;
 
 	spin_lock_irq(&cq->lock);
-	*cons = cq_cons(old);	/* once: a process may change it all the time */
+	*cons = cq_cons(old);	/* read once: a process may change it at any time */
 	num = (old->index - *cons) & old->mask;
 	if (num <= rxe_ring_capacity(new)) {
 		new->index = num;
@@ -313,8 +312,8 @@ static void cq_move_end(struct rxe_cq *cq)
 }
 
 /*
- * Change rings. Nothing is written to the old one any more while it is copied,
- * without a lock: that takes as long as it takes.
+ * Change rings. The old one is copied without the lock, since that may take long;
+ * nothing is written to it any more.
  */
 static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
 {
@@ -425,8 +424,9 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 /**
  * rxe_cq_next - how far has a process polled, and what will it find next?
  * @cq: its completion queue
- * @polled: out: a number that changes when it polls; whatever it likes, if it
- *	scribbles, as is the following
+ * @polled: out: a number that changes when the process polls
+ *
+ * The process can write to the ring, so neither result can be trusted.
  *
  * Return: number of the QP whose completion is next, 0 if there is none.
  */
@@ -452,8 +452,8 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
  * @flags: for the next completion or the next solicited one (the former includes
  *	the latter); whether to report completions that are there already
  *
- * Receives that a process posts on a QP in ERR have no doorbell. Who waits for an
- * event may have posted some: they are flushed now.
+ * There is no doorbell for receives that a process posts on a QP in ERR, so they are
+ * flushed when it asks for an event.
  *
  * Return: 0; 1 if asked to report and there are completions.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Protection domains. A PD is its own address: MRs, AHs and QPs compare it.
+ * Protection domains. A PD has no data: MRs, AHs and QPs compare its address.
  *
  * Context: process.
  */
@@ -11,7 +11,7 @@
  * @ibpd: memory from the RDMA core
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0; -ENOMEM if there are RXE_MAX_PD.
+ * Return: 0; -ENOMEM if there are RXE_MAX_PD already.
  */
 int rxe_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

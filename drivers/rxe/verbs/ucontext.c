@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User contexts: one for each time that a process opens the device. What it
- * makes hangs on the RDMA core's ib_ucontext; here it is only counted, and keeps
- * the module: the RDMA core does that only for drivers whose device can't go
- * while a process has it open.
+ * User contexts: one for each time that a process opens the device. The RDMA core's
+ * ib_ucontext owns the objects that the process makes. The driver only counts
+ * contexts, and each holds a reference to the module: the RDMA core doesn't take one
+ * for drivers whose device may be removed while a process has it open.
  *
  * Context: process.
  */
@@ -15,8 +15,8 @@
  * @ibuc: memory from the RDMA core
  * @udata: of the process; the ABI has nothing in it
  *
- * Return: 0; -ENOMEM if there are RXE_MAX_UCONTEXT; -ENODEV if the module is
- * being unloaded.
+ * Return: 0; -ENOMEM if there are RXE_MAX_UCONTEXT already; -ENODEV if the module
+ * is being unloaded.
  */
 int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -33,10 +33,10 @@ int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 /**
  * rxe_dealloc_ucontext - a process closes the device
- * @ibuc: what it made is gone
+ * @ibuc: the context, whose objects are destroyed
  *
- * The RDMA core calls this under a lock that unregistering the device takes too,
- * so that the module stays until this has returned.
+ * The RDMA core calls this under a lock that unregistering the device also takes.
+ * So the module stays until this has returned.
  */
 void rxe_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
@@ -45,11 +45,11 @@ void rxe_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /**
- * rxe_disassociate_ucontext - the device goes while a process has it open
- * @ibuc: the RDMA core destroys what it made
+ * rxe_disassociate_ucontext - the device is removed while a process has it open
+ * @ibuc: the context, whose objects the RDMA core destroys
  *
- * Nothing to do: the process keeps the pages of rings that it has mapped, and
- * nobody else looks at them.
+ * Nothing to do: the process keeps the pages of its mapped rings, which the kernel
+ * no longer uses.
  */
 void rxe_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
