@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device: what it can do, what its port looks like, how it comes and goes.
+ * The device: its capabilities, its port, and how it is added and removed.
  *
  * Context: process. add_lock makes sure that a netdev gets one device; nothing in
  * the fast path takes it.
@@ -115,7 +115,7 @@ static int rxe_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* RoCE v1 is an Ethertype. Tunnels have none, but IP. Loopback has one. */
+/* RoCE v1 needs an Ethertype. Loopback carries any; IP tunnels don't. */
 static bool ndev_is_ethernet(const struct net_device *ndev)
 {
 	return ndev->type == ARPHRD_ETHER || (ndev->flags & IFF_LOOPBACK);
@@ -148,7 +148,7 @@ static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-/* Last call for a device, from the RDMA core or after a failed add */
+/* The last callback for a device, after it is removed or adding it has failed */
 static void rxe_dealloc_driver(struct ib_device *ibdev)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
@@ -246,7 +246,7 @@ static void follow_mtu(struct rxe_dev *rxe)
 	WRITE_ONCE(rxe->active_mtu, mtu);
 }
 
-/* One that isn't registered keeps silent */
+/* Dispatch an event if the port's state has changed and the device is registered */
 static void port_event(struct rxe_dev *rxe)
 {
 	bool active = ndev_is_active(rxe->ndev);
@@ -280,8 +280,8 @@ void rxe_dev_changed(struct rxe_dev *rxe)
 }
 
 /*
- * Why a netdev can't have a device. The netlink interface gives a link type no
- * way to explain, so the log does.
+ * Can the netdev have a device? The netlink interface has no way to report why not, so
+ * the log does.
  */
 static int check_ndev(struct net_device *ndev)
 {
@@ -303,7 +303,7 @@ static int check_ndev(struct net_device *ndev)
 	return 0;
 }
 
-/* From the MAC address; loopback and tunnels have none */
+/* From the MAC address; random for netdevs without one (loopback, tunnels) */
 static void set_node_guid(struct rxe_dev *rxe)
 {
 	const struct net_device *ndev = rxe->ndev;
@@ -355,7 +355,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
-	/* What is under way to QPs of a device before this one finds nobody */
+	/* Packets under way to QPs of an earlier device should find no QP here */
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */
 	rxe->active_mtu = ndev_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
@@ -364,8 +364,8 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 }
 
 /*
- * What happened to the netdev while the device was being registered? Events of
- * that time went past it. Somebody may have deleted the device meanwhile.
+ * Catch up with changes of the netdev during registration, whose events the device has
+ * missed. The device may already have been deleted again.
  */
 static int catch_up(struct rxe_dev *rxe)
 {
@@ -412,7 +412,7 @@ static int dev_add(const char *name, struct net_device *ndev)
 
 	if (!rxe)
 		return -ENOMEM;
-	/* Once registered it can be deleted at any time */
+	/* The device may be deleted at any time once it is registered */
 	get_device(&rxe->ibdev.dev);
 	err = dev_register(rxe, name);
 	put_device(&rxe->ibdev.dev);
@@ -426,9 +426,9 @@ static int dev_add(const char *name, struct net_device *ndev)
  *
  * A failed add leaves nothing behind but a line in the log.
  *
- * Return: 0; -EINVAL for a netdev that can't have one; -EEXIST if it has one
- * already or the name is taken; -ENODEV if it is going away; -ENOMEM; errors of
- * the sockets.
+ * Return: 0; -EINVAL for a netdev that can't have a device; -EEXIST if it has one
+ * already or the name is taken; -ENODEV if the netdev is going away; -ENOMEM; errors
+ * of the sockets.
  */
 int rxe_dev_add(const char *name, struct net_device *ndev)
 {

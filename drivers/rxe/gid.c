@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which GIDs a device has. The RDMA core finds them and keeps the table.
+ * GIDs of a device. The RDMA core finds them and keeps the table; this file decides
+ * which device has the addresses of a VLAN.
  *
- * The addresses of a VLAN are GIDs of the real netdev's device, unless the VLAN
- * netdev has a device of its own: then they are that one's alone. Received packets
- * go by the netdev, and RDMA_CM takes the first device that has an address.
+ * They are GIDs of the real netdev's device. If the VLAN netdev has a device of its own,
+ * only that one has them: received packets are assigned by netdev, and RDMA_CM takes
+ * the first device that has an address.
  *
  * Context: process, may sleep.
  */
@@ -15,9 +16,9 @@
 #include <rxe/net.h>
 
 /*
- * The core finds the addresses of a VLAN by its real netdev only. It looks for them
- * while the device is registered, and later from work items. For everybody else
- * the netdev of the port is the VLAN's.
+ * The port's netdev is the VLAN netdev, except when the core looks for addresses: it
+ * finds those of a VLAN only by the real netdev. It looks while the device is being
+ * registered, and later from work items.
  */
 static struct net_device *rxe_vlan_get_netdev(struct ib_device *ibdev, u32 port)
 {
@@ -47,8 +48,7 @@ static bool owns_gids_of(const struct rxe_dev *rxe,
  * @attr: a GID that the core has found
  * @context: not used
  *
- * Return: 0, or -EPERM if it belongs to another device. The core then writes a line
- * to the log.
+ * Return: 0, or -EPERM if the GID belongs to another device, which the core logs.
  */
 int rxe_add_gid(const struct ib_gid_attr *attr, void **context)
 {
@@ -94,10 +94,10 @@ static struct ib_device *real_device(const struct rxe_dev *rxe)
 }
 
 /**
- * rxe_gid_claim - a VLAN netdev has got a device
- * @rxe: the device, which received packets find already
+ * rxe_gid_claim - take a VLAN's addresses from the real netdev's device
+ * @rxe: the VLAN netdev's device, which lookups for received packets find
  *
- * Connections of the real netdev's device by these addresses end.
+ * Connections of the real netdev's device with these addresses end.
  */
 void rxe_gid_claim(struct rxe_dev *rxe)
 {
@@ -110,8 +110,8 @@ void rxe_gid_claim(struct rxe_dev *rxe)
 }
 
 /**
- * rxe_gid_release - a VLAN netdev has lost its device: undo rxe_gid_claim()
- * @rxe: the device, which received packets don't find any more
+ * rxe_gid_release - give a VLAN's addresses back: undo rxe_gid_claim()
+ * @rxe: the VLAN netdev's device, which lookups for received packets no longer find
  */
 void rxe_gid_release(struct rxe_dev *rxe)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module: it brings the parts together, and is the only file that knows them
- * all.
+ * The module: starts and connects the parts. No other file refers to all of them.
  *
  * Context: process.
  */
@@ -61,7 +60,7 @@ err_crc32:
 	return err;
 }
 
-/* Nobody has a device open, or the module would be in use */
+/* No process has a device open, since that holds a reference to the module */
 static void __exit rxe_exit(void)
 {
 	rdma_link_unregister(&rxe_link_ops);
@@ -70,7 +69,7 @@ static void __exit rxe_exit(void)
 	rxe_net_exit();
 	rxe_cork_stop();
 	rxe_crc32_exit();
-	/* RCU callbacks are in our text */
+	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device's own attributes in /sys/class/infiniband/NAME/: its netdev, and
- * switches. What makes the device fast can be turned off, to measure it or to
- * rule it out when something goes wrong; so can the guard of its UDP port.
+ * Attributes of a device in /sys/class/infiniband/NAME/: its netdev, and switches.
+ * Each optimisation can be turned off, to measure it or to rule it out as the cause of
+ * a problem. The guard of the UDP port can be turned off, too.
  *
  * Context: process; the fast path reads the switches locklessly.
  */
