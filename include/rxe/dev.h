@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The device: one struct rxe_dev a netdev, from `rdma link add` to `rdma link
- * delete` or until the netdev goes.
+ * The device: one struct rxe_dev per netdev. It exists from `rdma link add` to
+ * `rdma link delete`, or until the netdev goes away.
  */
 #ifndef RXE_DEV_H
 #define RXE_DEV_H
@@ -15,7 +15,7 @@
 struct rxe_netns;
 struct rxe_txq;
 
-/* What query_device advertises; each is enforced where the object is made. */
+/* Limits that query_device reports; each is enforced where the object is created. */
 enum rxe_limits {
 	RXE_MAX_QP		= 1 << 16,
 	RXE_MIN_QPN		= 16,		/* 0 and 1 are SMI and GSI */
@@ -41,14 +41,15 @@ enum rxe_limits {
 
 /**
  * struct rxe_tune - switches of a device (sysfs.c), all on by default
- * @trains: packets leave in trains where the way out takes them
- * @zero_copy: payload to a QP of the same device is copied once
- * @same_device: packets to a QP of the same device don't go through the network
- *	stack; for QPs and AHs that are connected or made from then on, the first
- *	of two QPs decides. RoCE v1 never does.
- * @trust_local: what never left this host's memory needs no ICRC check
- * @cork: small messages that are posted one after the other leave together
- * @guard_port: others need CAP_NET_RAW to send to UDP port 4791 from here
+ * @trains: send packets in trains where the path supports it
+ * @zero_copy: copy the payload to a QP of the same device only once
+ * @same_device: bypass the network stack for packets to a QP of the same device.
+ *	A change applies to QPs connected and AHs created afterwards; of two QPs,
+ *	the one connected first decides. Never used for RoCE v1.
+ * @trust_local: don't check the ICRC of packets that never left this host's memory
+ * @cork: send small messages together that are posted one after the other
+ * @guard_port: local senders other than this driver need CAP_NET_RAW to send to
+ *	UDP port 4791
  */
 struct rxe_tune {
 	bool	trains;
@@ -63,25 +64,25 @@ struct rxe_tune {
  * struct rxe_dev - one software RoCE device
  * @ibdev: the RDMA core's device; embeds the reference count
  * @ndev: the netdev underneath; a reference is held until the device is freed
- * @ndev_tracker: of that reference
+ * @ndev_tracker: tracks that reference
  * @list: link in the namespace's list of devices (net/), RCU
- * @netns: the namespace it is known in, NULL when in none; net/'s own
- * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, whose
- *	lock needs no more: likewise the following
- * @keys: key index -> struct rxe_key; readers in RCU
- * @ahs: AH number -> struct rxe_ah_ref of user AHs; readers in RCU
+ * @netns: the namespace whose list has this device, or NULL; private to net/
+ * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, so the
+ *	xarray's plain lock is enough; the same holds for @keys and @ahs
+ * @keys: key index -> struct rxe_key
+ * @ahs: AH number -> struct rxe_ah_ref of user AHs
  * @next_qpn: where the next search for a free QPN starts
  * @next_key: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
  * @stats: per-CPU counters
- * @txq: the queues below it
- * @rx_queued: bytes of memory that wait in long receive queues, see inq.h
- * @rx_held: bytes of memory that came too early
- * @port_active: last port state that was reported as an event
+ * @txq: accounting of the stack's and the netdev's queues
+ * @rx_queued: bytes of memory in long receive queues, see inq.h
+ * @rx_held: bytes of memory of packets that came too early
+ * @port_active: port state that the last event reported
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
  * @tune: switches, read locklessly
- * @num_qp: QPs that exist, checked against RXE_MAX_QP; likewise the following
+ * @num_qp: QPs that exist, checked against RXE_MAX_QP; the other counts likewise
  * @num_cq: CQs
  * @num_mr: MRs
  * @num_pd: PDs
@@ -121,12 +122,12 @@ static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
 }
 
 /**
- * rxe_limit_get - take one of a limited number of objects
+ * rxe_limit_get - count one more object of a limited kind
  * @num: how many exist
- * @max: how many may
+ * @max: how many may exist
  *
- * Return: true if the object may be made; undo with atomic_dec(). False also if
- * the machine's memory is short.
+ * Return: true if the object may be created; undo with atomic_dec(). False if the
+ * limit is reached, or the machine's memory is short.
  */
 static inline bool rxe_limit_get(atomic_t *num, int max)
 {

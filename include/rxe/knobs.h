@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every number that somebody may want to tune, in one table, for all devices. The file
- * rdma_rxe/knobs in debugfs shows them, and sets those of RXE_KNOBS. Limits that
- * programs see are in rxe/dev.h; switches of a device in struct rxe_tune.
+ * All tunable numbers, in one table for all devices. The file rdma_rxe/knobs in debugfs
+ * shows them; those of RXE_KNOBS can be set there. Limits that programs see are in
+ * rxe/dev.h, the switches of a device in struct rxe_tune.
  */
 #ifndef RXE_KNOBS_H
 #define RXE_KNOBS_H
@@ -13,10 +13,10 @@
 #include <linux/types.h>
 
 /*
- * What may change at any time. The names tell the unit: _ns and _ms of time, _bytes, or
- * else what is counted.
+ * Numbers that may change at any time. The suffix is the unit: _ns, _ms or _bytes; a
+ * name without one is a count.
  *
- *   name  default  least  most  what it is
+ *   name  default  minimum  maximum  description
  */
 #define RXE_KNOBS(KNOB)								\
 	/* congestion control: cc/window.c */					\
@@ -112,7 +112,7 @@
 	KNOB(worker_local_bytes, SZ_256K, 0, SZ_1G,			\
 	     "smallest message that a worker sends, to a peer on the device")
 
-/* What is fixed when the module is built: name, value, what it is */
+/* Numbers that are fixed when the module is built: name, value, description */
 #define RXE_CONSTANTS(CONSTANT)							\
 	CONSTANT(TASK_BUDGET, 60 * SZ_1K,					\
 		 "bytes that a run of a task handles before others' turn")	\
@@ -182,7 +182,7 @@ enum {
 
 extern u64 rxe_knobs[RXE_NUM_KNOBS];
 
-/* The value of a knob; it may be another the next time */
+/* The value of a knob; the next read may return another one */
 #define rxe_knob(name)	READ_ONCE(rxe_knobs[RXE_KNOB_##name])
 
 /* config/debugfs.c */

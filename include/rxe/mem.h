@@ -2,8 +2,8 @@
 /*
  * Memory that work requests and peers name by keys (section 10.6).
  *
- * A key names part of a region, for one PD and for some kinds of access; a region is
- * memory, and knows neither. Several keys may name one region.
+ * A region is memory. A key names part of a region, for one PD and for some kinds of
+ * access. Several keys may name one region.
  */
 #ifndef RXE_MEM_H
 #define RXE_MEM_H
@@ -17,10 +17,10 @@ struct ib_umem;
 
 /**
  * struct rxe_region - memory
- * @ref: one for the owner, some for each run of a task that copies
+ * @ref: one for the owner, one or more for each task run that copies
  * @idle: completed when @ref reaches zero
- * @pages: where each page is; NULL: the region is all of the kernel's memory, and
- *	positions in it are addresses
+ * @pages: address of each page. NULL: the region is all of the kernel's memory, and
+ *	a position in it is an address
  */
 struct rxe_region {
 	struct kref		ref;
@@ -33,7 +33,7 @@ struct rxe_region {
  * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0
  * @access: enum ib_access_flags
  * @pd: protection domain
- * @iova: address of the first byte as work requests and peers name it
+ * @iova: address of the first byte in work requests and on the wire
  * @length: bytes
  * @start: position of the first byte in the region
  * @region: the memory
@@ -86,8 +86,8 @@ void rxe_region_put(struct rxe_region *region);
 void rxe_region_end(struct rxe_region *region);
 
 /**
- * rxe_key_hold - one more reference to the memory of a key that is held already
- * @key: from rxe_key_get()
+ * rxe_key_hold - take another reference to the memory of a key
+ * @key: from rxe_key_get(), still held
  */
 static inline void rxe_key_hold(struct rxe_key *key)
 {
@@ -96,7 +96,7 @@ static inline void rxe_key_hold(struct rxe_key *key)
 
 /**
  * rxe_key_put - give back a reference
- * @key: from rxe_key_get(), in the same run
+ * @key: from rxe_key_get(), in the same task run
  */
 static inline void rxe_key_put(struct rxe_key *key)
 {
@@ -104,8 +104,8 @@ static inline void rxe_key_put(struct rxe_key *key)
 }
 
 /**
- * rxe_key_drop - give back the key that was kept
- * @key: where, see rxe_key_keep(); NULL from now on
+ * rxe_key_drop - give back the key that rxe_key_keep() kept
+ * @key: where it is kept; set to NULL
  */
 static inline void rxe_key_drop(struct rxe_key **key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that processes ask for: who pays, and what is left for others.
+ * Memory allocated on behalf of processes: accounting, and a reserve for others.
  */
 #ifndef RXE_MEMORY_H
 #define RXE_MEMORY_H
@@ -10,16 +10,16 @@
 #include <rxe/knobs.h>
 
 /*
- * For what may be large: charged to the caller's memory cgroup, and fails where
- * another allocation would have somebody killed for it.
+ * For allocations that may be large: charged to the caller's memory cgroup, and they
+ * fail rather than invoke the OOM killer.
  */
 #define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * rxe_memory_left - is there memory for one more object?
- * @bytes: that it takes, about
+ * @bytes: approximate size of the object
  *
- * A guess, as everybody allocates at the same time: what it lets pass may still
+ * This is a guess, since others allocate at the same time: the allocation may still
  * fail. Context: any.
  *
  * Return: false if little would be left.

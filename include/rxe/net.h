@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The way to and from the netdev: RoCE v1 and v2, netdev events, network namespaces.
- * Sending is in rxe/train.h, where to in rxe/path.h.
+ * Interface of net/: receiving RoCE v1 and v2, netdev events, network namespaces.
+ * Sending is in rxe/train.h, destinations are in rxe/path.h.
  */
 #ifndef RXE_NET_H
 #define RXE_NET_H
@@ -21,29 +21,29 @@ struct rxe_dev;
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
  * @rxe: the device it came in on
  * @pkt: bytes of each packet but the last, BTH to ICRC; skb->len if single
- * @npkts: packets
- * @proto: how it came
+ * @npkts: number of packets
+ * @proto: RoCE version and IP family (enum rxe_proto)
  * @response: transport/: which of the QP's queues it is in
  * @trusted: never left this host's memory: its ICRC needn't be verified
- * @same_dev: came by the same-device path: no ICRC was computed; the network
- *	header is there for its addresses, lengths and ID in it mean nothing
- * @ndev: @same_dev: the netdev of both addresses, to compare, not to follow
- * @sqpn: @same_dev: the sender, if it is connected
+ * @same_dev: came by the same-device path: no ICRC was computed. Only the addresses
+ *	in the network header are valid, lengths and ID aren't
+ * @ndev: @same_dev: the netdev of both addresses; only compare it, don't dereference
+ * @sqpn: @same_dev: QP number of a connected sender
  * @done: transport/: bytes taken in so far
- * @end: transport/: bytes to take in, packets behind them aren't worth it
- * @psn: transport/: the first packet behind @done, while the train is held
- * @since: transport/: jiffies when it was queued, the lower half
- * @held: transport/: it came too early, all packets up to @end were verified
+ * @end: transport/: where to stop taking in; later packets are ignored
+ * @psn: transport/: PSN of the packet at @done, while the train is held
+ * @since: transport/: jiffies when it was queued, low 16 bits
+ * @held: transport/: it came too early; all packets up to @end were verified
  * @charged: transport/: it counts against the device's limit
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
- * @vlan: VLAN ID of the netdev that it came in by, or, from this very host, of the
- *	one that has the address; RXE_NO_VLAN if with none
+ * @vlan: VLAN ID of the netdev that it came in by, or, if this host sent it, of the
+ *	netdev that has the address; RXE_NO_VLAN if there is none
  *
- * skb->data points to the first packet's BTH, skb->len is all packets' bytes.
- * The linear part may end at any byte, and before the first: read with
- * skb_header_pointer() or skb_copy_bits(). If there is a frag_list, each of its
- * skbs is one packet, and the first is what comes before. A received skb is
- * never written to. skb->dev is NULL: the netdev may go while the train waits.
+ * skb->data points to the first packet's BTH, skb->len is the bytes of all packets.
+ * The linear part may be empty or end at any byte: read with skb_header_pointer()
+ * or skb_copy_bits(). If there is a frag_list, each of its skbs is one packet, and
+ * the train's own skb holds the first. A received skb is never written to.
+ * skb->dev is NULL: the netdev may go away while the train waits.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
@@ -79,10 +79,10 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 /**
  * rxe_skb_bth - copy a BTH
  * @skb: train
- * @off: where it is, mostly at the beginning of the linear part or of the pages
- * @bth: RXE_BTH_BYTES
+ * @off: its offset, mostly at the start of the linear part or of the pages
+ * @bth: out: RXE_BTH_BYTES
  *
- * Return: false if the skb ends before.
+ * Return: false if the skb is too short.
  */
 static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 {
@@ -108,11 +108,11 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
 		      u32 len);
 
 /**
- * struct rxe_net_ops - what net/ calls upwards
- * @rcv: takes a received train (owns the skb); softirq or bottom halves off
+ * struct rxe_net_ops - callbacks from net/ to the layers above
+ * @rcv: takes a received train and owns the skb; softirq or bottom halves off
  * @sent: a sender that found the queues full may send again; any context, with a
  *	lock held
- * @changed: the netdev went up or down, or has another MTU; RTNL held
+ * @changed: the netdev went up or down, or its MTU changed; RTNL held
  */
 struct rxe_net_ops {
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);

@@ -10,7 +10,7 @@
 
 /**
  * enum rxe_op_flags - what an opcode is and which headers follow its BTH
- * @RXE_OP_VALID: we speak it
+ * @RXE_OP_VALID: this driver supports it
  * @RXE_OP_DETH: a datagram's extended header follows
  * @RXE_OP_RETH: an RDMA extended header follows
  * @RXE_OP_ATOMIC_ETH: an atomic's extended header follows
@@ -18,7 +18,7 @@
  * @RXE_OP_ATOMIC_ACK: an atomic's result follows
  * @RXE_OP_IMMDT: immediate data follows
  * @RXE_OP_IETH: an R_Key to invalidate follows
- * @RXE_OP_START: first packet of a message; an ONLY packet is the last, too
+ * @RXE_OP_START: first packet of a message; an ONLY packet has RXE_OP_END, too
  * @RXE_OP_END: last packet of a message
  * @RXE_OP_SEND: part of a SEND
  * @RXE_OP_WRITE: part of an RDMA WRITE
@@ -53,7 +53,7 @@ enum rxe_op_flags {
 /**
  * struct rxe_opcode - one row of the opcode table
  * @name: the specification's name, for traces
- * @flags: enum rxe_op_flags; 0 for an opcode that we don't speak
+ * @flags: enum rxe_op_flags; 0 for an opcode that isn't supported
  * @hdr_len: bytes of BTH and all extended headers
  */
 struct rxe_opcode {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A path: where a QP or an AH sends.
+ * A path: the destination of a QP or an AH, and the route to it.
  */
 #ifndef RXE_PATH_H
 #define RXE_PATH_H
@@ -20,9 +20,9 @@ enum rxe_proto {
 };
 
 /**
- * struct rxe_path - where to send: what a QP or an AH knows of its peer
+ * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device
- *	(the netdev itself or a VLAN upper)
+ *	(the device's netdev or a VLAN upper)
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -32,19 +32,19 @@ enum rxe_proto {
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level
  * @priority: skb->priority, from @sl
- * @vlan: of our GID's netdev, RXE_NO_VLAN if it is none
- * @dmac: the peer's MAC, used by v1 (v2 asks the route and the neighbour)
- * @dgid_attr: the peer's GID if it is one of the same netdev (and so of the same
- *	VLAN and namespace) as ours, reference held; else NULL
- * @same_dev: there is a @dgid_attr; never touches the wire
- * @hash: of the flow, for queue selection and RPS
- * @alone: trains don't get through; set once, by the owner of the path
+ * @vlan: VLAN ID of our GID's netdev, RXE_NO_VLAN if it has none
+ * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
+ * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
+ *	and namespace) as ours, reference held; else NULL
+ * @same_dev: @dgid_attr is set; packets never reach the wire
+ * @hash: flow hash, for queue selection and RPS
+ * @alone: trains don't get through, send single packets; set once, by the path's owner
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
- * @dst_cookie: what dst_check() wants for @dst (IPv6)
+ * @dst_cookie: argument of dst_check() for @dst (IPv6)
  *
  * Immutable after rxe_path_init() except for the last four, which senders on
- * several CPUs may change at a time.
+ * several CPUs may change concurrently.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
@@ -78,7 +78,7 @@ bool rxe_path_has_ids(const struct rxe_path *path);
  * rxe_path_ndev - the netdev of a path's source GID
  * @path: path
  *
- * Return: to compare, not to follow; NULL when the GID was deleted.
+ * Return: the netdev, only to compare, not to dereference; NULL if the GID was deleted.
  */
 static inline const void *rxe_path_ndev(const struct rxe_path *path)
 {
@@ -89,10 +89,10 @@ static inline const void *rxe_path_ndev(const struct rxe_path *path)
  * rxe_path_intact - does a same-device path still lead from its netdev to itself?
  * @path: path with @same_dev set
  *
- * The RDMA core takes the netdev out of a GID that it deletes, which it does when
- * an address goes or a netdev moves to another namespace.
+ * The RDMA core clears the netdev of a GID that it deletes. It deletes a GID when its
+ * address is removed, or the netdev moves to another namespace.
  *
- * Return: true if both GIDs are there.
+ * Return: true if both GIDs still exist.
  */
 static inline bool rxe_path_intact(const struct rxe_path *path)
 {

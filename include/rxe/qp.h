@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The QP as verbs/ and net/ see it; transport.h has its inside.
+ * Interface of the QP to verbs/ and net/; its internals are in transport.h.
  */
 #ifndef RXE_QP_H
 #define RXE_QP_H
@@ -31,7 +31,7 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
 void rxe_qp_cq_armed(struct list_head *link);
 
-/* transport/cork.c, when the module is loaded and unloaded */
+/* transport/cork.c: module load and unload */
 int rxe_cork_start(void);
 void rxe_cork_stop(void);
 

@@ -2,10 +2,10 @@
 /*
  * Rings: the queues of <rdma/rdma_user_rxe.h> that a process maps and writes.
  *
- * The process can change every byte of a ring at any time. The kernel keeps
- * its own index, element size and mask here, reads the other side's index with
- * acquire semantics, masks it, and copies an element once before it looks at
- * it. Kernel consumers use the same rings, without mmap.
+ * The process can change every byte of a ring at any time. So the kernel keeps its
+ * own index, element size and mask here. It reads the other side's index with
+ * acquire semantics and masks it. It copies an element once, and then checks the
+ * copy. Kernel consumers use the same rings, without mmap.
  *
  * A ring of 2^n elements holds at most 2^n - 1 (producer == consumer: empty).
  */
@@ -18,12 +18,12 @@
 /**
  * struct rxe_ring - the kernel's side of one ring
  * @buf: shared memory, in the kernel's map of it
- * @mmap: how user space finds @buf; NULL for a kernel consumer's ring
+ * @mmap: the mapping of @buf for user space; NULL for a kernel consumer's ring
  * @mask: number of elements minus one
  * @shift: log2 of the element size in bytes
  * @index: the kernel's own index, masked: next element to consume (send and
- *	receive rings) or to produce (completion rings); owned by the lock of
- *	whoever owns the ring
+ *	receive rings) or to produce (completion rings); protected by the lock of
+ *	the ring's owner
  */
 struct rxe_ring {
 	struct rxe_queue_buf	*buf;
@@ -51,7 +51,7 @@ static inline void *rxe_ring_elem(const struct rxe_ring *ring, u32 index)
  * rxe_ring_capacity - how many elements fit
  * @ring: the ring
  *
- * Return: one less than the places.
+ * Return: one less than the number of places.
  */
 static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
 {
@@ -81,7 +81,7 @@ static inline const void *rxe_ring_head(const struct rxe_ring *ring)
  * rxe_ring_pending - how many elements wait to be consumed
  * @ring: a ring whose producer is user space or a kernel poster
  *
- * Return: at most rxe_ring_capacity(), whatever the producer wrote.
+ * Return: at most rxe_ring_capacity(), even if the producer wrote a bad index.
  */
 static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
 {
@@ -115,11 +115,11 @@ static inline void rxe_ring_pop(struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_next - go on to the next element; the other side doesn't see it yet
+ * rxe_ring_next - advance to the next element; the other side doesn't see it yet
  * @ring: a ring whose head has been copied, or written
  *
- * Send rings: a place is free when its work request has completed, see
- * rxe_ring_release(). Completion rings: see rxe_ring_publish().
+ * Send rings: rxe_ring_release() frees the place when its work request has completed.
+ * Completion rings: rxe_ring_publish() shows the element to the consumer.
  */
 static inline void rxe_ring_next(struct rxe_ring *ring)
 {
@@ -133,7 +133,7 @@ static inline void rxe_ring_next(struct rxe_ring *ring)
  */
 static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
 {
-	/* Done with: pairs with the producer's acquire */
+	/* Pairs with the producer's acquire */
 	smp_store_release(&ring->buf->consumer_index, index & ring->mask);
 }
 
@@ -160,7 +160,7 @@ static inline void *rxe_ring_post_place(const struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_post - hand the work request at rxe_ring_post_place() over
+ * rxe_ring_post - hand over the work request at rxe_ring_post_place()
  * @ring: the ring
  */
 static inline void rxe_ring_post(struct rxe_ring *ring)
@@ -192,17 +192,17 @@ static inline void *rxe_ring_space(const struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_publish - hand what was written to the consumer
- * @ring: a ring; rxe_ring_next() went on behind each element
+ * rxe_ring_publish - hand all new elements to the consumer
+ * @ring: a ring; rxe_ring_next() was called after writing each element
  */
 static inline void rxe_ring_publish(struct rxe_ring *ring)
 {
-	/* Written: pairs with the consumer's acquire */
+	/* Pairs with the consumer's acquire */
 	smp_store_release(&ring->buf->producer_index, ring->index);
 }
 
 /**
- * rxe_ring_push - hand what was written to rxe_ring_space() to the consumer
+ * rxe_ring_push - hand the element written at rxe_ring_space() to the consumer
  * @ring: a ring
  */
 static inline void rxe_ring_push(struct rxe_ring *ring)

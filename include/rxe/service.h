@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Transport services (section 9.2.1): everything that depends on the type of a QP. A
- * type without a row isn't offered.
+ * type without a row isn't supported.
  */
 #ifndef RXE_SERVICE_H
 #define RXE_SERVICE_H
@@ -21,15 +21,15 @@ struct sk_buff;
  * struct rxe_service - a row of the table
  * @opcode: the upper bits of its BTH opcodes
  * @wrs: its bit in the table of work requests
- * @qpn: the QP number, which only kernel consumers may have; 0: any
- * @acked: requests are acknowledged. The receive task completes the send queue; of an
- *	unacknowledged service, the send task does
+ * @qpn: fixed QP number, reserved for kernel consumers; 0: any number
+ * @acked: requests are acknowledged, and the receive task completes the send queue.
+ *	If false, the send task completes it
  * @datagram: each work request names its destination by an address handle, and each
- *	message is one packet; else the QP's path leads to its only peer
+ *	message is one packet. If false, the QP's path leads to its only peer
  * @send: a run of the send task. Return: true if the budget was spent
- * @due: Return: false if a run of @send would be in vain. Context: recv_task
- * @take: takes in a packet that was verified, or a run of MIDDLE ones. Return: true if
- *	it came too early, and the caller may keep it. Context: recv_task
+ * @due: Return: false if @send would have nothing to do. Context: recv_task
+ * @take: takes in a verified packet, or a run of MIDDLE packets. Return: true if it
+ *	came too early, and the caller may keep it. Context: recv_task
  */
 struct rxe_service {
 	u8	opcode;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counters: per CPU, lockless, summed when read (hw_counters in sysfs, `rdma
- * statistic`). Names are the ones that users of the distribution's module and
- * of mlx5 already scrape.
+ * statistic`). Monitoring tools already know these names from the distribution's
+ * module and from mlx5.
  */
 #ifndef RXE_STATS_H
 #define RXE_STATS_H
@@ -10,7 +10,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
-/* Why packets are dropped: X(enumerator suffix, sysfs name) */
+/* Reasons for a drop: X(enumerator suffix, sysfs name) */
 #define RXE_DROPS(X) \
 	X(DROP_ICRC, rx_icrc_encapsulated) \
 	X(DROP_MALFORMED, rx_drop_malformed) \
@@ -28,7 +28,7 @@
 	X(DROP_TX_MEM, tx_drop_no_memory) \
 	X(DROP_GUARD, tx_drop_unprivileged)
 
-/* All counters, likewise */
+/* All counters: X(enumerator suffix, sysfs name) */
 #define RXE_COUNTERS(X) \
 	X(SENT_PKTS, sent_pkts) \
 	X(RCVD_PKTS, rcvd_pkts) \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sending: trains, and what a sender has in the queues below.
+ * Sending: trains, and the accounting of a sender's skbs in the lower queues.
  *
  * A train is an skb that holds one or more complete packets of one QP, each from BTH
- * to ICRC inclusive, all of one size but for the last, which may be shorter. Several are
- * always RC, and all requests or all responses. What transport/ gets up has the same form.
+ * to ICRC inclusive. All have the same size; only the last may be shorter. A train of
+ * several packets is always RC, and has either requests or responses. Received trains
+ * have the same form.
  */
 #ifndef RXE_TRAIN_H
 #define RXE_TRAIN_H
@@ -20,16 +21,16 @@ struct sk_buff;
 struct rxe_txq;
 
 /**
- * struct rxe_tx - a sender, and what it has in the queues of the stack and the netdev
+ * struct rxe_tx - a sender, and its skbs in the queues of the stack and the netdev
  * @ref: one for the sender, one for each skb
  * @q: the queues
  * @sent: skbs that it has sent; written by its task
- * @wait: in the list of those that wait
- * @turn: may send now, though others wait; until rxe_tx_end_turn()
- * @forced: may send once, though the queues are full
+ * @wait: link in the list of waiting senders
+ * @turn: it may send now, though others wait; until rxe_tx_end_turn()
+ * @forced: it may send once, though the queues are full
  * @owner: argument of rxe_net_ops.sent
  *
- * It outlives its owner, who needn't wait for a queue that is stuck.
+ * It outlives its owner: destroying a QP needn't wait for a queue that is stuck.
  */
 struct rxe_tx {
 	struct kref		ref;
@@ -62,17 +63,17 @@ static inline void rxe_tx_end_turn(struct rxe_tx *tx)
 		rxe_tx_leave(tx);
 }
 
-/* skbs of the sender that are in the queues */
+/* The sender's skbs in the queues */
 static inline u32 rxe_tx_skbs(const struct rxe_tx *tx)
 {
 	return kref_read(&tx->ref) - 1;
 }
 
 /**
- * struct rxe_l3_icrc - what the ICRCs of a path's packets have in common
- * @state: behind the network headers of a packet of @len bytes, BTH to ICRC
- * @len: 0: not computed yet
- * @id: its IPv4 ID
+ * struct rxe_l3_icrc - common start of the ICRCs of a path's packets
+ * @state: ICRC state after the network headers of a packet of @len bytes
+ * @len: length of that packet, BTH to ICRC; 0: @state isn't computed yet
+ * @id: IPv4 ID of that packet
  *
  * Belongs to a train or to a path in one direction. Context: one user at a time.
  */
@@ -85,19 +86,19 @@ struct rxe_l3_icrc {
 /**
  * struct rxe_train - a train being built
  * @skb: the train
- * @tx: whom it counts for; set before it is sent, may be NULL
- * @l3_icrc: what the last train of this path and sender left; likewise
- * @sqpn: the sender, if it is connected; likewise
+ * @tx: the sender that is charged for it, or NULL; set before the train is sent
+ * @l3_icrc: ICRC state of the last train of this path and sender, or NULL; likewise
+ * @sqpn: QP number of a connected sender; likewise
  * @next: where the next packet goes, if @ready isn't 0
- * @ready: packets of @pkt bytes that there is memory for from @next on
- * @hint: packets that are yet to come, the caller thinks
+ * @ready: packets of @pkt bytes that fit into the memory at @next
+ * @hint: packets that the caller expects to add
  * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
  * @npkts: packets so far
  * @bytes: their bytes
- * @max_bytes: what one skb may carry towards this path
- * @max_pkts: how many packets it may become
- * @alone: the path takes no more than one packet a skb
- * @linear: a single packet, so small that it is in the linear part
+ * @max_bytes: limit of bytes per skb on this path
+ * @max_pkts: limit of packets per skb
+ * @alone: the path takes only one packet per skb
+ * @linear: a single small packet, which is in the linear part
  */
 struct rxe_train {
 	struct sk_buff	*skb;
@@ -117,13 +118,13 @@ struct rxe_train {
 };
 
 /*
- * Build and send: rxe_train_start() for the first packet, rxe_train_push() for
- * others, rxe_train_xmit() or rxe_train_drop(). Bottom halves off all the time;
- * one builder of a train.
- * These two return contiguous memory for a packet of @len bytes, BTH to ICRC
- * inclusive; rxe_train_push() NULL when the train is full (or memory is short):
- * send it and start another. A packet must be as long as the first, or be the
- * last.
+ * Build and send: rxe_train_start() for the first packet, rxe_train_push() for the
+ * others, then rxe_train_xmit() or rxe_train_drop(). Bottom halves stay off until
+ * then, and a train has one builder.
+ *
+ * The first two return contiguous memory for a packet of @len bytes, BTH to ICRC
+ * inclusive. rxe_train_push() returns NULL if the train is full or memory is short:
+ * send it and start another. All packets but the last have the length of the first.
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);
@@ -138,13 +139,13 @@ static inline bool rxe_train_takes(const struct rxe_train *train, u32 len)
 	       train->bytes + len <= train->max_bytes;
 }
 
-/* It was begun, and takes no more */
+/* The train was started, and takes no more packets */
 static inline bool rxe_train_full(const struct rxe_train *train)
 {
 	return train->npkts && !rxe_train_takes(train, train->pkt);
 }
 
-/* Packets of @len bytes that still fit, or that fit into one like the last */
+/* Packets of @len bytes that still fit; if none does, that fit into a new train */
 static inline u32 rxe_train_room(const struct rxe_train *train, u32 len)
 {
 	if (!train->npkts || len > train->pkt || rxe_train_full(train))

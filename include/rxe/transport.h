@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The inside of a QP: requester, responder, completer (chapter 9).
+ * Internals of a QP: requester, responder, completer (chapter 9).
  *
- * Contexts. Two tasks a QP, each of which runs on one CPU at a time (task.c),
+ * Contexts. Two tasks per QP, each of which runs on one CPU at a time (task.c),
  * with bottom halves off:
  *   - send_task: the requester. Imports work requests, builds and sends trains.
  *   - recv_task: everything that comes in. The completer (responses to our
  *     requests), the responder (requests of the peer), timeouts, flushing.
- * What both touch is in struct rxe_sq under its lock. What only one of them
- * touches needs no lock. modify_qp and destroy_qp pause the tasks.
+ * State that both tasks use is in struct rxe_sq under its lock. State of one task
+ * needs no lock. modify_qp and destroy_qp pause the tasks.
  *
- * Lock order: sq.lock, then state_lock or cq.lock; the others (task.lock,
- * post_sq_lock, rxe_recvq.post_lock, rxe_txq.lock) nest with none of them. Nothing is sent and no
- * consumer's handler is called with a lock held.
+ * Lock order: sq.lock, then state_lock or cq.lock. The others (task.lock,
+ * post_sq_lock, rxe_recvq.post_lock, rxe_txq.lock) nest with none of them. With a
+ * lock held, nothing is sent, and no consumer's handler is called.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H
@@ -44,11 +44,11 @@
 
 /**
  * struct rxe_qpn - a QP's entry in the table of QP numbers
- * @ref: one for the table, one for each lookup that is in use
+ * @ref: one for the table, one for each user of a lookup
  * @rcu: frees it after the last lookup
  * @qp: valid while a reference is held
  *
- * Separate from the QP, whose memory the RDMA core frees at once after
+ * Separate from the QP, since the RDMA core frees the QP's memory right after
  * destroy_qp.
  */
 struct rxe_qpn {
@@ -61,8 +61,8 @@ struct rxe_qpn {
  * struct rxe_qp - queue pair
  * @ibqp: the RDMA core's QP
  * @rxe: the device
- * @service: what its type means
- * @entry: in the table of QP numbers
+ * @service: operations of its type
+ * @entry: its entry in the table of QP numbers
  * @idle: completed when @entry has no reference left
  * @mutex: one modify_qp at a time
  * @state: enum ib_qp_state; written with both tasks paused, or by recv_task
@@ -76,18 +76,18 @@ struct rxe_qpn {
  * @path: RC: to the peer
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
- * @events: a bit for each enum ib_event_type that the owner is to be told
- * @event_work: tells it
+ * @events: pending events for the owner, a bit for each enum ib_event_type
+ * @event_work: calls the owner's event handler
  * @post_sq_lock: one kernel poster of sends at a time
  * @send_task: the requester
  * @recv_task: the responder and the completer
- * @requests: those received
- * @responses: those received
- * @gap_timer: the time to wait for what is missing is over
- * @cork: what is posted waits for more
- * @flushing: in ERR: link in rxe_cq.flushing, if it is a process's
- * @flush_work: in ERR: looks for receives that were posted since
- * @flush_ms: when it will
+ * @requests: received requests
+ * @responses: received responses
+ * @gap_timer: runs recv_task when it has waited long enough for a missing packet
+ * @cork: lets small sends of a process wait for more
+ * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
+ * @flush_work: in ERR, QP of a process: looks for newly posted receives
+ * @flush_ms: delay of @flush_work
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -150,9 +150,9 @@ static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
 }
 
 /**
- * rxe_pkt_to_peer - what all packets to the peer of an RC QP have in common
+ * rxe_pkt_to_peer - set the fields common to all packets to the peer of an RC QP
  * @qp: the QP
- * @pkt: set; all else is 0
+ * @pkt: out: the headers; all other fields are 0
  */
 static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
@@ -164,9 +164,9 @@ static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_pkt_response - what all responses of an RC QP have in common
+ * rxe_pkt_response - set the fields common to all responses of an RC QP
  * @qp: the QP
- * @pkt: set, to a positive acknowledgment; all else is 0
+ * @pkt: out: a positive acknowledgment; all other fields are 0
  */
 static inline void rxe_pkt_response(const struct rxe_qp *qp,
 				    struct rxe_pkt *pkt)
@@ -176,13 +176,13 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
 	pkt->msn = qp->rq.msn;
 }
 
-/* Packets that a train of the QP may have */
+/* Limit of packets per train of the QP */
 static inline s32 rxe_train_most(const struct rxe_qp *qp)
 {
 	return SZ_64K >> ilog2(qp->mtu);
 }
 
-/* Neither the first nor the last of a message, and as long as it should be */
+/* A MIDDLE packet: neither the first nor the last of a message, and of full length */
 static inline bool rxe_is_middle(const struct rxe_qp *qp,
 				 const struct rxe_pkt *pkt)
 {
@@ -192,7 +192,7 @@ static inline bool rxe_is_middle(const struct rxe_qp *qp,
 	       pkt->payload_len == qp->mtu;
 }
 
-/* Bytes of payload of a packet and those that are taken in with it */
+/* Bytes of payload of a packet and of the MIDDLE packets taken in with it */
 static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
 {
 	return pkt->payload_len * (pkt->more + 1);

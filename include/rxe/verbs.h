@@ -27,13 +27,13 @@ static inline struct rxe_pd *to_rxe_pd(struct ib_pd *ibpd)
 }
 
 /**
- * struct rxe_ah_ref - what a UD send needs of an address handle
+ * struct rxe_ah_ref - the part of an address handle that a UD send uses
  * @ref: one for the AH, one for each send that uses it
  * @rcu: frees it after the last lookup
  * @ibpd: protection domain of the AH
- * @path: where to
+ * @path: path to the destination
  *
- * It outlives the ib_ah, whose memory the RDMA core frees at once.
+ * It outlives the ib_ah, whose memory the RDMA core frees right after destroy_ah.
  */
 struct rxe_ah_ref {
 	struct kref		ref;
@@ -70,20 +70,20 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @moving and
  *	@flushing; innermost lock of the driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
- * @is_user: who polls
+ * @is_user: a process polls it; false: a kernel consumer
  * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
- * @wakes: what it must be armed for to be woken by what nobody has seen yet
+ * @wakes: values of @armed for which the unpublished completions raise an event
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
- * @moving: the ring is new, and what was in the old one is being copied to it;
- *	until that is done nobody sees what is written
+ * @moving: a resize is copying the old ring's completions to the new @ring; new
+ *	ones stay hidden from the consumer until that is done
  * @resize: one resize at a time
  * @flushing: QPs of processes in ERR whose receives complete here
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
- * @cpu: where the completion handler runs, by the completion vector
- * @kicked: the handler is on its way to run on @cpu
- * @csd: takes it there
- * @tasklet: runs it there
+ * @cpu: CPU of the completion handler, from the completion vector
+ * @kicked: the handler was requested on @cpu and hasn't run yet
+ * @csd: sends the request to @cpu
+ * @tasklet: runs the handler there
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
@@ -110,10 +110,10 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
 }
 
 /**
- * struct rxe_cq_ops - what CQs call upwards
+ * struct rxe_cq_ops - callbacks from CQs to QPs
  * @failed: a completion was lost: stops the QPs that complete in it; process context
- * @armed: an event is asked for: flushes the QP of this link in rxe_cq.flushing; under the
- *	CQ's lock
+ * @armed: an event was requested: flushes the QP of this link in rxe_cq.flushing;
+ *	CQ's lock held
  */
 struct rxe_cq_ops {
 	void (*failed)(struct rxe_dev *rxe, struct rxe_cq *cq);

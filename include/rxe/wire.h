@@ -2,8 +2,8 @@
 /*
  * The wire format: headers and ICRC.
  *
- * Pure functions on bytes: no device, no locks, any context. Everything that
- * comes in is hostile until rxe_pkt_parse() has accepted it.
+ * Pure functions on bytes: no device, no locks, any context. Received bytes are
+ * untrusted until rxe_pkt_parse() has accepted them.
  *
  * InfiniBand Architecture specification, volume 1, chapter 9, and annexes A16
  * (RoCE) and A17 (RoCEv2).
@@ -72,8 +72,8 @@
  * @becn: BECN bit
  * @mig: MigReq bit
  * @payload_len: bytes of payload without pad and ICRC
- * @more: MIDDLE packets that follow and are taken in with this one, which is like
- *	them
+ * @more: number of MIDDLE packets that follow this MIDDLE packet and are taken in
+ *	with it
  */
 struct rxe_pkt {
 	u32	flags;
@@ -169,9 +169,9 @@ static inline u8 rxe_opcode_type(u8 opcode)
 }
 
 /**
- * rxe_pkt_parse_psn - parse a packet that is like the one before
- * @pkt: the headers of that; PSN and AckReq are updated
- * @hdr: BTH, of which the first eight bytes are the same
+ * rxe_pkt_parse_psn - parse a packet with the same headers as the one before
+ * @pkt: the headers of the one before; PSN and AckReq are updated
+ * @hdr: BTH; its first eight bytes are the same
  */
 static inline void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr)
 {
@@ -186,9 +186,9 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC (section 7.8.1, A17.3.3): start with the network headers, and rxe_icrc() does
- * the rest. To check one: have byte 4 of the BTH count as ones, and continue with
- * everything from the BTH on, the ICRC too.
+ * ICRC (section 7.8.1, A17.3.3). To compute: start with the network headers, then
+ * rxe_icrc() does the rest. To check: rxe_icrc_bth() counts byte 4 of the BTH as ones,
+ * then update with everything from the BTH on, ICRC included.
  */
 u32 rxe_icrc_start_v1(const void *grh);
 u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Work requests, as the kernel copied them out of a ring (ring/wqe.c).
+ * Work requests: the kernel's copies of ring elements (ring/wqe.c).
  */
 #ifndef RXE_WR_H
 #define RXE_WR_H
@@ -10,23 +10,23 @@
 struct rxe_ah_ref;
 
 /**
- * struct rxe_swqe - a send work request, as the kernel copied it
+ * struct rxe_swqe - the kernel's copy of a send work request
  * @wr_id: for the completion
  * @raddr: remote address (WRITE, READ, atomics)
  * @rkey: R_Key of @raddr
- * @ah_num: UD, of a process: number of @ah, before it is found
+ * @ah_num: UD, posted by a process: AH number, to look up @ah
  * @length: bytes of payload; READ: bytes to fetch; atomics: 8
  * @imm: immediate data
  * @compare: compare operand
  * @swap_add: swap or add operand
- * @ah: UD: where to, reference held
+ * @ah: UD: destination, reference held
  * @remote_qpn: UD: destination QP
  * @remote_qkey: UD: Q_Key
  * @first_psn: PSN of the first packet
  * @last_psn: PSN of the last packet (READ: of the last response)
  * @opcode: enum ib_wr_opcode, or RXE_WR_NONE
  * @flags: enum ib_send_flags
- * @status: enum ib_wc_status: set when it can't be sent
+ * @status: enum ib_wc_status: not 0 if it can't be sent
  * @started: PSNs are assigned
  * @num_sge: entries in @sge; 0 if the data is inline
  * @sge: where the data is
@@ -60,12 +60,12 @@ struct rxe_swqe {
 };
 
 /**
- * struct rxe_rwqe - a receive work request, as the kernel copied it
+ * struct rxe_rwqe - the kernel's copy of a receive work request
  * @wr_id: for the completion
  * @length: bytes that fit
  * @num_sge: entries in @sge
- * @valid: there is one
- * @sge: where the data goes; room for as many as the QP may have
+ * @valid: a work request is here
+ * @sge: where the data goes; room for the QP's maximum of SGEs
  */
 struct rxe_rwqe {
 	u64			wr_id;
@@ -75,13 +75,13 @@ struct rxe_rwqe {
 	struct ib_sge		*sge;
 };
 
-/* The last row of the table: what isn't offered by any service */
+/* The last row of the table: opcodes that no service supports */
 #define RXE_WR_NONE		(IB_WR_ATOMIC_FETCH_AND_ADD + 1)
 
 /*
- * Flags that a work request may have. Programs set FENCE and SOLICITED on any,
- * also where they mean nothing; the others are refused, since they would change
- * what the work request does.
+ * Flags that a work request may have. FENCE and SOLICITED are always allowed, since
+ * programs set them even where they have no effect. Other flags are refused, since
+ * ignoring them would change what the work request does.
  */
 #define RXE_WR_FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | \
 				 IB_SEND_SOLICITED)
@@ -90,8 +90,8 @@ struct rxe_rwqe {
 /**
  * enum rxe_wr_kind - what a send work request does with its memory
  * @RXE_WR_DATA: sends it
- * @RXE_WR_READ: fills it, with a response a packet
- * @RXE_WR_ATOMIC: fills its eight bytes, with one response
+ * @RXE_WR_READ: fills it, from one response packet per MTU
+ * @RXE_WR_ATOMIC: fills its eight bytes, from one response
  */
 enum rxe_wr_kind {
 	RXE_WR_DATA,
@@ -101,12 +101,12 @@ enum rxe_wr_kind {
 
 /**
  * struct rxe_wr_type - a row of the table of send work requests
- * @services: bits of the services that have it (struct rxe_service.wrs)
+ * @services: bits of the services that support it (struct rxe_service.wrs)
  * @flags: enum ib_send_flags that it may have
  * @wc: enum ib_wc_opcode of its completion
  * @kind: enum rxe_wr_kind
- * @opcode: BTH opcode of its first packet, without the service's bits; of RXE_WR_DATA,
- *	the first of several packets
+ * @opcode: BTH opcode of its first packet, without the service's bits; for
+ *	RXE_WR_DATA, of the FIRST of several packets
  * @remote: it names memory of the peer
  * @imm: it has immediate data
  */
@@ -121,12 +121,12 @@ struct rxe_wr_type {
 };
 
 /**
- * struct rxe_wr_rules - what a send queue takes
+ * struct rxe_wr_rules - limits of the work requests of a send queue
  * @services: bit of its service in rxe_wr_type.services
  * @datagram: each work request names its destination by an address handle
- * @max_sge: SGEs
- * @max_inline: bytes of inline data
- * @max_msg: bytes of a message; may change while a netdev's MTU does
+ * @max_sge: SGEs per work request
+ * @max_inline: bytes of inline data per work request
+ * @max_msg: bytes per message; for datagrams it follows the netdev's MTU
  */
 struct rxe_wr_rules {
 	u8		services;
@@ -143,13 +143,13 @@ static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 	return &rxe_wr_types[wqe->opcode];
 }
 
-/* Does the peer answer it with data, and count it against initiator depth? */
+/* READ or atomic: the peer answers with data, and initiator depth limits them */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
 	return rxe_wr_type(wqe)->kind != RXE_WR_DATA;
 }
 
-/* The index of a posted opcode in the table, of whatever a process wrote there */
+/* Table index of a posted opcode, which a process may have set to any value */
 static inline u8 rxe_wr_opcode(u32 posted)
 {
 	return min_t(u32, posted, RXE_WR_NONE);
