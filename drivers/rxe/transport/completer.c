@@ -34,7 +34,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	/* First: whoever sees the completion may post in its place at once */
+	/* Before the completion: its reader may post into this place at once */
 	sq->q.tail++;
 	rxe_ring_release(sq->q.ring, sq->q.tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
@@ -47,7 +47,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	}
 }
 
-/* Work requests that are sent, at least in part, and not complete */
+/* The oldest work request that isn't complete; NULL if none was started */
 static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 {
 	struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
@@ -55,7 +55,7 @@ static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
 }
 
-/* The oldest work request fails; the QP with it [10.10.2.3] */
+/* Fail the oldest work request and the QP [10.10.2.3] */
 static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -68,14 +68,14 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 	rxe_qp_to_err(qp);
 }
 
-/* Something was sent again: was it for nothing? */
+/* If a retransmission proves unnecessary, undo its effect on the window */
 static void check_doubt(struct rxe_sq *sq)
 {
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
 		rxe_cc_undo(&sq->cc);
 }
 
-/* What was to be sent again, and is answered by now, needn't */
+/* Don't send again what has been acknowledged by now */
 static void skip_missing(struct rxe_sq *sq)
 {
 	s32 came = rxe_psn_diff(sq->flight.una, sq->resend.psn);
@@ -86,7 +86,7 @@ static void skip_missing(struct rxe_sq *sq)
 	sq->resend.psn = sq->flight.una;
 }
 
-/* A response moved things on: patience starts anew, in settle_timer() */
+/* A response acknowledged something. settle_timer() restarts the timer later */
 static void note_progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -107,7 +107,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	sq->moved = true;
 }
 
-/* The timer, once for all responses of a run that moved things on */
+/* Restart the timer once for all responses of a run */
 static void settle_timer(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -120,7 +120,7 @@ static void settle_timer(struct rxe_qp *qp)
 		rxe_wait_anew(qp);
 }
 
-/* What loss recovery says of a hint is done */
+/* Ask loss recovery about a hint, and do what it decides */
 static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -162,7 +162,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	}
 }
 
-/* Something got lost, as the peer or its responses say */
+/* A NAK or a gap in the responses says that a packet was lost */
 static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	settle_timer(qp);
@@ -171,9 +171,9 @@ static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 }
 
 /*
- * Everything up to @psn is acknowledged. Where that includes a READ or atomic
- * whose response hasn't come, it is lost or late [9.7.5.1.3], and the
- * rest of what is acknowledged has to wait for it.
+ * Everything up to @psn is acknowledged. If that includes a READ or atomic without
+ * response, the response is lost or late [9.7.5.1.3]. Later work requests can't
+ * complete before that response comes.
  */
 static void ack_until(struct rxe_qp *qp, u32 psn)
 {
@@ -204,7 +204,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		note_progress(qp, rxe_psn_add(sq->flight.una, -1));
 }
 
-/* Response data for @wqe, which is the oldest, has been placed */
+/* Response data for @wqe, the oldest work request, has been placed */
 static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 {
 	qp->sq.flight.una = rxe_psn_add(psn, 1);
@@ -216,8 +216,8 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 }
 
 /*
- * The work request that a READ response or an atomic ACK answers, if everything
- * before it was answered
+ * The work request that a READ response or an atomic ACK answers; NULL unless
+ * everything before it is acknowledged
  */
 static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
 {
@@ -337,7 +337,7 @@ static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  *
  * Context: recv_task.
  *
- * Return: false unless it has the form of what was asked for.
+ * Return: true if its PSN was asked for and its length is right.
  */
 bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -357,13 +357,13 @@ bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 /**
  * rxe_complete_most - how many MIDDLE packets of a READ response can be taken in
- *	with one
+ *	together
  * @qp: the QP
- * @pkt: the first
+ * @pkt: the first of them
  *
  * Context: recv_task.
  *
- * Return: so many, itself included, that were asked for and aren't the last.
+ * Return: packets, @pkt included, that were asked for and come before the last.
  */
 u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -381,7 +381,7 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return max(most, 1);
 }
 
-/* Return: true if the response came too early: one before it is missing */
+/* Return: true if the response came too early: an earlier one is missing */
 static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
@@ -395,7 +395,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
 }
 
-/* What it answers was answered before */
+/* A response to something that is acknowledged already */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
 	bool exact = pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK);
@@ -415,7 +415,7 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
  *
  * Context: recv_task.
  *
- * Return: true if it came too early; it is for the caller to keep.
+ * Return: true if it came too early; the caller may keep it.
  */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		      struct rxe_data *data)
@@ -424,7 +424,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	bool early = false;
 
 	spin_lock(&sq->lock);
-	/* Only what was sent can be answered; the rest is old or forged */
+	/* Ignore PSNs that were never sent: such a response is old or forged */
 	if (rxe_psn_diff(pkt->psn, sq->flight.una) < 0)
 		take_old_response(sq, pkt);
 	else if (rxe_psn_diff(pkt->psn, sq->flight.top) < 0)
@@ -434,7 +434,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return early;
 }
 
-/* Responses that are missing before the first that came */
+/* Number of responses missing before the first early one */
 static u32 missing_responses(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
@@ -446,11 +446,11 @@ static u32 missing_responses(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_complete_end - a run of the receive task ends
+ * rxe_complete_end - end a run of the receive task: timer, missing responses
  * @qp: the QP
  *
- * The timer follows what has come. If responses are missing, the peer has the
- * requests, since it answers later ones: only what is missing is asked for.
+ * A response to a later request shows that the peer has the earlier requests. So
+ * only the missing responses are requested again.
  *
  * Context: recv_task.
  */
@@ -490,11 +490,11 @@ void rxe_sq_retire(struct rxe_qp *qp)
 }
 
 /**
- * rxe_timeout - the timer fired: go on after RNR, or send again
+ * rxe_timeout - the timer fired: continue after an RNR NAK, or send again
  * @qp: the QP
  *
- * retry_cnt is finite whatever its value; only rnr_retry 7 is for ever
- * [9.7.6.1.3]. Context: recv_task.
+ * retry_cnt always means a finite number of retries. Only rnr_retry 7 means
+ * unlimited retries [9.7.6.1.3]. Context: recv_task.
  */
 void rxe_timeout(struct rxe_qp *qp)
 {

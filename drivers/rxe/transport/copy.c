@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving payload from where it is (a received train, or the memory of a sender
- * on this machine) to where it goes, a contiguous run at a time.
+ * Copying payload, one contiguous run of bytes at a time. The source is a received
+ * train, or the memory of a sender on this machine.
  *
  * Context: any; the caller holds the skb and the region. Memory is always
  * mapped: CONFIG_INFINIBAND_VIRT_DMA rules out highmem.
@@ -12,9 +12,9 @@
  * rxe_skb_run - contiguous bytes of an skb
  * @skb: linear part and page frags; a frag_list isn't looked at
  * @off: offset from skb->data
- * @len: out: bytes that are contiguous there, 0 if it ends before
+ * @len: out: contiguous bytes there; 0 if the skb ends before @off
  *
- * Return: their address.
+ * Return: their address, or NULL.
  */
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len)
 {
@@ -44,9 +44,9 @@ void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len)
  * @skb: see rxe_skb_run()
  * @off: where the bytes start
  * @len: how many
- * @state: ICRC state so far; goes on
+ * @state: in and out: the ICRC state
  *
- * Return: false if they aren't all there.
+ * Return: false if the skb is too short.
  */
 bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state)
 {
@@ -83,7 +83,7 @@ static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 }
 
 /**
- * rxe_unmap - give back what rxe_map() took
+ * rxe_unmap - give back the keys that rxe_map() took
  * @segs: its segments
  * @num: how many
  */
@@ -154,7 +154,7 @@ static void seg_run(struct rxe_data *data)
 		data->at = (void *)(uintptr_t)(seg->va + data->off);
 }
 
-/* MIDDLE packets: nothing but a BTH before the payload */
+/* The payload of the next MIDDLE packet, whose only header is a BTH */
 static void chunk_run(struct rxe_data *data)
 {
 	if (data->gap) {
@@ -166,7 +166,7 @@ static void chunk_run(struct rxe_data *data)
 	data->run = data->chunk;
 }
 
-/* What is contiguous behind the bytes at hand */
+/* Find the next contiguous bytes */
 static noinline void more_run(struct rxe_data *data)
 {
 	if (data->chunk)
@@ -178,7 +178,7 @@ static noinline void more_run(struct rxe_data *data)
 	data->off += data->run;
 }
 
-/* The next contiguous bytes, *@len at most; moves on behind them */
+/* Consume the next contiguous bytes, *@len at most */
 static const void *next_run(struct rxe_data *data, u32 *len)
 {
 	const void *p;
@@ -194,9 +194,9 @@ static const void *next_run(struct rxe_data *data, u32 *len)
 }
 
 /**
- * rxe_data_skip - move on
- * @data: the payload
- * @len: bytes, which are there
+ * rxe_data_skip - skip payload
+ * @data: the payload; advances
+ * @len: bytes, at most what is left
  */
 void rxe_data_skip(struct rxe_data *data, u32 len)
 {
@@ -212,11 +212,11 @@ void rxe_data_skip(struct rxe_data *data, u32 len)
 
 /**
  * rxe_data_read - copy payload to contiguous memory
- * @data: the payload; moves on
+ * @data: the payload; advances
  * @dst: where to
  * @len: bytes
  *
- * Return: false if they aren't all there.
+ * Return: false if the payload is too short.
  */
 bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 {
@@ -235,12 +235,12 @@ bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 
 /**
  * rxe_data_write - copy payload to memory that a key names
- * @data: the payload; moves on
+ * @data: the payload; advances
  * @len: bytes
  * @key: covers @va to @va + @len, writable
- * @va: where
+ * @va: where to
  *
- * Return: false if they aren't all there.
+ * Return: false if the payload is too short.
  */
 bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
 		    u64 va)
@@ -279,7 +279,7 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
-/* To one entry of a scatter list; L_Key 0 as above. Return: 0, -EFAULT, -EIO. */
+/* Copy to one entry of a scatter list; L_Key 0 as in seg_get(). Return: 0, -EFAULT, -EIO. */
 static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
 		       u32 len)
@@ -302,11 +302,11 @@ static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
  * @qp: the QP, for its PD
  * @list: where to
  * @dst_off: first byte of the list to write
- * @data: the payload; moves on
+ * @data: the payload; advances
  * @len: bytes
  *
  * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
- * short, -EIO if the payload is.
+ * short, -EIO if the payload is too short.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbells: where and when what a process has posted is sent.
+ * Doorbells: in which context, and when, the sends of a process are sent.
  *
- * Where the poster stands, and at once: nothing is faster for one message. But a
- * process that has completions of other QPs to look at doesn't wait for this one.
- * If the message is a large one it goes on, while a worker sends, on a CPU that is
- * idle if there is one. So many QPs of one thread use more CPUs than its own.
+ * The default is at once, in the context of the poster: this is the fastest for a
+ * single message. Exception: if the message is large, and the next completions belong
+ * to other QPs, the process doesn't wait for this message. Then a worker sends it, on
+ * an idle CPU if there is one. So a thread with many QPs uses more than its own CPU.
  *
- * Corks: small messages that a process posts one after the other leave together.
- * A process that rings again and again, and meanwhile looks for no completion,
- * doesn't wait for the first of them, nor does one that takes up completions one by
- * one, and has more of them; one train, one ACK and one wake-up do for many. So from
- * the third such doorbell on (the second, if it went on and on before it polled),
- * what is posted waits until there is enough of it or a short time is over. Then a
- * worker sends it, too.
+ * Corks: small messages that a process posts in a row leave together; many messages
+ * then need one train, one ACK and one wake-up. A process doesn't wait for an answer
+ * if it rings doorbells in a row without polling completions. The same holds if it
+ * polls completions one by one and has more of them. So from the third such doorbell
+ * on (the second, if the last row was a stream), messages wait until there are enough
+ * of them or a short time is over. Then a worker sends them, too.
  *
- * Who waits for an answer is never corked: it polls all that there is, or the peer's
- * next request has come, before it rings again. Nor are datagrams, and what goes
- * where trains don't: waiting would save nothing; nor, but for a try now and then,
- * is who posts so slowly that few would gather.
+ * A process that waits for an answer is never corked: before the next doorbell, it
+ * polls all completions, or the peer's next request comes. Datagrams and paths without
+ * trains aren't corked either, since waiting would save nothing. A process that posts
+ * so slowly that few messages gather is corked only now and then, as a test.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or cork_ns late.
@@ -49,7 +48,7 @@ void rxe_cork_stop(void)
 	destroy_workqueue(rxe_cork_wq);
 }
 
-/* In ERR what is posted is flushed by the task that completes the send queue */
+/* In ERR, the task that completes the send queue flushes what is posted */
 static struct rxe_task *sq_task(struct rxe_qp *qp)
 {
 	bool flush = qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
@@ -61,8 +60,8 @@ static struct rxe_task *sq_task(struct rxe_qp *qp)
  * rxe_sq_kick - send what was posted, or flush it
  * @qp: the QP
  *
- * Context: any. The work is done here if bottom halves may run here, else in the
- * tasklet.
+ * Context: any. Works in the caller's context if bottom halves may run there, else in
+ * the tasklet.
  */
 void rxe_sq_kick(struct rxe_qp *qp)
 {
@@ -70,15 +69,15 @@ void rxe_sq_kick(struct rxe_qp *qp)
 }
 
 /**
- * rxe_cork_fits - does a process post without waiting for anything?
- * @cork: of its QP
- * @polled: changes when it polls completions of what it sent
- * @more: the next that it will poll is one, too: it isn't done with those
- * @asked: changes when a request comes in, and when it polls for those
- * @now: the time of its doorbell
+ * rxe_cork_fits - does a process post without waiting for an answer?
+ * @cork: the QP's cork
+ * @polled: changes when the process polls send completions
+ * @more: the next completion is one of this QP: the process hasn't polled them all
+ * @asked: changes when a request comes in, and when the process polls receives
+ * @now: the time of the doorbell
  *
- * Return: true from its third doorbell on; from its second, in a stream. False now
- * and then, if corks gather few.
+ * Return: true from the third doorbell in a row on; after a stream, from the second.
+ * False for a while after corks have gathered few messages.
  */
 bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 		   ktime_t now)
@@ -102,11 +101,11 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 }
 
 /**
- * rxe_cork_late - what waited has waited long enough: was it worth a timer?
- * @cork: of its QP
+ * rxe_cork_late - the timer of a cork has fired: learn whether waiting was worth it
+ * @cork: the QP's cork
  * @gathered: messages that waited
  *
- * If it posts slowly, a timer for each message costs more than it saves.
+ * If the process posts slowly, a timer for each message costs more than it saves.
  */
 void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 {
@@ -119,8 +118,8 @@ void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 }
 
 /*
- * Does the poster wait for nothing, and would what it posts share trains? What
- * can't leave now (window, initiator depth) leaves with an answer anyway.
+ * Should the message wait for more? Messages that can't leave now (window, initiator
+ * depth) need no cork: the next answer lets them leave.
  */
 static bool corked(struct rxe_qp *qp, u32 pending)
 {
@@ -142,7 +141,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	       pending < rxe_knob(cork_most);
 }
 
-/* First, and with a barrier: who rings from here on arms it again */
+/* Call before sending. The barrier makes later doorbells arm the timer again */
 static void unarm(struct rxe_qp *qp)
 {
 	atomic_xchg(&qp->cork.armed, 0);
@@ -165,7 +164,7 @@ static void have_worker_send(struct rxe_qp *qp)
 	queue_work(rxe_cork_wq, &qp->cork.work);
 }
 
-/* From what waits: is this a stream? */
+/* Many waiting messages are a stream */
 static void learn(struct rxe_qp *qp)
 {
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
@@ -173,7 +172,7 @@ static void learn(struct rxe_qp *qp)
 	WRITE_ONCE(qp->cork.stream, pending >= rxe_knob(cork_stream));
 }
 
-/* What waits leaves now. The timer goes first: who rings meanwhile finds it armed */
+/* Cancel the timer before unarm(): a doorbell in between still finds it armed */
 static void drop_timer(struct rxe_qp *qp)
 {
 	if (!atomic_read(&qp->cork.armed))
@@ -183,7 +182,7 @@ static void drop_timer(struct rxe_qp *qp)
 	unarm(qp);
 }
 
-/* The poster goes on meanwhile, if there is a CPU for both */
+/* Send what waits: by a worker, or here if there is only one CPU */
 static void uncork(struct rxe_qp *qp)
 {
 	learn(qp);
@@ -195,7 +194,7 @@ static void uncork(struct rxe_qp *qp)
 	}
 }
 
-/* Is what the poster will find next another QP's? */
+/* Is the next completion that the poster will find one of another QP? */
 static bool other_waits(const struct rxe_qp *qp)
 {
 	u32 polled, next = rxe_cq_next(rxe_scq(qp), &polled);
@@ -204,8 +203,8 @@ static bool other_waits(const struct rxe_qp *qp)
 }
 
 /*
- * May a worker send a large message? What one has begun it goes on with: packets
- * that come from two CPUs change places.
+ * Should a worker send? If it is a large message, or a worker is sending already:
+ * packets that two CPUs send may be reordered.
  */
 static bool for_worker(struct rxe_qp *qp)
 {
@@ -221,7 +220,7 @@ static bool for_worker(struct rxe_qp *qp)
 		other_waits(qp));
 }
 
-/* Where the poster stands, unless it takes long */
+/* In the poster's context; if that takes too long, the tasklet continues */
 static void send_here(struct rxe_qp *qp)
 {
 	struct rxe_task *task = sq_task(qp);
@@ -235,7 +234,7 @@ static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
-	/* A worker takes what it finds, before it could be many */
+	/* A running worker takes messages before many can gather: nothing to learn */
 	if (pending && !READ_ONCE(qp->cork.working))
 		rxe_cork_late(&qp->cork, pending);
 	uncork(qp);
@@ -253,7 +252,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
-	/* Another's, or a timer's, has sent it */
+	/* Another doorbell or the timer has sent it already */
 	if (!pending)
 		return;
 	if (!corked(qp, pending)) {
@@ -268,7 +267,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 		uncork(qp);
 		return;
 	}
-	/* If it was armed, it finds what was posted before this barrier */
+	/* A timer armed already finds what was posted before this barrier */
 	if (!atomic_xchg(&cork->armed, 1))
 		hrtimer_start(&cork->timer, ns_to_ktime(rxe_knob(cork_ns)),
 			      HRTIMER_MODE_REL_SOFT);
@@ -286,7 +285,7 @@ void rxe_cork_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_cork_reset - what was posted is forgotten
+ * rxe_cork_reset - stop the timer and the worker
  * @qp: the QP, both tasks paused
  */
 void rxe_cork_reset(struct rxe_qp *qp)

@@ -14,27 +14,28 @@ struct rxe_qp;
 
 /*
  * The rule, with the knobs of rxe/knobs.h: after cork_row doorbells, each within
- * cork_gap_ns of the one before, messages of at most cork_bytes wait until there are
- * cork_msgs, or cork_ns have passed. cork_stream of them at once are a stream, which is
- * likely to go on. With cork_most the worker is behind, and the poster sends them
- * itself. After cork_vain waits in a row that gathered less than cork_few, the next
- * cork_skip messages don't wait.
+ * cork_gap_ns of the one before, messages of at most cork_bytes wait. They leave when
+ * there are cork_msgs, or cork_ns have passed.
+ *
+ * If cork_stream messages leave at once, they are a stream, which is likely to continue.
+ * If cork_most messages wait, the worker is too slow, and the poster sends them itself.
+ * After cork_vain waits in a row that gathered less than cork_few, the next cork_skip
+ * messages don't wait.
  */
 
 /**
- * struct rxe_cork - does a process post without waiting for anything?
- * @timer: when what is corked has waited long enough
- * @work: sends it
- * @armed: the timer is going to
- * @working: a worker sends, or is about to
- * @last: the last doorbell
- * @polled: what rxe_cork_fits() was told then
+ * struct rxe_cork - the cork of a QP
+ * @timer: fires when messages have waited for cork_ns
+ * @work: the worker that sends
+ * @armed: messages wait for @timer
+ * @working: @work is sending or queued
+ * @last: time of the last doorbell
+ * @polled: argument of rxe_cork_fits() at the last doorbell
  * @asked: likewise
- * @row: doorbells since it last looked for an answer, up to cork_row
- * @stream: many messages came together the last time; the next row is shorter by
- *	one
- * @vain: corks in a row that gathered few, up to cork_vain; above: so many
- *	more messages don't wait
+ * @row: doorbells since the process last waited for an answer, up to cork_row
+ * @stream: the last messages were a stream; the next row is shorter by one
+ * @vain: up to cork_vain: corks in a row that gathered few; above cork_vain: the
+ *	excess is the number of messages that don't wait
  */
 struct rxe_cork {
 	struct hrtimer		timer;

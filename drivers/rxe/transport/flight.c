@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was sent and has no acknowledgment: going back, and going on where we were
- * (section 9.7.5.1.2).
+ * Packets in flight: going back to the oldest one to send again, and returning to
+ * where the requester was before (section 9.7.5.1.2).
  *
  * Context: sq.lock held unless noted.
  */
 #include <rxe/transport.h>
 
 /**
- * rxe_sq_note_resent - what has no acknowledgment leaves again
+ * rxe_sq_note_resent - note that unacknowledged packets are sent again
  * @qp: the QP
- * @end: one after the last PSN that does
+ * @end: one after the last PSN that is sent again
  *
  * Context: sq.lock held.
  */
@@ -30,8 +30,8 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
  * rxe_sq_rewind - go back and send again (go-back-N) [9.7.5.1.2]
  * @qp: the QP
  *
- * From the oldest PSN that isn't acknowledged. Context: sq.lock held; the caller
- * runs the send task.
+ * Sending restarts at the oldest PSN that isn't acknowledged. Context: sq.lock held;
+ * the caller runs the send task.
  */
 void rxe_sq_rewind(struct rxe_qp *qp)
 {
@@ -41,16 +41,16 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	sq->resend.npkts = 0;
 	sq->flight.psn = sq->flight.una;
 	sq->q.cur = sq->q.tail;
-	sq->rto.deadline = 0;	/* armed anew with the first packet */
-	sq->stalled = false;	/* found again when its turn comes */
+	sq->rto.deadline = 0;	/* armed again with the first packet */
+	sq->stalled = false;	/* set again when its turn comes */
 }
 
 /**
- * rxe_sq_catch_up - go on where we were before we went back
+ * rxe_sq_catch_up - return to where we were before rxe_sq_rewind()
  * @sq: the send queue
  *
- * More was acknowledged than has been sent again: the peer keeps what follows a
- * loss, and says what else is missing. Context: sq.lock held.
+ * More was acknowledged than was sent again. So the peer keeps packets that follow a
+ * loss, and will report what else is missing. Context: sq.lock held.
  */
 void rxe_sq_catch_up(struct rxe_sq *sq)
 {
@@ -67,13 +67,13 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 }
 
 /**
- * rxe_sq_loss_facts - what is in flight, for loss recovery
+ * rxe_sq_loss_facts - describe what is in flight, for loss recovery
  * @qp: the QP
  *
- * One loss takes a train away, or a packet where those don't share one. Context:
+ * One loss may take a whole train, or one packet where there are no trains. Context:
  * sq.lock held; something is in flight.
  *
- * Return: all but what is missing.
+ * Return: the facts; the caller sets .missing.
  */
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 {
@@ -92,7 +92,7 @@ struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_sq_set_psn - nothing was sent, and the first PSN will be this
+ * rxe_sq_set_psn - set the first PSN; nothing is in flight
  * @sq: the send queue
  * @psn: the PSN
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QP's way down: flushing, draining, reset (section 10.3.1).
+ * Stopping a QP: flushing, draining, reset (section 10.3.1).
  */
 #include <rxe/transport.h>
 
@@ -63,10 +63,10 @@ static bool flush_rq(struct rxe_qp *qp)
 }
 
 /*
- * A receive that a process posts on a QP in ERR has no doorbell, and must complete
- * all the same: programs drain a QP by posting one and waiting for it. So somebody
- * looks for them, less and less often while there are none, and at once when the
- * process asks for an event of the CQ (rxe_req_notify_cq()).
+ * A receive that a process posts on a QP in ERR must complete, though it has no
+ * doorbell: programs drain a QP by posting one and waiting for it. So a delayed work
+ * looks for them, less and less often while there are none. When the process asks for
+ * an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once.
  */
 static void watch_rq(struct rxe_qp *qp)
 {
@@ -102,11 +102,11 @@ static void look_for_recvs(struct work_struct *work)
 		qp->flush_ms = RXE_FLUSH_MIN_MS;
 	else
 		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
-	rxe_task_kick(&qp->recv_task);	/* flushes, and has us look again */
+	rxe_task_kick(&qp->recv_task);	/* flushes, and queues this work again */
 }
 
 /**
- * rxe_flush_init - set up a QP's watch over receives that are posted in ERR
+ * rxe_flush_init - set up the work that looks for receives posted in ERR
  * @qp: the QP
  */
 void rxe_flush_init(struct rxe_qp *qp)
@@ -120,8 +120,8 @@ void rxe_flush_init(struct rxe_qp *qp)
  * rxe_qp_flush - complete what is queued with an error [10.8.3.4]
  * @qp: the QP, in ERR or SQE
  *
- * A run completes RXE_FLUSH_MOST of a queue; then others have their turn. Context:
- * recv_task; a send queue that the send task completes is left to it.
+ * A run completes at most RXE_FLUSH_MOST work requests per queue. Context: recv_task;
+ * an unacknowledged service's send queue is flushed by send_task (rxe_ud_flush()).
  *
  * Return: true if there may be more.
  */
@@ -142,7 +142,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 }
 
 /**
- * rxe_ud_flush - complete what is queued to send on a UD QP with an error
+ * rxe_ud_flush - complete the queued sends of a UD QP with an error
  * @qp: the QP, in ERR or SQE
  *
  * Context: send_task.
@@ -155,7 +155,7 @@ bool rxe_ud_flush(struct rxe_qp *qp)
 }
 
 /**
- * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED when SQD has nothing in flight
+ * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED in SQD once nothing is in flight
  * @qp: the QP
  *
  * [10.3.1.5]. Context: recv_task.
@@ -178,7 +178,7 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_drop_posted - forget sends that were refused
+ * rxe_qp_drop_posted - drop sends that were posted in a state that refuses them
  * @qp: the QP, in RESET, INIT or RTR
  *
  * Context: process; qp->mutex.

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gaps: what came too early is kept (inq.c) until what is missing has come.
+ * Gaps: packets that came too early are kept (inq.c) until the missing ones come.
  *
- * The specification lets a responder drop what is out of sequence (section
- * 9.7.4.1.1), and what it asks for again is sent again with all that followed.
- * Here it is held instead, so that an acknowledgment passes the gap as soon as
- * it is filled, and the sender needn't go through it all. The same is done for
- * responses.
+ * The specification lets a responder drop packets out of sequence (section
+ * 9.7.4.1.1); the sender then sends everything from the gap on again. Here early
+ * packets are held instead. As soon as the gap is filled, one acknowledgment covers
+ * them, too, and the sender needn't send them again. The same is done for responses.
  *
- * A packet that is missing may be lost or only late. Whether it is asked for
- * again at once depends on how that turned out before: if what was asked for
- * comes twice, it had been late, and patience doubles.
+ * A missing packet may be lost or only late. How long to wait before it is requested
+ * again (patience) is learned: if a requested packet comes twice, it had only been
+ * late, and patience doubles. If it doesn't, it had been lost, and patience halves.
  *
- * Context: recv_task, which owns what is held.
+ * Context: recv_task, which owns the held packets.
  */
 #include <rxe/transport.h>
 #include <compat/timer.h>
@@ -36,7 +35,7 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_gap_reset - nothing is missing, and nothing is known
+ * rxe_gap_reset - nothing is missing, and nothing is learned yet
  * @gap: the gap
  */
 void rxe_gap_reset(struct rxe_gap *gap)
@@ -44,7 +43,7 @@ void rxe_gap_reset(struct rxe_gap *gap)
 	*gap = (struct rxe_gap){ .patience = rxe_knob(reorder_ns) };
 }
 
-/* If what was asked for the last time hasn't come twice, it had been lost */
+/* If the packet requested last hasn't come twice, it had been lost */
 static void note_asked(struct rxe_gap *gap)
 {
 	if (gap->asked && gap->asked_psn != gap->psn)
@@ -53,7 +52,7 @@ static void note_asked(struct rxe_gap *gap)
 	gap->asked_psn = gap->psn;
 }
 
-/* Run the receive task then, or earlier */
+/* Run the receive task at @at, or earlier */
 static void wake_at(struct rxe_qp *qp, ktime_t at)
 {
 	if (!hrtimer_is_queued(&qp->gap_timer) ||
@@ -62,15 +61,16 @@ static void wake_at(struct rxe_qp *qp, ktime_t at)
 }
 
 /**
- * rxe_gap_lost - should a packet be asked for again?
+ * rxe_gap_lost - should the expected packet be requested again?
  * @qp: the QP
- * @gap: how patient to be
- * @missing: something behind it came
- * @psn: the packet that is expected
+ * @gap: the gap
+ * @missing: a later packet came
+ * @psn: the expected PSN
  *
- * If it may be late only, the receive task runs again when it is too late.
+ * While the packet may only be late, a timer runs the receive task again when
+ * patience is over.
  *
- * Return: true if the caller is to ask for it.
+ * Return: true if the caller should request it.
  */
 bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		  u32 psn)
@@ -96,8 +96,8 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 }
 
 /**
- * rxe_gap_watch - see to it that what waits for a gap, or behind a READ that is
- *	stuck, doesn't wait for ever
+ * rxe_gap_watch - run the receive task in time to drop packets that wait too long,
+ *	for a gap or behind a READ that is stuck
  * @qp: the QP
  */
 void rxe_gap_watch(struct rxe_qp *qp)
@@ -106,9 +106,9 @@ void rxe_gap_watch(struct rxe_qp *qp)
 }
 
 /**
- * rxe_gap_late - a packet came that had come before
+ * rxe_gap_late - a packet came for the second time
  * @gap: the gap
- * @psn: the packet
+ * @psn: its PSN
  */
 void rxe_gap_late(struct rxe_gap *gap, u32 psn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Gaps (gap.c): is what is missing lost, or only late?
+ * Gaps (gap.c): is a missing packet lost, or only late?
  */
 #ifndef RXE_TRANSPORT_GAP_H
 #define RXE_TRANSPORT_GAP_H
@@ -11,14 +11,14 @@
 struct rxe_qp;
 
 /**
- * struct rxe_gap - what is missing while trains are held, and is it lost or late?
- * @psn: the packet that is missing
- * @since: when that was seen; 0: nothing is missing
+ * struct rxe_gap - the missing packet while trains are held, and is it lost or late?
+ * @psn: the missing packet
+ * @since: when it was first found missing; 0: nothing is missing
  * @patience: ns to wait before it counts as lost, from reorder_ns to reorder_max_ns:
- *	packets change places where one CPU hands them to another. Grows when what was
- *	asked for again had only been late
- * @asked_psn: the packet that was asked for again the last time
- * @asked: it was, and hasn't come twice since
+ *	packets are reordered where one CPU hands them to another. Grows when a packet
+ *	requested again had only been late
+ * @asked_psn: the packet requested again last
+ * @asked: @asked_psn is valid, and that packet hasn't come twice since
  */
 struct rxe_gap {
 	u32	psn;

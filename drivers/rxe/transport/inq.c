@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was received and waits: in the order in which it came (queue), or until
- * what is missing before it has come (held).
+ * Received trains that wait: in the order in which they came (queue), or for missing
+ * packets before them (held).
  *
- * Both have limits in bytes, for each QP and each device, and an age.
+ * Both have limits in bytes, per QP and per device, and a maximum age.
  *
- * An ICRC is no authentication, and a packet with a PSN that is yet to come may be
- * anybody's. So what is held is executed only when it is known that the peer has
- * sent it already, and doesn't send it now:
- *   - a packet from behind it came after the gap before it was closed; or
- *   - the first packet of it came once more, in order, and is the same. A sender
- *     that is asked for what is missing adds one packet to that (completer.c);
- *     one that goes back sends everything.
- * If neither happens it is asked for again. When a packet comes in order, that one
- * is executed and the one that is held is dropped. If the two differ, or two that
- * are held, nothing that is held is believed.
+ * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged.
+ * So a held packet is executed only when it is known that the peer has sent it
+ * already, and isn't sending it now:
+ *   - a later packet came after the gap before the held one was closed; or
+ *   - the first held packet came once more, in order, and is the same. A sender that
+ *     is asked for missing packets adds one packet to them (completer.c); a sender
+ *     that goes back sends everything.
+ * If neither happens, the packet is requested again. When the same packet comes in
+ * order, that one is executed, and the held one is dropped. If these two differ, or
+ * two packets that came early, all held packets are dropped.
  *
- * Context: bottom halves off; all but rxe_inq_queue() in recv_task, or while it
- * stands still.
+ * Context: bottom halves off; all but rxe_inq_queue() in recv_task, or while it is
+ * paused.
  */
 #include <linux/jiffies.h>
 #include <rxe/transport.h>
@@ -61,9 +61,9 @@ void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in)
 }
 
 /**
- * rxe_inq_reset - forget all
+ * rxe_inq_reset - drop everything
  * @rxe: the device
- * @in: of a QP that doesn't receive any more
+ * @in: the queue of a QP that doesn't receive any more
  */
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 {
@@ -105,7 +105,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 /**
  * rxe_inq_queue - queue a train that came in
  * @rxe: the device
- * @in: where it belongs
+ * @in: the QP's requests or responses
  * @skb: the train; done, end, held and since are set here
  *
  * Context: in->queue.lock held.
@@ -139,7 +139,7 @@ static void unlink_queued(struct rxe_dev *rxe, struct rxe_inq *in,
 }
 
 /**
- * rxe_inq_unqueue - a train is done with
+ * rxe_inq_unqueue - free a queued train that is finished
  * @rxe: the device
  * @in: where it is queued
  * @skb: the train; freed
@@ -152,13 +152,13 @@ void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,
 }
 
 /**
- * rxe_inq_rest - look at the rest of a train by itself
+ * rxe_inq_rest - queue the rest of a train as a train of its own
  * @rxe: the device
  * @in: where the train is queued
  * @skb: the train
  * @off: where the rest begins
  *
- * If memory is short, or there is too much in the queue, it is lost.
+ * If memory is short, or the queue is full, the rest is dropped.
  */
 void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 off)
@@ -181,7 +181,7 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		kfree_skb(rest);
 }
 
-/* The packet behind the last of a train that is held, whose PSNs are in a row */
+/* One after the last PSN of a held train, whose PSNs are in a row */
 static u32 end_psn(struct sk_buff *skb)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
@@ -206,9 +206,9 @@ static bool same_bytes(const struct sk_buff *a, u32 a_off,
 }
 
 /*
- * Where what must be the same begins when a packet is sent again, and how long it
- * is. The IP header's ID, and with it the ICRC, isn't; a READ request or its
- * response may begin or end elsewhere.
+ * The part of a packet that a retransmission must repeat: its offset and length. The
+ * IP header's ID may change, and with it the ICRC. A READ request or its response may
+ * begin or end elsewhere.
  */
 static u32 shared_part(u8 opcode, u32 len, u32 *off)
 {
@@ -221,7 +221,7 @@ static u32 shared_part(u8 opcode, u32 len, u32 *off)
 	return len - min(len, *off + RXE_ICRC_BYTES);
 }
 
-/* Is the packet of @a at @a_off the one of @b at @b_off, of the same PSN? */
+/* Are the packets of @a at @a_off and of @b at @b_off the same? Their PSNs are equal */
 static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 			u32 b_off)
 {
@@ -270,8 +270,8 @@ static void distrust(struct rxe_dev *rxe, struct rxe_inq *in)
 }
 
 /*
- * Return: whether @skb is already held, at least in part; @before: the train that
- * it goes behind
+ * Compare @skb with the held trains. @before: out: the train to insert it behind.
+ * Return: SAME if part of @skb is held already.
  */
 static enum same find_place(struct rxe_inq *in, struct sk_buff *skb,
 			    struct sk_buff **before)
@@ -309,7 +309,7 @@ static void insert_held(struct rxe_inq *in, struct sk_buff *before,
  * @rxe: the device
  * @in: where it is queued
  * @skb: the train, rxe_rx.psn set, its PSNs in a row; consumed
- * @expected: the packet that is expected
+ * @expected: the expected PSN
  */
 void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected)
@@ -340,7 +340,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 }
 
 /**
- * rxe_inq_unhold - a train that was held is done with
+ * rxe_inq_unhold - free a held train that is finished
  * @rxe: the device
  * @in: where it is
  * @skb: the train; freed
@@ -355,9 +355,9 @@ void rxe_inq_unhold(struct rxe_dev *rxe, struct rxe_inq *in,
 }
 
 /**
- * rxe_inq_skip - something came too early and isn't kept
+ * rxe_inq_skip - note that an early packet came and isn't kept
  * @in: the queue
- * @psn: the first packet of it, or the one that is expected
+ * @psn: PSN of the first such packet, or the expected PSN
  */
 void rxe_inq_skip(struct rxe_inq *in, u32 psn)
 {
@@ -382,11 +382,13 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *f
 }
 
 /**
- * rxe_inq_passed - a train was taken in: is part of it held, too?
+ * rxe_inq_passed - drop held packets that have now come in order
  * @rxe: the device
  * @in: the queue
- * @skb: the train, which came in order; rxe_rx.done says how far
- * @expected: the packet that is expected now
+ * @skb: the train that came in order; rxe_rx.done says how far it was taken in
+ * @expected: the expected PSN now
+ *
+ * If they are the same, the held packets behind them are genuine.
  */
 void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb, u32 expected)
@@ -411,9 +413,9 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 }
 
 /**
- * rxe_inq_due - the train that was held and may be taken in now
+ * rxe_inq_due - find the held train that may be taken in now
  * @in: the queue
- * @expected: the packet that is expected
+ * @expected: the expected PSN
  *
  * Return: the train, or NULL.
  */
@@ -433,11 +435,11 @@ struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected)
 }
 
 /**
- * rxe_inq_missing - how much is missing before what came too early?
- * @in: what came in
- * @expected: the packet that is expected
+ * rxe_inq_missing - count the missing packets before the first early one
+ * @in: the queue
+ * @expected: the expected PSN
  *
- * Return: packets; 0 if nothing is held, or what is held is about to be taken in.
+ * Return: packets; 0 if none came early, or the held ones are about to be taken in.
  */
 u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 {
@@ -468,9 +470,9 @@ static void drop_old(struct rxe_dev *rxe, struct rxe_inq *in,
 }
 
 /**
- * rxe_inq_expire_queue - drop what has waited for too long to be taken in
+ * rxe_inq_expire_queue - drop queued trains that have waited for too long
  * @rxe: the device
- * @in: the queue, which waits for something
+ * @in: the queue, which is blocked
  */
 void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in)
 {
@@ -481,7 +483,7 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in)
 }
 
 /**
- * rxe_inq_expire - drop what has been held for too long
+ * rxe_inq_expire - drop trains that have been held for too long
  * @rxe: the device
  * @in: the queue
  */

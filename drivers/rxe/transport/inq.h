@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a QP has received and not yet taken in: limits, ages, and whom to believe
- * when the same packet comes twice (inq.c).
+ * Trains that a QP has received and not yet taken in: limits, ages, and which packet
+ * to trust when the same PSN comes twice (inq.c).
  */
 #ifndef RXE_TRANSPORT_INQ_H
 #define RXE_TRANSPORT_INQ_H
@@ -13,9 +13,9 @@ struct rxe_dev;
 struct rxe_qp;
 
 /*
- * What waits has limits per QP and per device, in bytes of memory (skb->truesize): the
- * knobs queue_* and held_*. A queue is mostly being worked off: up to queue_free_bytes of
- * it don't count against the device's limit. What is held may wait for long; after
+ * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
+ * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's
+ * limit, since a queue is normally emptied soon. A held train may wait for long; after
  * inq_age_ms it is dropped.
  */
 
@@ -23,17 +23,18 @@ struct rxe_qp;
  * struct rxe_inq - packets of one kind that came in, requests or responses
  * @queue: trains in the order in which they came; @bytes is under its lock
  * @bytes: memory of @queue
- * @held: trains that came too early, by PSN, none overlaps another; recv_task's
- *	alone, as is all below but @sent, @row and @waits
+ * @held: trains that came too early, sorted by PSN, without overlap. Only recv_task
+ *	uses it and all below, except for @sent, @row and @waits
  * @held_bytes: memory of @held
  * @expires: jiffies before which none of @held is too old
- * @vouched: the train that is due of @held is genuine, and those behind it
- * @skipped: something that came too early wasn't kept
- * @skipped_psn: the first packet of that
+ * @vouched: the next train of @held, and those behind it, are genuine
+ * @skipped: an early packet came and wasn't kept
+ * @skipped_psn: PSN of the first such packet
  * @sport: UDP source port of the last train that came in order; 0 for none
- * @sent: work requests that had been sent when the last one came
- * @row: messages of one packet that came since, up to RXE_RX_ROW
- * @waits: the last one waits for the next ones
+ * @sent: our work requests imported when the last single-packet message came
+ * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: so
+ *	many more don't wait
+ * @waits: the last message waits for the next ones
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
@@ -50,7 +51,7 @@ struct rxe_inq {
 	bool			waits;
 };
 
-/* Was something of it ahead of what is expected? */
+/* Did a packet come too early? */
 static inline bool rxe_inq_waits(const struct rxe_inq *in)
 {
 	return !skb_queue_empty(&in->held) || in->skipped;

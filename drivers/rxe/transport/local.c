@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The peer is on this device: no wire, no packet.
+ * A peer on the same device: requests and responses without packets.
  *
- * The sender enters the peer's receive task and hands it what a packet would
- * say, with the payload where its owner has it: it is copied once, from the
- * sender's memory to the target's. If the peer's task runs elsewhere, or has
- * something before it, packets are queued as trains as they are from the wire.
+ * The sender enters the peer's receive task and passes it the headers, and a pointer
+ * to the payload. So the payload is copied only once, from the sender's memory to the
+ * target's. If the peer's task runs elsewhere, or has older packets to take in, the
+ * sender builds trains, which are queued like trains from the wire.
  *
  * Context: bottom halves off, in a task of the sender.
  */
 #include <rxe/transport.h>
 
-/* Both must mean each other, on the same netdev [9.6.1.5] */
+/* The QPs must be connected to each other, on the same netdev [9.6.1.5] */
 static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
 	const struct rxe_path *there = &peer->path, *here = &qp->path;
@@ -24,7 +24,7 @@ static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 	       rxe_gid_equal(&there->sgid, &here->dgid);
 }
 
-/* Nothing may be overtaken */
+/* A direct request or response must not overtake packets that wait */
 static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 		       bool response)
 {
@@ -36,7 +36,7 @@ static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 	       (response || !peer->rq.read.active);
 }
 
-/* Be the peer's receive task. Return: the peer; NULL if packets must be queued */
+/* Enter the peer's receive task. Return: the peer; NULL if packets must be queued */
 static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 {
 	struct rxe_qp *peer;
@@ -66,8 +66,8 @@ static void leave_peer(struct rxe_qp *peer, bool more)
 }
 
 /**
- * rxe_outlet_requests - where the requests of a run go
- * @outlet: set; ends by rxe_outlet_end()
+ * rxe_outlet_requests - find where the requests of a run go
+ * @outlet: out: the outlet; end it with rxe_outlet_end()
  * @qp: the requester
  */
 void rxe_outlet_requests(struct rxe_outlet *outlet, struct rxe_qp *qp)
@@ -81,8 +81,8 @@ void rxe_outlet_requests(struct rxe_outlet *outlet, struct rxe_qp *qp)
 }
 
 /**
- * rxe_outlet_end - a run's requests are sent
- * @outlet: from rxe_outlet_requests(); those to the wire are for the caller to flush
+ * rxe_outlet_end - end an outlet of requests
+ * @outlet: from rxe_outlet_requests(); the caller flushes requests to the wire
  */
 void rxe_outlet_end(struct rxe_outlet *outlet)
 {
@@ -93,10 +93,10 @@ void rxe_outlet_end(struct rxe_outlet *outlet)
 }
 
 /**
- * rxe_outlet_responses - where responses go
- * @outlet: set; ends with the run of recv_task (rxe_local_back_end())
+ * rxe_outlet_responses - find where responses go
+ * @outlet: out: the outlet; ends with the run of recv_task (rxe_local_back_end())
  * @qp: the responder
- * @tx: whom they count for; NULL: for nobody, since they are few
+ * @tx: the sender that is charged for them; NULL for short answers: no accounting
  */
 void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 			  struct rxe_tx *tx)
@@ -115,8 +115,8 @@ void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 }
 
 /**
- * rxe_local_back_end - the run is over, and all responses are given
- * @qp: the sender
+ * rxe_local_back_end - leave the peer's task at the end of a run of recv_task
+ * @qp: the responder
  */
 void rxe_local_back_end(struct rxe_qp *qp)
 {
@@ -128,7 +128,7 @@ void rxe_local_back_end(struct rxe_qp *qp)
 	leave_peer(peer, false);
 }
 
-/* As if it had been sent, received and parsed; false: nobody takes it in */
+/* Count the packet as sent and received. Return: false if the peer doesn't receive */
 static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 {
 	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
@@ -170,14 +170,14 @@ static void give_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
  * rxe_local_send - have the peer take in a packet
  * @outlet: of requests or responses; has a peer
  * @pkt: what the packet would say; flags are filled in
- * @data: its payload; moves on behind it
+ * @data: its payload; advances to its end
  *
  * Return: false if the peer is busy with a READ now.
  */
 bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 		    struct rxe_data *data)
 {
-	/* copied once and not sealed: half of what a packet by wire costs */
+	/* copied once and without ICRC: half of the cost of a packet by wire */
 	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	if (!outlet->response)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets on their way out, requests or responses of an RC QP: they leave in a
- * train when it is full, when the next packet doesn't fit behind the others, or
- * when the run of the task ends.
+ * Outgoing requests or responses of an RC QP, collected in a train. The train is sent
+ * when it is full, when the next packet doesn't fit behind the others, or when the run
+ * of the task ends.
  *
  * Context: the task that owns the struct rxe_out; bottom halves off from the
  * first packet until the train has left.
@@ -10,7 +10,7 @@
 #include <rxe/transport.h>
 
 /**
- * rxe_out_flush - what was put in leaves
+ * rxe_out_flush - send the train
  * @qp: the QP
  * @out: its requests or responses
  */
@@ -27,7 +27,7 @@ void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
 }
 
 /**
- * rxe_out_begin - room for the first packet of a train; what is there leaves
+ * rxe_out_begin - send the train and start the next one
  * @qp: the QP
  * @out: its requests or responses
  * @len: bytes, BTH to ICRC
@@ -42,15 +42,15 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
 }
 
 /**
- * rxe_out_again - packets got lost, and are sent again
+ * rxe_out_again - note that lost packets are sent again
  * @qp: the QP
  * @out: its requests or responses
  * @psn: the first of them
  * @npkts: how many
  *
- * If again and again the first of a train is all that arrives, no more trains are sent
- * to this peer: then the netdev doesn't count IPv4 IDs up, which the ICRC covers. IPv6
- * has no ID.
+ * If repeatedly only the first packet of a train arrives, no more trains are sent to
+ * this peer. The cause is a netdev that doesn't increment the IPv4 ID, which the ICRC
+ * covers. IPv6 has no ID.
  *
  * Context: recv_task.
  */

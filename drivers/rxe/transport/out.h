@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets on their way out, requests or responses (out.c).
+ * Outgoing requests or responses (out.c).
  */
 #ifndef RXE_TRANSPORT_OUT_H
 #define RXE_TRANSPORT_OUT_H
@@ -13,12 +13,12 @@
 struct rxe_qp;
 
 /**
- * struct rxe_out - packets on their way out, requests or responses
- * @train: they are put into it; none is there if it has no packets
- * @l3_icrc: what their ICRCs have in common
- * @psn: of the last packet
- * @trains: so many have left; the owner sets it to 0 when it likes
- * @firsts: how much arrives of what is sent again; recv_task's
+ * struct rxe_out - outgoing requests or responses
+ * @train: the packets so far; there is no skb while it has no packets
+ * @l3_icrc: common start of their ICRCs
+ * @psn: PSN of the last packet
+ * @trains: trains sent since the owner last set it to 0
+ * @firsts: how much arrives of packets that are sent again; only recv_task uses it
  */
 struct rxe_out {
 	struct rxe_train	train;
@@ -33,14 +33,14 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
 void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
 
 /**
- * rxe_out_push - room for a packet, in this train or the next
+ * rxe_out_push - get memory for a packet, in this train or the next
  * @qp: the QP
  * @out: its requests or responses
  * @pkt: the packet
  * @hint: packets that may leave in one train from here, this one included
  *
- * What is sent again begins a train: at the end of one that comes too early, it
- * would be held with it.
+ * A packet that is sent again begins a new train. At the end of a train that comes too
+ * early, it would be held together with that train.
  *
  * Return: as rxe_train_push(); NULL if memory is short.
  */

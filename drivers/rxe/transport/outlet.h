@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the packets of an RC QP go: to the wire (out.h), or at once to a peer on the
- * same device (local.c). Only this file tells one from the other, by a branch and not by a
- * table of functions: a call for each packet costs 1 to 3 % of all instructions.
+ * Where the packets of an RC QP go: to the wire (out.h), or directly to a peer on the
+ * same device (local.c). Only this file chooses between them. It uses a branch rather than
+ * a table of functions: an indirect call per packet costs 1 to 3 % of all instructions.
  */
 #ifndef RXE_TRANSPORT_OUTLET_H
 #define RXE_TRANSPORT_OUTLET_H
@@ -16,9 +16,10 @@ struct rxe_qp;
 /**
  * struct rxe_outlet - where the packets of a run go
  * @qp: the sender
- * @peer: on this device: the QP whose receive task the caller is; NULL: to the wire
- * @out: to the wire: the packets that are on their way out
- * @tx: to the wire: whom they count for, if it isn't NULL
+ * @peer: a QP on this device, whose receive task the caller has entered; NULL: to the
+ *	wire
+ * @out: to the wire: the outgoing packets
+ * @tx: to the wire: the sender that is charged for them, or NULL
  * @response: they are responses
  * @spent: bytes that count against the budget of the run; the caller may reset it
  *
@@ -43,10 +44,10 @@ void rxe_outlet_end(struct rxe_outlet *outlet);
  * rxe_outlet_send - send a packet
  * @outlet: where to
  * @pkt: what it says; flags are filled in
- * @data: its payload; moves on behind it
+ * @data: its payload; advances to its end
  * @hint: packets that may leave in one train from here, this one included
  *
- * If memory is short, the packet is as good as lost.
+ * If memory is short, the packet counts as lost.
  *
  * Return: false if the peer is busy with a READ now, and nothing more can be sent in
  * this run.
@@ -76,7 +77,7 @@ static __always_inline bool rxe_outlet_send(struct rxe_outlet *outlet,
 	return true;
 }
 
-/* Has as much been sent as goes in one piece? Then others get their turn */
+/* Is the train full, or has the peer taken enough that others should have their turn? */
 static inline bool rxe_outlet_full(const struct rxe_outlet *outlet)
 {
 	return outlet->peer ? outlet->spent >= RXE_LOCAL_FULL :

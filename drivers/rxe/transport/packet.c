@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The packets of a received train: each is verified, then handed to the completer
- * or the responder, and with it those that only go on where it ends.
+ * The packets of a received train: each is verified, then handed to the completer or
+ * the responder. MIDDLE packets that continue it are taken in together with it.
  *
- * Nothing of a packet is believed before its ICRC was checked, except by which
- * queue it goes through.
+ * Nothing in a packet is trusted before its ICRC was checked, except for the choice of
+ * the queue.
  *
  * Context: recv_task; bottom halves off.
  */
 #include <rxe/transport.h>
 
 /*
- * The packet of a train that is being looked at: BTH to ICRC are @len bytes at
- * @off, which is in @frame, from @begin of the train on; @run bytes from there on
- * are contiguous, at @at. With it @num packets are taken in, itself included.
+ * The current packet of a train. It has @len bytes, BTH to ICRC, at offset @off of the
+ * train. It is in the skb @frame, which starts at offset @begin. @run bytes of it are
+ * contiguous, at @at. @num packets are taken in together, this one included.
  *
- * The first eight bytes of a BTH say all of a packet without further headers but
- * its PSN, so what was checked of the one before holds for the next that has the
- * same.
+ * A packet without further headers is described by the first eight bytes of its BTH,
+ * except for its PSN. So if these bytes are the same as in the packet before, that
+ * packet's checks hold for this one.
  */
 struct packet {
 	struct sk_buff		*skb;
@@ -28,13 +28,13 @@ struct packet {
 	u32			num;
 	u32			run;
 	const void		*at;
-	u8			bth[8];	/* the first bytes of the last one's */
-	u32			good_len; /* the last one's, 0: compare to none */
+	u8			bth[8];	/* start of the last packet's BTH */
+	u32			good_len; /* the last packet's length; 0: don't compare */
 	struct rxe_l3_icrc	l3_icrc;
 	struct rxe_pkt		pkt;
 };
 
-/* Of the packet, or of the @n-th behind it, which is contiguous at @at */
+/* Check the ICRC of the packet, or of the @n-th behind it, which is contiguous at @at */
 static __always_inline bool icrc_ok(struct packet *p, u32 n, const void *at)
 {
 	u32 state;
@@ -57,7 +57,7 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/* Is it like the last good one but for its PSN? */
+/* Has it the same headers as the last good packet, except for its PSN? */
 static bool parse_again(struct packet *p)
 {
 	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
@@ -68,8 +68,8 @@ static bool parse_again(struct packet *p)
 }
 
 /*
- * What an skb has in pages may change, so headers are copied before they count, and
- * what net/ has seen there is looked at again: QP, service, and which queue.
+ * An skb's pages may change at any time. So headers are copied before they are checked,
+ * and what net/ has read there is checked again: QP, service, and the queue.
  */
 static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 {
@@ -111,7 +111,7 @@ static bool find_frame(struct packet *p)
 						 p->frame->len);
 }
 
-/* For every packet; keep_early() is the rare second caller */
+/* Inlined for rxe_receive_train(), which calls it per packet; keep_early() is rare */
 static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
@@ -134,7 +134,7 @@ static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 	return true;
 }
 
-/* Does the next packet behind it, at @bth, say no more than that data goes on? */
+/* Is the next packet, at @bth, a MIDDLE packet that only continues the data? */
 static bool goes_on(struct packet *p, const void *bth)
 {
 	struct rxe_pkt next;
@@ -149,7 +149,7 @@ static bool goes_on(struct packet *p, const void *bth)
 	return true;
 }
 
-/* In the same memory */
+/* Take MIDDLE packets that follow in the same contiguous memory */
 static void take_behind(struct packet *p, u32 most)
 {
 	const void *bth = p->at + p->len;
@@ -161,7 +161,7 @@ static void take_behind(struct packet *p, u32 most)
 	}
 }
 
-/* In the next skbs of a train that GRO made, if those are linear */
+/* Take MIDDLE packets in the next skbs of a GRO train, if those are linear */
 static void take_frames(struct packet *p, u32 most)
 {
 	const struct sk_buff *frame = p->frame->next;
@@ -174,7 +174,7 @@ static void take_frames(struct packet *p, u32 most)
 	}
 }
 
-/* MIDDLE packets: as many as can be taken in with this one */
+/* Take as many MIDDLE packets together with this one as possible */
 static void take_more(struct rxe_qp *qp, struct packet *p)
 {
 	u32 most;
@@ -190,7 +190,7 @@ static void take_more(struct rxe_qp *qp, struct packet *p)
 	p->pkt.more = p->num - 1;
 }
 
-/* The payload of a packet, and of those that are taken in with it */
+/* The payload of a packet, and of the MIDDLE packets taken in with it */
 static void init_payload(const struct packet *p, struct rxe_data *data)
 {
 	u32 hdr_len = p->pkt.hdr_len;
@@ -222,14 +222,14 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 	return qp->service->take(qp, p->skb, &p->pkt, &data);
 }
 
-/* What came by the same-device path tells who sent it, and on which netdev */
+/* On the same-device path, the skb names the sending QP and its netdev */
 static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 {
 	return rx->sqpn == qp->attr.dest_qp_num &&
 	       rx->ndev == rxe_path_ndev(&qp->path);
 }
 
-/* To a connected QP only its peer may talk, and only as the path says [9.6.1.5] */
+/* A connected QP accepts packets only from its peer's addresses [9.6.1.5] */
 static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
 	if (qp->service->datagram)
@@ -239,7 +239,7 @@ static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 	return rxe_rx_is_from(skb, &qp->path);
 }
 
-/* Is the packet one that may wait, and the next in the row? */
+/* May the packet be held, and does it have the PSN that continues the held ones? */
 static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
 {
 	if (p->pkt.psn != psn)
@@ -250,10 +250,10 @@ static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
 }
 
 /*
- * A packet came too early, and those that follow it in its train, too. All is
- * checked that can be, so that nothing is held but what is likely to be executed.
- * The sender has one UDP source port. What isn't in a row with the rest is looked
- * at by itself.
+ * A packet and those that follow it in its train came too early. Everything that can be
+ * checked now is checked, so that only packets are held that are likely to be executed.
+ * A train from another UDP source port isn't from the peer. Packets that don't continue
+ * the row are queued as a train of their own.
  */
 static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 					 struct packet *p)
@@ -287,10 +287,10 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 /**
  * rxe_receive_train - take in the packets of a train
  * @qp: the QP
- * @in: where it is
- * @skb: the train; goes on where it ended the last time
+ * @in: the queue that it is in
+ * @skb: the train; continues at rxe_rx.done
  *
- * Return: what becomes of it.
+ * Return: what to do with the train.
  */
 enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 				struct sk_buff *skb)

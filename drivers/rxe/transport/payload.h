@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Payload, from where it is to where it belongs (copy.c).
+ * Copying payload between trains and memory (copy.c).
  */
 #ifndef RXE_TRANSPORT_PAYLOAD_H
 #define RXE_TRANSPORT_PAYLOAD_H
@@ -14,7 +14,7 @@ struct sk_buff;
 /**
  * struct rxe_seg - a piece of memory
  * @key: names the memory, reference held; NULL: the kernel's own memory
- * @va: first byte, an address as @key names it or the kernel's
+ * @va: address of the first byte: by @key, or a kernel address if that is NULL
  * @len: bytes, not 0
  */
 struct rxe_seg {
@@ -24,15 +24,15 @@ struct rxe_seg {
 };
 
 /**
- * struct rxe_data - a packet's payload, where it is now
- * @skb: in this train, or else
- * @seg: in this segment and those behind it
- * @at: contiguous bytes at hand
- * @run: how many
- * @off: what is behind those, in the train or the segment
- * @chunk: if not 0, the payload of several MIDDLE packets, so many bytes each
- * @gap: bytes between two of them; 0 if each has an skb, which are linear
- * @taken: bytes that it has moved on since somebody set this to 0
+ * struct rxe_data - a packet's payload, and the position in it
+ * @skb: the train that has the payload; NULL: @seg has it
+ * @seg: the segment at the position; more may follow
+ * @at: the position: contiguous bytes
+ * @run: number of bytes at @at
+ * @off: offset of the bytes behind those, in the train or the segment
+ * @chunk: payload bytes of each of several MIDDLE packets; 0: a single packet
+ * @gap: bytes between two of them; 0 if each has a linear skb of its own
+ * @taken: bytes consumed since the user last set it to 0
  */
 struct rxe_data {
 	const struct sk_buff	*skb;
@@ -49,8 +49,8 @@ struct rxe_data {
  * struct rxe_list - a scatter list
  * @sge: the list
  * @num_sge: its length
- * @key: the key that was used last, or NULL; one lookup for a run of packets.
- *	The caller gives it back at the end of the run.
+ * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
+ *	gives it back at the end of the run.
  */
 struct rxe_list {
 	const struct ib_sge	*sge;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes in: from net/ to the QP's receive task, train by train.
+ * Receiving trains: from net/ to the QP's receive task.
  *
  * rxe_rcv() finds the QP and queues the train; the task takes it in.
  *
@@ -15,8 +15,8 @@ static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop w
 }
 
 /*
- * Do messages of one packet come on and on, without one of ours to answer them?
- * Packets may race here: it's a guess.
+ * Does the peer send messages of one packet in a row, without a message of ours in
+ * between? This is a guess, since packets may race here.
  */
 static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 {
@@ -32,7 +32,7 @@ static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
 	return in->waits;
 }
 
-/* Where they are handed up one by one nothing follows: don't wait for a while */
+/* If nothing followed the message that waited, don't wait for a while */
 static void note_wait(struct rxe_inq *in)
 {
 	if (in->waits && skb_queue_len_lockless(&in->queue) == 1)
@@ -41,8 +41,8 @@ static void note_wait(struct rxe_inq *in)
 }
 
 /*
- * A single packet, amidst a message or one of many requests or responses: what
- * follows mostly comes at once, and is taken in together with it.
+ * Should a single packet wait? Inside a message or a series of messages, the next
+ * packet mostly comes at once; both are then taken in together.
  */
 static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 			  struct sk_buff *skb, u32 flags, const u8 *bth)
@@ -66,7 +66,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 	enum rxe_drop why = 0;
 
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
-	/* A reset changes the state first, then it empties the queue */
+	/* A reset changes the state before it empties the queue */
 	spin_lock(&in->queue.lock);
 	if (!rxe_receives(qp))
 		why = RXE_DROP_QP_STATE;
@@ -84,7 +84,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 }
 
 /**
- * rxe_sent - the queues of the stack take trains again
+ * rxe_sent - the queues of the stack have room again
  * @owner: the task that found them full
  *
  * Context: any, with a lock held that keeps the QP.
@@ -121,13 +121,13 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 	rxe_qp_put(qp);
 }
 
-/* The packet that goes on where the last one in order ended */
+/* The PSN that continues the packets taken in so far */
 static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 {
 	return in == &qp->requests ? qp->rq.epsn : qp->sq.flight.una;
 }
 
-/* A train that was held and is due now, or else the next that came */
+/* A held train that is due now, or else the next in the queue */
 static struct sk_buff *next_train(struct rxe_qp *qp, struct rxe_inq *in)
 {
 	struct sk_buff *due = NULL;
@@ -137,16 +137,16 @@ static struct sk_buff *next_train(struct rxe_qp *qp, struct rxe_inq *in)
 	return due ?: skb_peek(&in->queue);
 }
 
-/* A train that was held is used up, whatever became of it */
+/* Free a held train, whatever the result */
 static void finish_held(struct rxe_qp *qp, struct rxe_inq *in,
 			struct sk_buff *skb)
 {
-	/* it is acknowledged though it may not ask for it */
+	/* acknowledge it, even if it doesn't ask for an ACK */
 	qp->rq.ack_due |= in == &qp->requests;
 	rxe_inq_unhold(qp->rxe, in, skb);
 }
 
-/* Packets of the train came in order */
+/* Note that packets of the train came in order */
 static void note_in_order(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
 			  u32 expected)
 {
@@ -155,7 +155,7 @@ static void note_in_order(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff 
 		rxe_inq_passed(qp->rxe, in, skb, expected);
 }
 
-/* It is used up, or it or its rest came too early */
+/* Free a queued train that is used up, or hold it if it came too early */
 static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 			  struct sk_buff *skb, enum rxe_fate fate)
 {
@@ -169,7 +169,7 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 }
 
 /*
- * Only this task takes trains off, so the first stays until it is used up.
+ * Only this task removes trains, so the first one stays until it is used up.
  * Requests wait behind a READ that is being served.
  */
 static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
@@ -199,7 +199,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 	return next_train(qp, in);
 }
 
-/* A READ response in progress comes before the requests behind it */
+/* Finish a READ response in progress before the requests behind it */
 static bool receive_requests(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
@@ -215,7 +215,7 @@ static bool receive_requests(struct rxe_qp *qp)
 }
 
 /**
- * rxe_receiver_end - a run of the receive task ends
+ * rxe_receiver_end - end a run of the receive task
  * @qp: the QP
  *
  * Return: true if there is more to do.
@@ -247,14 +247,14 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	return more;
 }
 
-/* Does a READ response, which others wait behind, wait for a queue that is stuck? */
+/* Does the READ response in progress wait for a queue that is stuck? */
 static bool read_stuck(const struct rxe_qp *qp)
 {
 	return qp->rq.read.active && qp->rq.read.blocked &&
 	       rxe_tx_stuck(qp->rq.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
 }
 
-/* What has waited for too long: behind a READ that is stuck, or for what is missing */
+/* Drop trains that have waited too long behind a stuck READ, or for missing packets */
 static void expire_trains(struct rxe_qp *qp)
 {
 	if (read_stuck(qp))
@@ -279,7 +279,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 	expire_trains(qp);
 	note_wait(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
-	/* an answer that waited here isn't late */
+	/* after the responses: one that waited in the queue isn't late */
 	if (!more && READ_ONCE(qp->sq.rto.fired))
 		rxe_timeout(qp);
 	more |= receive_requests(qp);

@@ -2,9 +2,9 @@
 /*
  * READ responses (section 9.7.5.1.3): the responder as sender.
  *
- * One READ is served at a time, in trains, within the receive task's budget;
- * requests behind it wait, since their acknowledgements must not overtake it.
- * A duplicate READ carries all that is needed to serve it again.
+ * One READ is served at a time, in trains, within the receive task's budget. Requests
+ * behind it wait, since their acknowledgments must not overtake it. No state is kept
+ * for duplicates: a duplicate READ request has all data needed to serve it again.
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
@@ -58,7 +58,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 	serve_read(qp, pkt);
 	rq->read.again = false;
-	rq->ack_due = false;	/* the response says as much */
+	rq->ack_due = false;	/* the response acknowledges as much */
 	return true;
 }
 
@@ -67,9 +67,9 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
- * It must lie wholly before the expected PSN [9.7.5.1.4]. The peer may have
- * got the response by now, and taken the region's key back: a duplicate is never
- * refused. Newer requests are still owed an acknowledgment.
+ * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused:
+ * the peer may have got the response by now, and the region's key may be invalid.
+ * ack_due stays set, since newer requests still need their acknowledgment.
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -115,7 +115,7 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 }
 
 /*
- * As much as goes in one piece, or until the response is complete: the one to the next
+ * Send until the train is full or the response is complete. The response to the next
  * READ may follow in the same train.
  */
 static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
@@ -134,7 +134,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 	} while (rq->read.active && !rxe_outlet_full(outlet));
 }
 
-/* The region went away while it was being read; for a duplicate that's all right */
+/* The key became invalid during the response; for a duplicate this is no error */
 static void read_lost(struct rxe_qp *qp)
 {
 	qp->rq.read.active = false;
@@ -152,7 +152,7 @@ static bool read_blocked(struct rxe_qp *qp)
 }
 
 /**
- * rxe_read_continue - go on with the READ response
+ * rxe_read_continue - send more of the READ response
  * @qp: the QP; a response is in progress
  * @budget: of the run
  *
@@ -165,7 +165,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_data data = { .seg = &seg };
 	struct rxe_outlet outlet;
 
-	/* In the run in which it begins, it was checked as a whole */
+	/* The key is held in the run that starts the READ; later runs look it up again */
 	if (!rq->read.key &&
 	    !read_region(qp, rq->read.rkey, seg.va, seg.len)) {
 		read_lost(qp);

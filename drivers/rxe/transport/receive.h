@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What comes in: from net/ to the receive task (rcv.c), and packet by packet from there
- * to the service (packet.c).
+ * Receiving: trains from net/ to the receive task (rcv.c), and each packet from there to
+ * the service (packet.c).
  */
 #ifndef RXE_TRANSPORT_RECEIVE_H
 #define RXE_TRANSPORT_RECEIVE_H
@@ -13,12 +13,12 @@ struct rxe_inq;
 struct rxe_qp;
 struct sk_buff;
 
-/* What becomes of a train */
+/* What to do with a train */
 enum rxe_fate {
 	RXE_USED_UP,
-	RXE_GOES_ON,		/* behind a READ that must be served first */
-	RXE_TOO_EARLY,		/* something is missing before it; keep it */
-	RXE_REFUSED,		/* the same, but it isn't worth it */
+	RXE_GOES_ON,		/* continue it when the READ before is served */
+	RXE_TOO_EARLY,		/* a packet before it is missing; keep it */
+	RXE_REFUSED,		/* a packet before it is missing; drop it */
 };
 
 /* packet.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receive queue (section 10.2.2): a ring, what may be posted, and what is taken.
+ * The receive queue (section 10.2.2): posting to a ring, and taking from it.
  *
  * Context: post: any, for kernel consumers; take: the receive task of the queue's QP.
  */
@@ -12,7 +12,8 @@
  * rxe_recvq_init - set up a receive queue
  * @recvq: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
- * @cap: how many work requests, and SGEs of each; checked. Out: what there is room for
+ * @cap: number of work requests, and of SGEs per work request, both checked. Out: the
+ *	number of work requests that there is room for
  *
  * Return: 0, -ENOMEM.
  */
@@ -35,7 +36,7 @@ int rxe_recvq_init(struct rxe_recvq *recvq, struct ib_ucontext *uctx,
 
 /**
  * rxe_recvq_free - free what rxe_recvq_init() made
- * @recvq: the queue; that may have failed
+ * @recvq: the queue; rxe_recvq_init() may have failed
  */
 void rxe_recvq_free(struct rxe_recvq *recvq)
 {
@@ -45,7 +46,7 @@ void rxe_recvq_free(struct rxe_recvq *recvq)
 
 /**
  * rxe_recvq_reset - forget what was posted
- * @recvq: the queue, of which nobody takes; a process may go on posting
+ * @recvq: the queue; nobody takes from it, but a process may still post
  */
 void rxe_recvq_reset(struct rxe_recvq *recvq)
 {
@@ -102,7 +103,7 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
 /**
  * rxe_recvq_take - take the oldest work request out of the queue
  * @recvq: the queue
- * @wqe: out: the work request; one that was scribbled over has room for nothing
+ * @wqe: out: the work request; a corrupt one has room for 0 bytes
  *
  * Return: false if none is posted.
  */

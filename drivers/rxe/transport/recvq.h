@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A receive queue: work requests, from where they are posted to where the responder of
- * a QP takes them (recvq.c). It knows no QP.
+ * A receive queue: posted work requests that the responder takes (recvq.c). It is
+ * independent of the QP.
  */
 #ifndef RXE_TRANSPORT_RECVQ_H
 #define RXE_TRANSPORT_RECVQ_H
@@ -15,7 +15,7 @@ struct rxe_ring;
 /**
  * struct rxe_recvq - a receive queue
  * @ring: receive work requests as posted (struct rxe_recv_wqe)
- * @max_sge: SGEs that one may have
+ * @max_sge: limit of SGEs per work request
  * @post_lock: one kernel poster at a time
  */
 struct rxe_recvq {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder's memory of atomics [9.4.5]: a duplicate gets the reply that was given
- * before, and isn't executed again. It remembers as many as the peer may have under
- * way, its responder resources.
+ * Saved replies to atomics [9.4.5]: a duplicate gets the reply of the first request, and
+ * isn't executed again. As many replies are kept as the peer may have atomics in flight
+ * (responder resources).
  *
- * A request is told by its sequence number, which counts PSNs and never wraps.
+ * A request is identified by its sequence number, which counts PSNs and never wraps.
  *
- * Context: the receive task of the QP; init, free, reset: process, with that paused.
+ * Context: the receive task of the QP; init, free, reset: process, that task paused.
  */
 #include <linux/slab.h>
 #include <transport/replay.h>
@@ -19,9 +19,9 @@ struct rxe_replay_entry {
 };
 
 /**
- * rxe_replay_init - set up the memory of atomics
- * @replay: the memory
- * @num: replies, at least 1
+ * rxe_replay_init - set up the saved replies
+ * @replay: the replies
+ * @num: number of replies to keep, at least 1
  *
  * Return: 0, -ENOMEM.
  */
@@ -35,7 +35,7 @@ int rxe_replay_init(struct rxe_replay *replay, u32 num)
 
 /**
  * rxe_replay_free - free what rxe_replay_init() made, if anything
- * @replay: the memory
+ * @replay: the replies
  */
 void rxe_replay_free(struct rxe_replay *replay)
 {
@@ -44,7 +44,7 @@ void rxe_replay_free(struct rxe_replay *replay)
 
 /**
  * rxe_replay_reset - forget all replies
- * @replay: the memory
+ * @replay: the replies
  */
 void rxe_replay_reset(struct rxe_replay *replay)
 {
@@ -54,9 +54,9 @@ void rxe_replay_reset(struct rxe_replay *replay)
 }
 
 /**
- * rxe_replay_keep - remember the reply to an atomic, in the place of the oldest
- * @replay: the memory
- * @seq: of the request
+ * rxe_replay_keep - save the reply to an atomic, in the place of the oldest
+ * @replay: the replies
+ * @seq: sequence number of the request
  * @orig: what the memory held before
  */
 void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig)
@@ -68,12 +68,12 @@ void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig)
 }
 
 /**
- * rxe_replay_find - the reply that was given to an atomic
- * @replay: the memory
- * @seq: of the request
+ * rxe_replay_find - find the saved reply to an atomic
+ * @replay: the replies
+ * @seq: sequence number of the request
  * @orig: out: what the memory held before
  *
- * Return: false if it isn't remembered, or wasn't an atomic.
+ * Return: false if it wasn't saved, or the request wasn't an atomic.
  */
 bool rxe_replay_find(const struct rxe_replay *replay, u64 seq, u64 *orig)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Replies to atomics, to be given again to a duplicate request (replay.c).
+ * Saved replies to atomics, for duplicate requests (replay.c).
  */
 #ifndef RXE_TRANSPORT_REPLAY_H
 #define RXE_TRANSPORT_REPLAY_H

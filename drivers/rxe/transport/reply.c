@@ -19,7 +19,7 @@ static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
  * rxe_send_ack - send an ACK or NAK
  * @qp: the QP
  * @syndrome: AETH syndrome
- * @psn: PSN that it is about
+ * @psn: the PSN in it
  */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
@@ -34,7 +34,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 }
 
 /**
- * rxe_send_nak - refuse the packet that was expected
+ * rxe_send_nak - send a NAK for the expected PSN
  * @qp: the QP
  * @syndrome: AETH syndrome
  */

@@ -2,17 +2,17 @@
 /*
  * The requester (section 9.7.2 to 9.7.4): from work requests to trains.
  *
- * The send task picks a run of packets under sq.lock, then builds and sends it
- * without: what it reads meanwhile is a place in sq.q.wqes, which nobody but this
- * task refills. PSNs are taken when packets are picked; a packet that gets lost
- * after that, here or on the wire, is a loss like any other.
+ * The send task picks a run of packets under sq.lock, then builds and sends them
+ * without the lock. That is safe, since it only reads a place in sq.q.wqes, and only
+ * this task refills places. PSNs are assigned when packets are picked. So a packet
+ * dropped afterwards on this host is recovered like one that is lost on the wire.
  */
 #include <rxe/transport.h>
 
 /*
- * A run of packets of one work request: @npkts from @psn on (READ: responses
- * asked for). @hint: packets that could leave in one train from here. @ack_req:
- * nothing can follow before an ACK comes.
+ * A run of packets of one work request: @npkts from @psn on (READ: expected
+ * responses). @index: its place in the send queue. @hint: packets that could leave in
+ * one train from here. @ack_req: the last packet asks for an ACK.
  */
 struct pick {
 	struct rxe_swqe	*wqe;
@@ -24,13 +24,13 @@ struct pick {
 };
 
 /*
- * One run of the send task. @trains: have left so far, as far as was looked. @pkt: what
- * packets don't have in common is set for each
+ * One run of the send task. @trains: trains sent at the last look at the lower queues.
+ * @pkt: the common headers; the other fields are set for each packet
  */
 struct run {
 	struct rxe_outlet	outlet;
 	u32			trains;
-	struct rxe_data		data;	/* what comes next of sq.sender.segs */
+	struct rxe_data		data;	/* position in sq.sender.segs */
 	struct rxe_pkt		pkt;
 };
 
@@ -81,20 +81,20 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	return true;
 }
 
-/* Of what is missing, packets that may leave now. Return: 0: none. */
+/* Return: number of missing packets that may leave now; 0 or less: none */
 static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
 	s32 ahead = rxe_psn_diff(sq->resend.psn, sq->flight.una);
 	s32 npkts = min_t(s32, sq->resend.npkts, rxe_unanswered(&sq->flight, wqe) - ahead);
 
 	if (sq->q.tail == sq->q.head || !wqe->started || wqe->status || npkts <= 0) {
-		sq->resend.npkts = 0;	/* it came, or will be sent anyway */
+		sq->resend.npkts = 0;	/* acknowledged, or will be sent anyway */
 		return 0;
 	}
 	return min(npkts, (s32)sq->cc.window - ahead);
 }
 
-/* What is missing of the oldest work request, and no more, as the window lets it go */
+/* Pick only the missing packets of the oldest work request, within the window */
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -118,8 +118,8 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 }
 
 /*
- * Fence [10.8.3.3], initiator depth [9.7.4.2] and the distance
- * that PSNs can express.
+ * Check the fence [10.8.3.3], initiator depth [9.7.4.2], and the longest distance of
+ * two PSNs.
  */
 static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
@@ -155,8 +155,8 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 }
 
 /*
- * A READ's responses fill the window, too. One request for each work request is
- * under way at a time, since the peer's initiator depth counts requests.
+ * A READ's responses count against the window, too. A work request has one READ request
+ * in flight at a time, since initiator depth counts requests.
  */
 static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 		     s32 room, s32 left)
@@ -166,7 +166,7 @@ static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 	return sq->flight.psn == wqe->first_psn && left <= room ? left : 0;
 }
 
-/* Packets that fill a train: a run should end behind one */
+/* Packets that fill the current train: a run should end with a full train */
 static s32 train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
@@ -175,9 +175,9 @@ static s32 train_room(const struct rxe_qp *qp)
 }
 
 /*
- * Packets of a SEND or WRITE that the window lets go now. Few at a time, since another
- * thread may wait for this CPU; but what is left over a train by RXE_PICK_TAIL packets
- * isn't worth a run of its own.
+ * Pick packets of a SEND or WRITE within the window. Pick few at a time, since another
+ * thread may wait for this CPU. Exception: up to RXE_PICK_TAIL packets beyond a train
+ * aren't worth a run of their own.
  */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
@@ -193,7 +193,7 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	}
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
-	/* nothing more may leave for long: the window's end, or others' turns */
+	/* at the end of the window, or before other senders' turns, we may pause for long */
 	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
 }
 
@@ -214,7 +214,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	pick->hint += sq->q.head - sq->q.cur - 1 + rxe_ring_pending(sq->q.ring);
 }
 
-/* Take the picked packets' PSNs */
+/* Assign PSNs to the picked packets */
 static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -226,12 +226,12 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 		sq->q.cur++;
 	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
 		sq->flight.top = sq->flight.psn;
-		if (!qp->path.same_dev)	/* no path, nothing to learn */
+		if (!qp->path.same_dev)	/* the same device has no round trip */
 			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1));
 	}
 }
 
-/* The timer: a peer on this device may have answered all by now */
+/* Start the timer, unless a peer on this device has answered everything already */
 static void end_run(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -299,12 +299,12 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	ok = pick_locked(qp, pick);
 	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
-	if (stalled)	/* its turn to fail has come; else an ACK brings it */
+	if (stalled)	/* it is the oldest, so it fails now; else after an ACK */
 		rxe_task_schedule(&qp->recv_task);
 	return ok;
 }
 
-/* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE are laid out alike [table 38] */
+/* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE opcodes have the same order [table 38] */
 static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
@@ -316,7 +316,7 @@ static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 						   IB_OPCODE_SEND_LAST);
 }
 
-/* What the packets of a SEND or WRITE have in common */
+/* Set the fields common to all packets of a SEND or WRITE */
 static void init_data_pkt(const struct rxe_swqe *wqe, struct rxe_pkt *pkt)
 {
 	pkt->va = wqe->raddr;
@@ -325,7 +325,7 @@ static void init_data_pkt(const struct rxe_swqe *wqe, struct rxe_pkt *pkt)
 	pkt->imm = wqe->imm;
 }
 
-/* Packet @n of it */
+/* Set the fields of packet @n of the run */
 static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 		     struct rxe_pkt *pkt)
 {
@@ -342,7 +342,7 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
-/* A READ request, perhaps for what is still missing, or an atomic */
+/* A READ request, perhaps only for missing responses, or an atomic */
 static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 			  struct rxe_pkt *pkt)
 {
@@ -363,8 +363,8 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 }
 
 /*
- * The data can't be read. If the work request was only being resent and has
- * completed meanwhile, that's no error: its owner may take the memory back.
+ * The data can't be read: the work request fails. Exception: if it was being sent again
+ * and has completed meanwhile, its owner may have deregistered the memory already.
  */
 static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 {
@@ -412,7 +412,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
 
-/* A process gives way at once; for a softirq, that would be dear (ksoftirqd) */
+/* A process yields at once; a softirq doesn't, as ksoftirqd would have to continue it */
 static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
 	const struct rxe_out *out = &qp->sq.sender.out;
@@ -423,11 +423,10 @@ static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 }
 
 /**
- * rxe_rc_requester_due - is there something that the window lets go? rxe_service.due
- *	for RC
+ * rxe_rc_requester_due - may the send task send something now? rxe_service.due for RC
  * @qp: the QP
  *
- * Return: a guess, since the answer may change.
+ * Return: true if so; a guess, since the state may change at any time.
  */
 bool rxe_rc_requester_due(const struct rxe_qp *qp)
 {
@@ -448,7 +447,7 @@ static bool queues_busy(const struct rxe_qp *qp)
 	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.sender.tx);
 }
 
-/* The queues below may have become full with each train that left */
+/* Check the lower queues again after each train, which may have filled them */
 static bool queues_take(const struct rxe_qp *qp, struct run *run)
 {
 	if (run->trains == qp->sq.sender.out.trains)

@@ -23,11 +23,11 @@ struct sk_buff;
 struct rxe_tx;
 
 /**
- * enum rxe_rnr - what an RNR NAK lets the requester send
- * @RXE_RNR_READY: everything: none came since the last progress
+ * enum rxe_rnr - what the requester may send after an RNR NAK
+ * @RXE_RNR_READY: everything: no RNR NAK came since the last progress
  * @RXE_RNR_WAIT: nothing, until the RNR timer fires
- * @RXE_RNR_ALONE: the refused work request. A peer like us kept what followed, and
- *	acknowledges that, too; what it didn't keep is sent again after the answer.
+ * @RXE_RNR_ALONE: only the refused work request. A peer with this driver has kept what
+ *	followed, and acknowledges that, too. The rest is sent again after the answer
  */
 enum rxe_rnr {
 	RXE_RNR_READY,
@@ -36,13 +36,13 @@ enum rxe_rnr {
 };
 
 /**
- * struct rxe_flight - PSNs: what was sent, and what has no acknowledgment
+ * struct rxe_flight - PSNs: what was sent, and what is unacknowledged
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
  * @top: one after the highest PSN ever sent
  * @rd_atomic: READs and atomics that were sent and haven't completed
- * @implied: an ACK came for what is behind a READ or atomic without response
- * @implied_psn: how far it went
+ * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
+ * @implied_psn: PSN of that ACK
  */
 struct rxe_flight {
 	u32			psn;
@@ -55,7 +55,7 @@ struct rxe_flight {
 
 /**
  * struct rxe_resend - what is to be sent again before anything else
- * @npkts: packets of the oldest work request, or responses that are to be asked for
+ * @npkts: packets of the oldest work request, or responses to request again
  * @psn: the first of them
  */
 struct rxe_resend {
@@ -64,11 +64,11 @@ struct rxe_resend {
 };
 
 /**
- * struct rxe_sender - what is being sent; send_task's alone, no lock
- * @segs: where its data is
- * @source: the key of what was read last, held for the run of send_task only
- * @out: the requests
- * @tx: what they have in the queues below
+ * struct rxe_sender - state of sending; only send_task uses it, no lock
+ * @segs: memory of the data
+ * @source: the key used last to read memory, held only for the run of send_task
+ * @out: the outgoing requests
+ * @tx: accounting of their skbs in the lower queues
  */
 struct rxe_sender {
 	struct rxe_seg		*segs;
@@ -81,21 +81,20 @@ struct rxe_sender {
  * struct rxe_sq - the requester's and the completer's state
  * @lock: protects all but @sender and @target; bottom halves off
  * @q: the work requests
- * @sender: what is being sent
+ * @sender: state of sending
  * @flight: what was sent
  * @resend: what is to be sent again
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr: enum rxe_rnr
  * @moved: something was acknowledged in this run of recv_task
- * @drained: SQD: the event was raised
- * @stalled: a work request can't be sent; it fails when its turn has come
- * @anew: what was sent in this run was sent when nothing was in flight
+ * @drained: SQD: nothing was in flight; the event was raised if it was asked for
+ * @stalled: a work request can't be sent; it fails when it is the oldest
+ * @anew: this run began to send when nothing was in flight
  * @rec: loss recovery
  * @rtt: round trips
  * @cc: congestion control
- * @gap: what is missing among the responses
- * @target: the key of what responses are written to, held for the run of recv_task
- *	only
+ * @gap: the missing packet among the responses
+ * @target: the key used last to write responses, held only for the run of recv_task
  * @rto: the timer
  * @timed: a packet whose acknowledgment is timed
  */
@@ -120,7 +119,7 @@ struct rxe_sq {
 	struct rxe_timed	timed;
 };
 
-/* Did the last packet leave without a train, for want of one? The send task knows. */
+/* Are there no trains on this path? Known from the last packet that was sent */
 static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 {
 	return READ_ONCE(sq->sender.out.train.alone);

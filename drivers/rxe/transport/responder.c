@@ -3,26 +3,26 @@
  * The responder (section 9.7.4 and 9.7.5): the peer's requests.
  *
  * A packet passes the checks in the specification's order: sequence, opcode,
- * resources, R_Key, length; then it is executed, completed, acknowledged. One
- * ACK goes out for all that a run of the task took in; a NAK, a READ response
- * or an atomic ACK says as much and takes its place.
+ * resources, R_Key, length. Then it is executed, completed, acknowledged. One ACK is
+ * sent for all requests of a task run. A NAK, a READ response or an atomic ACK
+ * acknowledges as much, and replaces the ACK.
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
 #include <rxe/transport.h>
 
-/* What becomes of a request */
+/* What to do after a request */
 enum verdict {
 	DONE,			/* executed; acknowledge */
-	SILENT,			/* nothing to say, or already said */
+	SILENT,			/* no answer, or it was sent already */
 };
 
 /**
- * rxe_rq_next - have a receive work request at hand
+ * rxe_rq_next - take a receive work request, unless one is in use
  * @qp: the QP
  *
- * Return: false if none is posted. One that was scribbled over counts as
- * posted; it has room for nothing.
+ * Return: false if none is posted. A corrupt one counts as posted, with room for 0
+ * bytes.
  */
 bool rxe_rq_next(struct rxe_qp *qp)
 {
@@ -53,9 +53,9 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
  * rxe_responder_fail - refuse a request for good; the QP goes to ERR
  * @qp: the QP
  * @nak: AETH syndrome for the peer
- * @wc_status: for the receive work request in use, if any; 0: leave it to the
- *	flush
- * @event: what to tell the owner, if no completion does
+ * @wc_status: completes the receive work request in use, if any; 0: leave it to
+ *	the flush
+ * @event: event to raise if @wc_status is 0
  *
  * [9.9.3] [10.10.2].
  */
@@ -83,7 +83,7 @@ static enum verdict refuse_access(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* The receive work request at hand tells of it, if there is one [11.6.2] */
+/* With immediate data, the receive work request completes with the error [11.6.2] */
 static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u8 status = pkt->flags & RXE_OP_IMMDT ? IB_WC_LOC_ACCESS_ERR : 0;
@@ -93,7 +93,7 @@ static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return SILENT;
 }
 
-/* The packet has less data than it says */
+/* The packet has less data than its headers say */
 static enum verdict refuse_data(struct rxe_qp *qp)
 {
 	rxe_responder_fail(qp, RXE_NAK_REM_OP, 0, IB_EVENT_QP_FATAL);
@@ -108,12 +108,12 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	rxe_count(qp->rxe, SENT_RNR);
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
-	rq->nak_sent = true;	/* what follows is out of sequence: no more NAKs */
+	rq->nak_sent = true;	/* later packets are out of sequence: no more NAKs */
 	rq->early_psn = rq->epsn;
 	return SILENT;
 }
 
-/* Does @flags go on where the last packet left off? [9.7.4.1.2] */
+/* Does an opcode with @flags continue the message of the last packet? [9.7.4.1.2] */
 static bool in_order(const struct rxe_rq *rq, u32 flags)
 {
 	if (flags & RXE_OP_START)
@@ -198,7 +198,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return DONE;
 }
 
-/* The region for the rest of this message, checked once a run */
+/* Check the R_Key for the rest of this message, once per run */
 static bool write_region(struct rxe_qp *qp, bool start)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -209,7 +209,7 @@ static bool write_region(struct rxe_qp *qp, bool start)
 			     IB_ACCESS_REMOTE_WRITE, rq->write.va, rq->write.resid, &rq->write.key);
 }
 
-/* The caller has a receive work request at hand */
+/* Complete the receive work request in use */
 static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
@@ -287,7 +287,7 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	orig = atomic_execute(p, pkt);
 	rxe_replay_keep(&rq->replay, rq->seq, orig);
 	rxe_rq_advance(rq, 1);
-	rq->ack_due = false;	/* the reply says as much */
+	rq->ack_due = false;	/* the reply acknowledges as much */
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 	rxe_send_atomic_ack(qp, pkt->psn, orig);
 	return SILENT;
@@ -316,7 +316,7 @@ static u64 seq_before(const struct rxe_rq *rq, u32 psn)
 	return rq->seq + rxe_psn_diff(psn, rq->epsn);
 }
 
-/* What was done before is answered again, not done again [9.7.5.1.4] */
+/* A duplicate is answered again, but not executed again [9.7.5.1.4] */
 static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -336,8 +336,8 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * A packet that goes back behind the last early one says that the sender began
- * anew, and that what it began with was lost again.
+ * An early packet that isn't after the last early one shows that the sender went back,
+ * and that the first packet it sent again was lost, too. So another NAK may be sent.
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -376,8 +376,8 @@ static void note_established(struct rxe_qp *qp)
  * @qp: the QP
  * @pkt: the request
  *
- * No peer has more under way than its window. What will be refused when its turn
- * comes can as well come again then.
+ * No peer has more in flight than its window. A request that would be refused isn't
+ * worth keeping: it may come again.
  *
  * Return: true if so.
  */
@@ -390,12 +390,11 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_respond_most - how many MIDDLE packets can be taken in with one
+ * rxe_respond_most - how many MIDDLE packets can be taken in together
  * @qp: the QP
- * @pkt: the first
+ * @pkt: the first of them
  *
- * Return: so many, itself included, that none of the others can be refused if it
- * isn't.
+ * Return: packets, @pkt included, so that the others can't be refused if @pkt isn't.
  */
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -417,10 +416,10 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @pkt: its headers
  * @data: its payload
  *
- * What follows a request that got an RNR NAK [9.7.5.2.8] is kept, too, though a peer
- * has to send it again: soft-RoCE modules in use sometimes don't, and wait for ever.
+ * Requests after one that got an RNR NAK [9.7.5.2.8] are kept, too, though the peer has
+ * to send them again: soft-RoCE modules in use sometimes don't, and wait for ever.
  *
- * Return: true if it came too early; it is for the caller to keep.
+ * Return: true if it came too early; the caller may keep it.
  */
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data)
@@ -428,7 +427,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
 	if (qp->rq.read.active)
-		return false;	/* a request amidst responses: as good as lost */
+		return false;	/* counts as lost: a READ is being served */
 	note_established(qp);
 	if (diff < 0) {
 		answer_duplicate(qp, pkt);
@@ -443,10 +442,10 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 }
 
 /**
- * rxe_respond_end - a run of the receive task ends: say what came of it
+ * rxe_respond_end - end a run of the receive task: send the ACK or NAK
  * @qp: the QP
  *
- * A NAK for what is missing acknowledges all before it, and is sent once [C9-112].
+ * A NAK for a missing packet acknowledges all before it, and is sent once [C9-112].
  */
 void rxe_respond_end(struct rxe_qp *qp)
 {

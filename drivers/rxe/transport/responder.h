@@ -19,12 +19,12 @@ struct rxe_pkt;
 struct rxe_qp;
 
 /**
- * struct rxe_write_msg - the WRITE that has begun
+ * struct rxe_write_msg - the WRITE in progress
  * @va: where the next byte goes
  * @rkey: its R_Key
  * @resid: bytes to come
- * @length: its bytes
- * @key: names what is written to, held for the run of recv_task only; of an atomic, too
+ * @length: bytes of the whole message
+ * @key: the key used last for a WRITE, SEND or atomic, held only for the run of recv_task
  */
 struct rxe_write_msg {
 	u64			va;
@@ -37,14 +37,14 @@ struct rxe_write_msg {
 /**
  * struct rxe_read_resp - the READ response in progress
  * @active: there is one; other requests wait until it is done
- * @blocked: it waits, while the queues of the stack are full
- * @first: its first packet is to come
- * @again: for a duplicate request
- * @va: what is read next
+ * @blocked: it waits, since the queues of the stack are full
+ * @first: the next packet is its first
+ * @again: it answers a duplicate request
+ * @va: address of the next byte
  * @rkey: its R_Key
  * @resid: bytes to come
- * @psn: of the next packet
- * @key: names what is read, held for the run of recv_task only
+ * @psn: PSN of the next packet
+ * @key: the key of @rkey, held only for the run of recv_task
  */
 struct rxe_read_resp {
 	bool			active;
@@ -63,23 +63,23 @@ struct rxe_read_resp {
  * @recvq: receive work requests
  * @wqe: the one in use
  * @epsn: expected PSN
- * @seq: the same, but never wraps: tells a PSN from the one 2^24 before
+ * @seq: the same without wrapping: differs from that of the same PSN 2^24 packets ago
  * @msn: message sequence number
  * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
  *	and not ended; 0 between messages
- * @off: SEND: bytes of it so far
+ * @off: SEND: bytes received so far
  * @write: WRITE: the message
  * @read: READ response
  * @replay: replies to atomics
- * @back: the peer on this device, in whose receive task we are for the rest of
- *	the run; NULL if responses go out as packets
- * @out: responses that are being sent
- * @tx: what READ responses have in the queues below
+ * @back: the peer on this device whose receive task was entered for the rest of the
+ *	run; NULL if responses go out as packets
+ * @out: outgoing responses
+ * @tx: accounting of READ responses in the lower queues
  * @batch: packets of the train that is being taken in
- * @ack_due: an ACK is owed; one for what a run took in
+ * @ack_due: an ACK is to be sent at the end of the run
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
- * @early_psn: the packet that came too early last
- * @gap: what is missing among the requests
+ * @early_psn: PSN of the last packet that came too early
+ * @gap: the missing packet among the requests
  */
 struct rxe_rq {
 	struct rxe_recvq	recvq;
@@ -102,7 +102,7 @@ struct rxe_rq {
 	struct rxe_gap		gap;
 };
 
-/* The next @npkts packets of the peer are executed, or answered */
+/* Advance the expected PSN by @npkts */
 static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 {
 	rq->epsn = rxe_psn_add(rq->epsn, npkts);

@@ -2,8 +2,7 @@
 /*
  * The send queue (section 10.2.2): a ring, and copies of what was imported from it.
  *
- * Context: init and free: process; the others under the lock of the send queue's QP,
- * sq.lock.
+ * Context: init and free: process; the others: sq.lock held.
  */
 #include <linux/slab.h>
 #include <rxe/verbs.h>
@@ -22,12 +21,12 @@ static u32 data_bytes(const struct ib_qp_cap *cap)
  * rxe_sendq_init - set up a send queue
  * @q: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
- * @service: what the type of its QP means
- * @mtu: bytes that a datagram may have
- * @cap: how many work requests, SGEs and bytes of inline data of each; checked. Out: what
- *	there is room for
+ * @service: the service of its QP
+ * @mtu: limit of bytes per datagram
+ * @cap: number of work requests, and SGEs and bytes of inline data per work request;
+ *	all checked. Out: what there is room for
  *
- * Return: 0, -ENOMEM; rxe_sendq_free() is for the caller.
+ * Return: 0, -ENOMEM; the caller calls rxe_sendq_free() in both cases.
  */
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 		   const struct rxe_service *service, const u32 *mtu,
@@ -59,7 +58,7 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 
 /**
  * rxe_sendq_free - free what rxe_sendq_init() made
- * @q: the queue; that may have failed
+ * @q: the queue; rxe_sendq_init() may have failed
  */
 void rxe_sendq_free(struct rxe_sendq *q)
 {
@@ -69,9 +68,9 @@ void rxe_sendq_free(struct rxe_sendq *q)
 }
 
 /**
- * rxe_sendq_drop_posted - forget what was posted and not imported
- * @q: the queue; nothing that was imported is left
- * @is_user: a process posted it
+ * rxe_sendq_drop_posted - forget work requests that weren't imported
+ * @q: the queue; all imported work requests have been completed or forgotten
+ * @is_user: a process posted them
  */
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 {

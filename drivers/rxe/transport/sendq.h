@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A send queue: work requests, from where they are posted to their completion (sendq.c).
- * It knows no QP.
+ * A send queue: work requests from posting to completion (sendq.c). It is independent of
+ * the QP.
  */
 #ifndef RXE_TRANSPORT_SENDQ_H
 #define RXE_TRANSPORT_SENDQ_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of transport services: a row a type of QP.
+ * The table of transport services: one row per QP type.
  */
 #include <rxe/transport.h>
 
@@ -48,10 +48,10 @@ static const struct rxe_service services[] = {
 };
 
 /**
- * rxe_service_find - the service of a type of QP
+ * rxe_service_find - find the service of a QP type
  * @type: enum ib_qp_type
  *
- * Return: its row, or NULL if it isn't offered.
+ * Return: its row, or NULL if it isn't supported.
  */
 const struct rxe_service *rxe_service_find(enum ib_qp_type type)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all parts ask and tell of a QP: who has a number, does it receive, it has an
- * error, its owner is to know of something.
+ * QP state used by all parts: lookup by number, whether it receives, the error state,
+ * events for the owner.
  *
  * Context: any, unless noted. The table of QP numbers is read in RCU.
  */
@@ -60,7 +60,7 @@ void rxe_qp_put(struct rxe_qp *qp)
 }
 
 /**
- * rxe_receives - does the QP take packets in its state?
+ * rxe_receives - does the QP's state allow receiving?
  * @qp: the QP
  *
  * Return: true in RTR, RTS, SQD and SQE.
@@ -77,9 +77,9 @@ bool rxe_receives(const struct rxe_qp *qp)
  * rxe_qp_to_err - put a QP into the error state
  * @qp: the QP
  *
- * Context: any; the receive task flushes, make sure that it runs.
+ * Context: any; the caller makes sure that the receive task runs, which flushes.
  *
- * Return: true if this call did it.
+ * Return: true if this call changed the state.
  */
 bool rxe_qp_to_err(struct rxe_qp *qp)
 {
@@ -119,13 +119,13 @@ void rxe_qp_event_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_event - have the owner told
+ * rxe_qp_event - raise an event for the owner, from a work item
  * @qp: the QP
- * @type: what happened
+ * @type: the event
  *
- * Not here: a kernel consumer may be posting, on this QP or its peer, with a lock
- * of its own held that its handler takes. An event that isn't told yet isn't told
- * twice. Context: any.
+ * The handler can't be called here: a kernel consumer may be posting, on this QP or its
+ * peer, and hold a lock that its handler takes. An event that is still pending isn't
+ * raised twice. Context: any.
  */
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: a QP's send and receive work, one CPU at a time each.
+ * Tasks: a QP's send and receive work; each task runs on one CPU at a time.
  *
- * Whoever has work for a task runs it where it stands, with bottom halves off.
- * If another CPU is in it, that one does the work. When a budget is spent, others
- * get their turn: a process goes on after that, from anywhere else the tasklet
- * takes over. This file alone knows that it is a tasklet.
+ * The caller that has work for a task runs it directly, with bottom halves off. If the
+ * task runs on another CPU already, that CPU does the work. When the budget is spent,
+ * others get their turn: after that, a process continues by itself, and in any other
+ * context the tasklet takes over. Only this file knows that it is a tasklet.
  */
 #include <rxe/transport.h>
 
 /*
- * Tasks run one another where they stand when the peer is on the same device.
- * Deeper than a request, its execution and its acknowledgment, the tasklet goes
- * on: a chain of queue pairs must not use up the stack.
+ * If the peer is on the same device, tasks run one another directly. RXE_TASK_DEPTH is
+ * enough for a request, its execution and its acknowledgment. Deeper than that, the
+ * tasklet takes over: a chain of QPs must not use up the stack.
  */
 static DEFINE_PER_CPU(u32, task_depth);
 
@@ -37,7 +37,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
 
-/* @must: if it can't be started here, whoever is in it does the work */
+/* @must: if the task can't be started here, ask the CPU that runs it to run it again */
 static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;
@@ -69,14 +69,14 @@ static bool task_stop(struct rxe_task *task, bool more)
 }
 
 /**
- * rxe_task_enter - be the one who runs a task, if nobody does
+ * rxe_task_enter - enter a task unless it runs already
  * @task: the task
  *
- * The caller does what the task would do, then leaves it. Context: bottom halves
+ * The caller does the task's work, then calls rxe_task_leave(). Context: bottom halves
  * off.
  *
- * Return: false if the task runs or is paused, or too many tasks have been
- * entered here already.
+ * Return: false if the task runs or is paused, or too many tasks have been entered on
+ * this CPU already.
  */
 bool rxe_task_enter(struct rxe_task *task)
 {
@@ -85,7 +85,7 @@ bool rxe_task_enter(struct rxe_task *task)
 }
 
 /**
- * rxe_task_leave - what rxe_task_enter() began ends
+ * rxe_task_leave - leave a task that rxe_task_enter() entered
  * @task: the task
  * @more: there is more to do for it
  */
@@ -96,8 +96,8 @@ void rxe_task_leave(struct rxe_task *task, bool more)
 }
 
 /*
- * What it is asked for while it runs is done here, too, but only once: then
- * others get their turn. Return: true if there is more to do.
+ * If more work is requested while the task runs, it runs once more here, but only once:
+ * then others get their turn. Return: true if there is more to do.
  */
 static bool task_turn(struct rxe_task *task)
 {
@@ -127,8 +127,8 @@ void rxe_task_run(struct rxe_task *task)
  * rxe_task_work - do the task's work, and let others have their turn meanwhile
  * @task: the task
  *
- * What is received and who else wants this CPU wait for one budget, not for a
- * long message. Context: process, may sleep.
+ * Received packets and other threads wait for this CPU for one budget, not for a long
+ * message. Context: process, may sleep.
  *
  * Return: true if there is more to do after RXE_TASK_TURNS.
  */
@@ -211,8 +211,7 @@ void rxe_task_resume(struct rxe_task *task)
  * rxe_task_kill - stop a task for good
  * @task: the task
  *
- * Nobody may hold a reference to the QP that would run it again. Context:
- * process.
+ * Nobody may hold a reference to the QP and run the task again. Context: process.
  */
 void rxe_task_kill(struct rxe_task *task)
 {

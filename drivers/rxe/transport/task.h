@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks of a QP (task.c): each runs on one CPU at a time, where its caller stands or
+ * Tasks of a QP (task.c): each runs on one CPU at a time, in its caller's context or
  * in a tasklet.
  */
 #ifndef RXE_TRANSPORT_TASK_H
@@ -17,9 +17,9 @@ struct rxe_qp;
  * struct rxe_task - a function of a QP that never runs twice at a time
  * @lock: protects the flags
  * @running: some CPU is in @fn
- * @again: asked to run while running or paused
+ * @again: a run was requested while running or paused
  * @paused: must not start
- * @tasklet: where it goes on when a budget is spent
+ * @tasklet: continues the task when a budget is spent
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
  *	are off.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Time: one high-resolution timer a QP, for retransmission (section 9.7.6.1.3)
- * and for the wait after an RNR NAK (section 9.7.5.2.8).
+ * One high-resolution timer per QP, for retransmission (section 9.7.6.1.3) and for the
+ * wait after an RNR NAK (section 9.7.5.2.8).
  *
- * The deadline moves with every response; the timer itself is left alone and
- * put off when it fires early, so that a busy connection doesn't touch it and
- * an idle one has none.
+ * Every response moves the deadline, but not the timer. If the timer fires before the
+ * deadline, it is set to the deadline. So a busy connection rarely touches the timer,
+ * and an idle one has none running.
  *
  * Context: sq.lock held unless noted; the timer fires in softirq.
  */
@@ -31,12 +31,12 @@ u64 rxe_rnr_ns(u8 code)
 }
 
 /**
- * rxe_qp_retry_limit - how long to wait, and how often, for the QP's owner
+ * rxe_qp_retry_limit - the timeout and retry count that the QP's owner has set
  * @qp: the QP
  *
- * The timeout is 4.096 us * 2^timeout; 0: for ever [9.7.6.1.3].
+ * The timeout is 4.096 us * 2^timeout; 0: no timeout [9.7.6.1.3].
  *
- * Return: as loss recovery wants it.
+ * Return: both, in the form for loss recovery.
  */
 struct rxe_retry_limit rxe_qp_retry_limit(const struct rxe_qp *qp)
 {
@@ -75,8 +75,8 @@ static void wait_from(struct rxe_qp *qp, ktime_t now)
 }
 
 /*
- * When the timer is on its way, and comes early enough, it will find out how long
- * to wait: most often an answer comes before.
+ * If the timer is queued and expires early enough, let it compute the deadline when it
+ * fires: most often an answer comes before.
  */
 static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 {
@@ -92,7 +92,7 @@ static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 	return true;
 }
 
-/* What leave_to_timer() has left */
+/* Compute the deadline that leave_to_timer() has left to the timer */
 static void find_deadline(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -103,7 +103,7 @@ static void find_deadline(struct rxe_qp *qp)
 }
 
 /**
- * rxe_wait - wait for an answer, for a probe's time or what is left of the timeout
+ * rxe_wait - wait for an answer, until the next probe or the rest of the timeout
  * @qp: the QP
  */
 void rxe_wait(struct rxe_qp *qp)
@@ -112,7 +112,8 @@ void rxe_wait(struct rxe_qp *qp)
 }
 
 /**
- * rxe_wait_anew - something was acknowledged, or sent after none was in flight
+ * rxe_wait_anew - restart the timeout, after an acknowledgment or the first packet
+ *	in flight
  * @qp: the QP
  */
 void rxe_wait_anew(struct rxe_qp *qp)
@@ -127,9 +128,9 @@ void rxe_wait_anew(struct rxe_qp *qp)
 /**
  * rxe_rtt_start - time the acknowledgment of a packet, if none is timed now
  * @sq: the send queue
- * @psn: a packet that asks for an acknowledgment, and was never sent before, or
- *	the first of those that are sent again: on a bad path nothing else would
- *	ever be timed, and little follows it that could be taken for its answer
+ * @psn: a new packet that asks for an acknowledgment, or the first packet that is sent
+ *	again. Without the latter, nothing would ever be timed on a bad path, and it
+ *	is unlikely that another answer is mistaken for its answer
  */
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 {
@@ -166,8 +167,8 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 }
 
 /*
- * Put off once what is overdue because this CPU was away: answers may have come
- * meanwhile, and have waited for the CPU, too.
+ * If the timer is late because this CPU was busy, put off the deadline once: answers
+ * may be waiting for the CPU, too.
  */
 static bool put_off(struct rxe_sq *sq, ktime_t now)
 {

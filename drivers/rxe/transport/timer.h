@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time: when to send again, and how long an answer takes (timer.c). All of it is
- * protected by the lock of the send queue.
+ * Retransmission timer and round trip samples (timer.c), protected by sq.lock.
  */
 #ifndef RXE_TRANSPORT_TIMER_H
 #define RXE_TRANSPORT_TIMER_H
@@ -15,10 +14,10 @@ struct rxe_sq;
 /**
  * struct rxe_rto - the timer: for retransmission, and for the wait after an RNR NAK
  * @timer: fires in softirq
- * @deadline: when it acts; if @lazy, when it looks how long to wait; 0: never
- * @lazy: @deadline is too early
+ * @deadline: when it times out; if @lazy, when it computes the deadline; 0: never
+ * @lazy: @deadline is earlier than the timeout
  * @graced: it fired late, and @deadline was put off
- * @fired: it did, and the receive task is to act
+ * @fired: it timed out, and the receive task must act
  */
 struct rxe_rto {
 	struct hrtimer	timer;
@@ -32,8 +31,8 @@ struct rxe_rto {
  * struct rxe_timed - a packet whose acknowledgment is timed
  * @start: when it left; 0: none is timed
  * @psn: its PSN
- * @una: the oldest PSN that wasn't acknowledged then
- * @limited: the window has kept something from being sent since
+ * @una: the oldest unacknowledged PSN at @start
+ * @limited: the window has delayed a packet since @start
  */
 struct rxe_timed {
 	ktime_t	start;
@@ -42,7 +41,7 @@ struct rxe_timed {
 	bool	limited;
 };
 
-/* Nothing is waited for, and nothing is to be done; the timer itself is left alone. */
+/* Cancel the deadline; the timer itself may still fire, without effect */
 static inline void rxe_rto_reset(struct rxe_rto *rto)
 {
 	rto->deadline = 0;

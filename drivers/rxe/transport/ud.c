@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unreliable datagrams (section 9.8.3), and the GSI, which is one.
+ * Unreliable datagrams (section 9.8.3), including the GSI.
  *
- * A datagram is complete when it has been handed over. The first 40 bytes of a
- * receive buffer are for the GRH; an IPv4 header lies in their last 20
- * (A17.4.5.1).
+ * A datagram completes when it has been passed to net/. The first 40 bytes of a receive
+ * buffer are for the GRH; an IPv4 header is in the last 20 of them (A17.4.5.1).
+ *
+ * Context: send_task and recv_task; the send queue under sq.lock.
  */
 #include <linux/etherdevice.h>
 #include <linux/ip.h>
@@ -12,7 +13,7 @@
 #include <rdma/ib_mad.h>
 #include <rxe/transport.h>
 
-/* A Q_Key with the high bit set stands for the QP's own [10.2.5] */
+/* A Q_Key with the high bit set selects the QP's own Q_Key [10.2.5] */
 static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return wqe->remote_qkey & BIT(31) ? qp->attr.qkey : wqe->remote_qkey;
@@ -34,7 +35,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	pkt->imm = wqe->imm;
 }
 
-/* Return: enum ib_wc_status; a datagram that gets lost on its way is a success */
+/* Return: enum ib_wc_status; success even if the datagram is dropped on its way */
 static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	struct rxe_path *path = &wqe->ah->path;
@@ -84,7 +85,7 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	spin_unlock(&sq->lock);
 }
 
-/* A local error stops the send queue only [10.3.1.6] */
+/* A local error stops only the send queue [10.3.1.6] */
 static void to_sqe(struct rxe_qp *qp)
 {
 	spin_lock(&qp->state_lock);
@@ -139,6 +140,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 
 /**
  * rxe_ud_requester_due - has the send task anything to do? rxe_service.due for UD
+ *	and GSI
  * @qp: the QP
  *
  * Return: true if it may have.
@@ -151,7 +153,7 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp)
 	       rxe_ring_pending(sq->q.ring);
 }
 
-/* What the GSI's users need to answer: MAC, VLAN, kind of network header */
+/* Data that kernel consumers need to answer: MAC, VLAN, kind of network header */
 static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 {
 	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
@@ -209,9 +211,9 @@ static void ud_received(struct rxe_qp *qp, struct sk_buff *skb,
 
 /*
  * Has the receive work request room for the datagram? If not, it completes with an
- * error [11.6.2], so that those behind it have their turn; the QP lives,
- * since anybody may have sent it. The GSI's are all of one size, and its owner
- * takes an error for the end of the QP.
+ * error [11.6.2], so that the next work request can be used. The QP stays usable, since
+ * anybody may have sent the datagram. Exception: on the GSI no work request completes:
+ * all have the same size, and the GSI's owner takes an error for the end of the QP.
  */
 static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 			 const struct rxe_pkt *pkt)
@@ -226,12 +228,12 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 /**
  * rxe_ud_rcv - take in one datagram
  * @qp: the QP
- * @skb: the datagram, alone: net/ makes no trains of them
+ * @skb: the datagram; net/ makes no trains of datagrams
  * @pkt: its headers
  * @data: its payload
  *
- * A wrong Q_Key or no receive work request: dropped without a word (section
- * 9.8.3.2). Context: recv_task.
+ * A datagram with a wrong Q_Key or without receive work request is silently dropped
+ * (section 9.8.3.2). Context: recv_task.
  */
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data)
