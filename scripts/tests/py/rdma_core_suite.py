@@ -15,8 +15,9 @@ import re
 import sys
 import unittest
 
-# Features that README.md names under "Limits", in the words of the tests; rdma-core 44's of
-# RDMA_CM look for the netdev of a PCI device
+# Features that README.md names under "Not supported", in the words of the tests. Other words
+# tell of the machine: no huge pages, no GPU, and no PCI device, whose netdev rdma-core 44's tests
+# of RDMA_CM look for.
 ABSENT = re.compile(r"""
     XRC | UC\ QP | Raw\ Packet | QP\ type\ 8 | SRQ | multicast
     | create\ MW | memory\ window | rereg\ MR | ODP | huge\ pages | access\ flags\ 258
