@@ -144,11 +144,6 @@ static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 	return qp->ibqp.qp_num;
 }
 
-static inline struct rxe_swqe *rxe_swqe(const struct rxe_sq *sq, u32 index)
-{
-	return rxe_sendq_at(&sq->q, index);
-}
-
 /**
  * rxe_pkt_to_peer - set the fields common to all packets to the peer of an RC QP
  * @qp: the QP

@@ -24,12 +24,12 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
+	const struct rxe_l3 *l3 = rxe_l3(rx->proto);
 	const struct ib_gid_attr *attr;
 	union ib_gid sgid, dgid;
 
-	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, &dgid);
-	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid,
-				     rxe_l3(rx->proto)->gid_type, 1,
+	l3->gids(rxe_rx_l3(skb), &sgid, &dgid);
+	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid, l3->gid_type, 1,
 				     (struct net_device *)ndev);
 	if (IS_ERR(attr))
 		return false;

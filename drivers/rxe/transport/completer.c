@@ -50,7 +50,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 /* The oldest work request that isn't complete; NULL if none was started */
 static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 {
-	struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
+	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 
 	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
 }
@@ -62,7 +62,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 
 	if (sq->q.tail == sq->q.head)
 		return;
-	rxe_sq_finish(qp, rxe_swqe(sq, sq->q.tail), status);
+	rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), status);
 	sq->moved = false;
 	rxe_rto_reset(&sq->rto);
 	rxe_qp_to_err(qp);
@@ -483,7 +483,7 @@ void rxe_sq_retire(struct rxe_qp *qp)
 	struct rxe_swqe *wqe;
 
 	spin_lock(&sq->lock);
-	wqe = rxe_swqe(sq, sq->q.tail);
+	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status)
 		fail_oldest(qp, wqe->status);
 	spin_unlock(&sq->lock);

@@ -137,7 +137,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->q.cur) == head &&
-	       READ_ONCE(rxe_swqe(sq, head - 1)->length) <= rxe_knob(cork_bytes) &&
+	       READ_ONCE(rxe_sendq_at(&sq->q, head - 1)->length) <= rxe_knob(cork_bytes) &&
 	       pending < rxe_knob(cork_most);
 }
 
@@ -216,7 +216,7 @@ static bool for_worker(struct rxe_qp *qp)
 	    !READ_ONCE(qp->rxe->tune.cork))
 		return false;
 	return READ_ONCE(qp->cork.working) ||
-	       (READ_ONCE(rxe_swqe(sq, head - 1)->length) >= least &&
+	       (READ_ONCE(rxe_sendq_at(&sq->q, head - 1)->length) >= least &&
 		other_waits(qp));
 }
 

@@ -60,7 +60,7 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 	sq->rec.resent_end = sq->flight.psn;
 	sq->flight.psn = sq->flight.top;
 	for (sq->q.cur = sq->q.tail; sq->q.cur != sq->q.head; sq->q.cur++) {
-		wqe = rxe_swqe(sq, sq->q.cur);
+		wqe = rxe_sendq_at(&sq->q, sq->q.cur);
 		if (!wqe->started || rxe_psn_diff(sq->flight.top, wqe->last_psn) <= 0)
 			break;
 	}
@@ -78,7 +78,7 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
+	const struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	u32 queued = rxe_tx_skbs(sq->sender.tx);
 
 	return (struct rxe_loss_facts) {

@@ -34,7 +34,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	spin_lock(&sq->lock);
 	rxe_rto_reset(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--)
-		rxe_sq_finish(qp, rxe_swqe(sq, sq->q.tail), IB_WC_WR_FLUSH_ERR);
+		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), IB_WC_WR_FLUSH_ERR);
 	while (left && flush_posted(qp))
 		left--;
 	sq->q.cur = sq->q.tail;
@@ -168,7 +168,7 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || sq->drained)
 		return;
 	spin_lock(&sq->lock);
-	if (sq->q.tail == sq->q.head || !rxe_swqe(sq, sq->q.tail)->started) {
+	if (sq->q.tail == sq->q.head || !rxe_sendq_at(&sq->q, sq->q.tail)->started) {
 		sq->drained = true;
 		drained = true;
 	}

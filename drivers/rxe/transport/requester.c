@@ -73,9 +73,9 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	if (!elem)
 		return false;
 	if (qp->is_user)
-		import_posted(qp, elem, rxe_swqe(sq, sq->q.head));
+		import_posted(qp, elem, rxe_sendq_at(&sq->q, sq->q.head));
 	else
-		memcpy(rxe_swqe(sq, sq->q.head), elem, wqe_size(elem));
+		memcpy(rxe_sendq_at(&sq->q, sq->q.head), elem, wqe_size(elem));
 	rxe_ring_next(sq->q.ring);
 	sq->q.head++;
 	return true;
@@ -98,7 +98,7 @@ static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = rxe_swqe(sq, sq->q.tail);
+	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	s32 npkts = missing_pkts(sq, wqe);
 
 	if (npkts <= 0)
@@ -260,7 +260,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 		return false;
 	if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 		return false;
-	wqe = rxe_swqe(sq, sq->q.cur);
+	wqe = rxe_sendq_at(&sq->q, sq->q.cur);
 	if (!wqe->status && !wqe->started) {
 		if (may_start(qp, wqe))
 			start_wqe(qp, wqe);

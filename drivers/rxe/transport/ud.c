@@ -70,7 +70,7 @@ static struct rxe_swqe *ud_next_wqe(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	if (sq->q.tail != sq->q.head || rxe_sq_import(qp))
-		wqe = rxe_swqe(sq, sq->q.tail);
+		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	spin_unlock(&sq->lock);
 	return wqe;
 }
