@@ -73,7 +73,7 @@
 	KNOB(txq_stuck_ns, 300 * NSEC_PER_MSEC, NSEC_PER_MSEC,		\
 	     10ULL * NSEC_PER_SEC,						\
 	     "time without a packet sent after which a queue is stuck")		\
-	/* what waits to be taken in: transport/inq.c */			\
+	/* what waits to be taken in: queue/inq.c */			\
 	KNOB(queue_free_bytes, SZ_128K, 0, SZ_16M,				\
 	     "memory of received trains per QP outside of the device's limit")	\
 	KNOB(queue_qp_bytes, SZ_16M, SZ_1M, SZ_1G,				\
@@ -86,7 +86,7 @@
 	     "memory of packets that came too early, per device")		\
 	KNOB(inq_age_ms, 500, 10, 10000,					\
 	     "age at which a received packet that waits is dropped")		\
-	/* corks: transport/cork.c */						\
+	/* corks: doorbell/cork.c */						\
 	KNOB(cork_ns, 20 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
 	     "time that a small message waits for more")			\
 	KNOB(cork_gap_ns, 500 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\

@@ -20,6 +20,9 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/workqueue.h>
+#include <doorbell/cork.h>
+#include <payload/payload.h>
+#include <queue/inq.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
@@ -27,12 +30,10 @@
 #include <rxe/service.h>
 #include <rxe/verbs.h>
 #include <rxe/wire.h>
-#include <transport/cork.h>
 #include <transport/flush.h>
-#include <transport/inq.h>
+#include <transport/gap.h>
 #include <transport/local.h>
 #include <transport/outlet.h>
-#include <transport/payload.h>
 #include <transport/receive.h>
 #include <transport/responder.h>
 #include <transport/requester.h>

@@ -9,6 +9,7 @@
  */
 #include <rdma/ib_cache.h>
 #include <rxe/transport.h>
+#include <qp/qp.h>
 
 static int check_limits(const struct ib_qp_attr *attr, int mask)
 {

@@ -7,9 +7,10 @@
  * rings of the same kind.
  *
  * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.post_lock order
- * them. transport/cork.c describes where and when the work is done.
+ * them. doorbell/cork.c describes where and when the work is done.
  */
 #include <rxe/transport.h>
+#include <qp/qp.h>
 
 static void copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {

@@ -5,6 +5,7 @@
  * Context: process.
  */
 #include <rxe/transport.h>
+#include <qp/qp.h>
 
 static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
 {

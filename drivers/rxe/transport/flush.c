@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stopping a QP: flushing, draining, reset (section 10.3.1).
+ * Stopping a QP: flushing and draining (section 10.3.1).
  */
 #include <rxe/transport.h>
 
@@ -81,18 +81,6 @@ static void watch_rq(struct rxe_qp *qp)
 			   msecs_to_jiffies(qp->flush_ms));
 }
 
-static void unwatch_rq(struct rxe_qp *qp)
-{
-	struct rxe_cq *cq = rxe_rcq(qp);
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	list_del_init(&qp->flushing);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	cancel_delayed_work_sync(&qp->flush_work);
-	qp->flush_ms = RXE_FLUSH_MIN_MS;
-}
-
 static void look_for_recvs(struct work_struct *work)
 {
 	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
@@ -113,6 +101,24 @@ void rxe_flush_init(struct rxe_qp *qp)
 {
 	INIT_LIST_HEAD(&qp->flushing);
 	INIT_DEFERRABLE_WORK(&qp->flush_work, look_for_recvs);
+	qp->flush_ms = RXE_FLUSH_MIN_MS;
+}
+
+/**
+ * rxe_flush_stop - stop looking for receives posted in ERR
+ * @qp: the QP, both tasks paused
+ *
+ * Context: process.
+ */
+void rxe_flush_stop(struct rxe_qp *qp)
+{
+	struct rxe_cq *cq = rxe_rcq(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	list_del_init(&qp->flushing);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	cancel_delayed_work_sync(&qp->flush_work);
 	qp->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
@@ -175,40 +181,4 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 	if (drained && qp->attr.en_sqd_async_notify)
 		rxe_qp_event(qp, IB_EVENT_SQ_DRAINED);
-}
-
-/**
- * rxe_qp_drop_posted - drop sends that were posted in a state that refuses them
- * @qp: the QP, in RESET, INIT or RTR
- *
- * Context: process; qp->mutex.
- */
-void rxe_qp_drop_posted(struct rxe_qp *qp)
-{
-	spin_lock_bh(&qp->sq.lock);
-	rxe_sendq_drop_posted(&qp->sq.q, qp->is_user);
-	spin_unlock_bh(&qp->sq.lock);
-}
-
-/**
- * rxe_qp_reset - forget everything that was queued or in flight
- * @qp: the QP, both tasks paused
- *
- * Context: process.
- */
-void rxe_qp_reset(struct rxe_qp *qp)
-{
-	hrtimer_cancel(&qp->sq.rto.timer);
-	hrtimer_cancel(&qp->gap_timer);
-	unwatch_rq(qp);
-	rxe_tx_leave(qp->sq.sender.tx);
-	rxe_tx_leave(qp->rq.tx);
-	rxe_cork_reset(qp);
-	rxe_inq_reset(qp->rxe, &qp->requests);
-	rxe_inq_reset(qp->rxe, &qp->responses);
-	spin_lock_bh(&qp->sq.lock);
-	rxe_requester_reset(&qp->sq, qp->is_user);
-	spin_unlock_bh(&qp->sq.lock);
-	rxe_responder_reset(&qp->rq);
-	qp->comm_est = false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flushing, draining, reset (flush.c).
+ * Flushing, draining (flush.c).
  */
 #ifndef RXE_TRANSPORT_FLUSH_H
 #define RXE_TRANSPORT_FLUSH_H
@@ -13,7 +13,6 @@ bool rxe_qp_flush(struct rxe_qp *qp);
 bool rxe_ud_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
 void rxe_flush_init(struct rxe_qp *qp);
-void rxe_qp_drop_posted(struct rxe_qp *qp);
-void rxe_qp_reset(struct rxe_qp *qp);
+void rxe_flush_stop(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_FLUSH_H */

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gaps: packets that came too early are kept (inq.c) until the missing ones come.
+ * Gaps: packets that came too early are kept (queue/inq.c) until the missing ones come.
  *
  * The specification lets a responder drop packets out of sequence (section
  * 9.7.4.1.1); the sender then sends everything from the gap on again. Here early
  * packets are held instead. As soon as the gap is filled, one acknowledgment covers
  * them, too, and the sender needn't send them again. The same is done for responses.
- *
- * A missing packet may be lost or only late. How long to wait before it is requested
- * again (patience) is learned: if a requested packet comes twice, it had only been
- * late, and patience doubles. If it doesn't, it had been lost, and patience halves.
+ * When to request the missing packet is decided by loss/gap.c.
  *
  * Context: recv_task, which owns the held packets.
  */
@@ -32,24 +29,6 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
 {
 	rxe_hrtimer_setup(&qp->gap_timer, gap_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
-}
-
-/**
- * rxe_gap_reset - nothing is missing, and nothing is learned yet
- * @gap: the gap
- */
-void rxe_gap_reset(struct rxe_gap *gap)
-{
-	*gap = (struct rxe_gap){ .patience = rxe_knob(reorder_ns) };
-}
-
-/* If the packet requested last hasn't come twice, it had been lost */
-static void note_asked(struct rxe_gap *gap)
-{
-	if (gap->asked && gap->asked_psn != gap->psn)
-		gap->patience = max_t(u64, gap->patience / 2, rxe_knob(reorder_ns));
-	gap->asked = true;
-	gap->asked_psn = gap->psn;
 }
 
 /* Run the receive task at @at, or earlier */
@@ -82,17 +61,13 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		return false;
 	}
 	now = ktime_get();
-	if (!gap->since || gap->psn != psn) {
-		gap->psn = psn;
-		gap->since = now;
+	until = rxe_gap_until(gap, psn, now);
+	if (ktime_before(now, until)) {
+		wake_at(qp, until);
+		return false;
 	}
-	until = ktime_add_ns(gap->since, gap->patience);
-	if (!ktime_before(now, until)) {
-		note_asked(gap);
-		return true;
-	}
-	wake_at(qp, until);
-	return false;
+	rxe_gap_asked(gap);
+	return true;
 }
 
 /**
@@ -103,18 +78,4 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 void rxe_gap_watch(struct rxe_qp *qp)
 {
 	wake_at(qp, ktime_add_ms(ktime_get(), rxe_knob(inq_age_ms)));
-}
-
-/**
- * rxe_gap_late - a packet came for the second time
- * @gap: the gap
- * @psn: its PSN
- */
-void rxe_gap_late(struct rxe_gap *gap, u32 psn)
-{
-	if (!gap->asked || gap->asked_psn != psn)
-		return;
-	gap->asked = false;
-	gap->patience = clamp_t(u64, 2 * gap->patience, rxe_knob(reorder_ns),
-				rxe_knob(reorder_max_ns));
 }

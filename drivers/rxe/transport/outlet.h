@@ -9,7 +9,7 @@
 
 #include <transport/local.h>
 #include <transport/out.h>
-#include <transport/payload.h>
+#include <payload/payload.h>
 
 struct rxe_qp;
 

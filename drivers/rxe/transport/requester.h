@@ -7,11 +7,11 @@
 
 #include <linux/spinlock.h>
 #include <cc/window.h>
+#include <loss/gap.h>
 #include <loss/recovery.h>
+#include <queue/sendq.h>
 #include <rxe/psn.h>
-#include <transport/gap.h>
 #include <transport/out.h>
-#include <transport/sendq.h>
 #include <transport/timer.h>
 
 struct rxe_data;

@@ -6,12 +6,12 @@
 #define RXE_TRANSPORT_RESPONDER_H
 
 #include <rdma/ib_verbs.h>
+#include <loss/gap.h>
+#include <queue/recvq.h>
+#include <queue/replay.h>
 #include <rxe/psn.h>
 #include <rxe/wr.h>
-#include <transport/gap.h>
 #include <transport/out.h>
-#include <transport/recvq.h>
-#include <transport/replay.h>
 
 struct rxe_data;
 struct rxe_key;

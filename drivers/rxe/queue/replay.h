@@ -2,8 +2,8 @@
 /*
  * Saved replies to atomics, for duplicate requests (replay.c).
  */
-#ifndef RXE_TRANSPORT_REPLAY_H
-#define RXE_TRANSPORT_REPLAY_H
+#ifndef RXE_QUEUE_REPLAY_H
+#define RXE_QUEUE_REPLAY_H
 
 #include <linux/types.h>
 
@@ -27,4 +27,4 @@ void rxe_replay_reset(struct rxe_replay *replay);
 void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig);
 bool rxe_replay_find(const struct rxe_replay *replay, u64 seq, u64 *orig);
 
-#endif /* RXE_TRANSPORT_REPLAY_H */
+#endif /* RXE_QUEUE_REPLAY_H */

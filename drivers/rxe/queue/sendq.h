@@ -3,8 +3,8 @@
  * A send queue: work requests from posting to completion (sendq.c). It is independent of
  * the QP.
  */
-#ifndef RXE_TRANSPORT_SENDQ_H
-#define RXE_TRANSPORT_SENDQ_H
+#ifndef RXE_QUEUE_SENDQ_H
+#define RXE_QUEUE_SENDQ_H
 
 #include <rdma/ib_verbs.h>
 #include <rxe/ring.h>
@@ -52,4 +52,4 @@ void rxe_sendq_free(struct rxe_sendq *q);
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user);
 void rxe_sendq_reset(struct rxe_sendq *q, bool is_user);
 
-#endif /* RXE_TRANSPORT_SENDQ_H */
+#endif /* RXE_QUEUE_SENDQ_H */

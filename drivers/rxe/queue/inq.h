@@ -3,8 +3,8 @@
  * Trains that a QP has received and not yet taken in: limits, ages, and which packet
  * to trust when the same PSN comes twice (inq.c).
  */
-#ifndef RXE_TRANSPORT_INQ_H
-#define RXE_TRANSPORT_INQ_H
+#ifndef RXE_QUEUE_INQ_H
+#define RXE_QUEUE_INQ_H
 
 #include <linux/skbuff.h>
 #include <linux/sizes.h>
@@ -78,4 +78,4 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected);
 void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in);
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in);
 
-#endif /* RXE_TRANSPORT_INQ_H */
+#endif /* RXE_QUEUE_INQ_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/cork.c: who may be kept waiting, and who may not.
+ * doorbell/cork.c: who may be kept waiting, and who may not.
  */
 #include <rxe/transport.h>
 #include "../util.h"

@@ -20,7 +20,12 @@
  * paused.
  */
 #include <linux/jiffies.h>
-#include <rxe/transport.h>
+#include <queue/inq.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/psn.h>
+#include <rxe/wire.h>
+#include <compat/unaligned.h>
 
 enum same {
 	NOTHING_SHARED,

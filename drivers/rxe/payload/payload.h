@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copying payload between trains and memory (copy.c).
+ * Payload: in trains and in memory (data.c), and by scatter lists (sge.c).
  */
-#ifndef RXE_TRANSPORT_PAYLOAD_H
-#define RXE_TRANSPORT_PAYLOAD_H
+#ifndef RXE_PAYLOAD_H
+#define RXE_PAYLOAD_H
 
 #include <rxe/mem.h>
 
@@ -58,17 +58,20 @@ struct rxe_list {
 	struct rxe_key		**key;
 };
 
+/* data.c */
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
 bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state);
-int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
-	    struct rxe_seg *segs);
-void rxe_unmap(struct rxe_seg *segs, u32 num);
 void rxe_data_skip(struct rxe_data *data, u32 len);
 bool rxe_data_read(struct rxe_data *data, void *dst, u32 len);
 bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
 		    u64 va);
+
+/* sge.c */
+int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
+	    struct rxe_seg *segs);
+void rxe_unmap(struct rxe_seg *segs, u32 num);
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len);
 
-#endif /* RXE_TRANSPORT_PAYLOAD_H */
+#endif /* RXE_PAYLOAD_H */

@@ -6,7 +6,7 @@
  */
 #include <linux/slab.h>
 #include <rxe/ring.h>
-#include <transport/recvq.h>
+#include <queue/recvq.h>
 
 /**
  * rxe_recvq_init - set up a receive queue

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What waits (transport/inq.c): what came too early is held within limits, and is
+ * What waits (queue/inq.c): what came too early is held within limits, and is
  * executed only when it is known to be the peer's.
  */
 #include <linux/string.h>
+#include <qp/qp.h>
 #include "../fake.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)

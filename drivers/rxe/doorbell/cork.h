@@ -2,8 +2,8 @@
 /*
  * Corks (cork.c): small messages that a process posts in a row wait for one another.
  */
-#ifndef RXE_TRANSPORT_CORK_H
-#define RXE_TRANSPORT_CORK_H
+#ifndef RXE_DOORBELL_CORK_H
+#define RXE_DOORBELL_CORK_H
 
 #include <linux/hrtimer.h>
 #include <linux/sizes.h>
@@ -58,4 +58,4 @@ bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 void rxe_cork_init(struct rxe_qp *qp);
 void rxe_cork_reset(struct rxe_qp *qp);
 
-#endif /* RXE_TRANSPORT_CORK_H */
+#endif /* RXE_DOORBELL_CORK_H */

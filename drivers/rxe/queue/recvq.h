@@ -3,8 +3,8 @@
  * A receive queue: posted work requests that the responder takes (recvq.c). It is
  * independent of the QP.
  */
-#ifndef RXE_TRANSPORT_RECVQ_H
-#define RXE_TRANSPORT_RECVQ_H
+#ifndef RXE_QUEUE_RECVQ_H
+#define RXE_QUEUE_RECVQ_H
 
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -32,4 +32,4 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
 bool rxe_recvq_take(struct rxe_recvq *recvq, struct rxe_rwqe *wqe);
 
-#endif /* RXE_TRANSPORT_RECVQ_H */
+#endif /* RXE_QUEUE_RECVQ_H */

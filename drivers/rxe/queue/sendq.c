@@ -6,7 +6,7 @@
  */
 #include <linux/slab.h>
 #include <rxe/verbs.h>
-#include <transport/sendq.h>
+#include <queue/sendq.h>
 
 static const u32 max_msg = RXE_MAX_MSG;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/copy.c: gathering from and scattering to lists of any shape, from
+ * payload/: gathering from and scattering to lists of any shape, from
  * skbs of any shape, moves the right bytes to the right places and no others;
  * an ICRC over an skb is the one over its bytes.
  *

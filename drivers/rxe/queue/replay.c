@@ -9,7 +9,7 @@
  * Context: the receive task of the QP; init, free, reset: process, that task paused.
  */
 #include <linux/slab.h>
-#include <transport/replay.h>
+#include <queue/replay.h>
 
 /* @seq: sequence number of the request; @orig: what the memory held before */
 struct rxe_replay_entry {
