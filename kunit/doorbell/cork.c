@@ -107,7 +107,7 @@ static void vain(struct kunit *test)
 	u32 i, waits;
 
 	ring(&cork, &now, rxe_knob(cork_row), 0, STEP_NS);
-	for (i = 0; i <= rxe_knob(cork_vain); i++) {
+	for (i = 0; i < rxe_knob(cork_vain); i++) {
 		KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 0, STEP_NS), 1u);
 		rxe_cork_late(&cork, rxe_knob(cork_few) - 1);
 	}
@@ -134,7 +134,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "transport-cork",
+	.name = "doorbell-cork",
 	.test_cases = cases,
 };
 

@@ -74,8 +74,11 @@ static ssize_t write_knobs(struct file *file, const char __user *buf,
 	char *line;
 	int err;
 
-	if (len >= KNOB_LINE)
+	if (len >= KNOB_LINE) {
+		pr_warn_ratelimited("rdma_rxe: write \"NAME VALUE\", less than %d bytes\n",
+				    KNOB_LINE);
 		return -EINVAL;
+	}
 	line = memdup_user_nul(buf, len);
 	if (IS_ERR(line))
 		return PTR_ERR(line);

@@ -111,9 +111,7 @@ void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 {
 	if (gathered >= rxe_knob(cork_few))
 		cork->vain = 0;
-	else if (cork->vain < rxe_knob(cork_vain))
-		cork->vain++;
-	else
+	else if (++cork->vain >= rxe_knob(cork_vain))
 		cork->vain = rxe_knob(cork_vain) + rxe_knob(cork_skip);
 }
 

@@ -5,7 +5,6 @@
  * Context: init and free: process; the others: sq.lock held.
  */
 #include <linux/slab.h>
-#include <rxe/verbs.h>
 #include <queue/sendq.h>
 
 static const u32 max_msg = RXE_MAX_MSG;
@@ -74,14 +73,14 @@ void rxe_sendq_free(struct rxe_sendq *q)
  */
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 {
-	const struct rxe_swqe *wqe;
+	const void *elem;
 
 	while (q->head - q->tail <= q->ring->mask) {
-		wqe = rxe_ring_head(q->ring);
-		if (!wqe)
+		elem = rxe_ring_head(q->ring);
+		if (!elem)
 			break;
-		if (!is_user && wqe->ah)
-			rxe_ah_put(wqe->ah);
+		if (!is_user)
+			rxe_swqe_put_ah(elem);
 		rxe_ring_next(q->ring);
 		q->head++;
 	}
@@ -97,12 +96,7 @@ void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
  */
 void rxe_sendq_reset(struct rxe_sendq *q, bool is_user)
 {
-	for (; q->tail != q->head; q->tail++) {
-		struct rxe_swqe *wqe = rxe_sendq_at(q, q->tail);
-
-		if (wqe->ah)
-			rxe_ah_put(wqe->ah);
-		wqe->ah = NULL;
-	}
+	for (; q->tail != q->head; q->tail++)
+		rxe_swqe_put_ah(rxe_sendq_at(q, q->tail));
 	rxe_sendq_drop_posted(q, is_user);
 }

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rxe/ring.h>
 #include <rxe/service.h>
+#include <rxe/verbs.h>
 #include <rxe/wr.h>
 
 /**
@@ -43,6 +44,13 @@ struct rxe_sendq {
 static inline struct rxe_swqe *rxe_sendq_at(const struct rxe_sendq *q, u32 index)
 {
 	return q->wqes + (size_t)(index & q->ring->mask) * q->stride;
+}
+
+/* The work request is done: give back its AH, if it has one */
+static inline void rxe_swqe_put_ah(const struct rxe_swqe *wqe)
+{
+	if (wqe->ah)
+		rxe_ah_put(wqe->ah);
 }
 
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,

@@ -41,10 +41,7 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 		sq->flight.rd_atomic--;
 	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
 		complete_send(qp, wqe, status);
-	if (wqe->ah) {
-		rxe_ah_put(wqe->ah);
-		wqe->ah = NULL;
-	}
+	rxe_swqe_put_ah(wqe);
 }
 
 /* The oldest work request that isn't complete; NULL if none was started */
