@@ -97,6 +97,14 @@ void *probe_roce_del_all_netdev_gids(void)
 	return roce_del_all_netdev_gids;
 }
 
+/* 6.3: FLUSH and ATOMIC WRITE (annex A19) */
+#line 1 "HAVE_IB_FLUSH"
+int probe_ib_flush(void);
+int probe_ib_flush(void)
+{
+	return IB_WR_FLUSH + IB_WR_ATOMIC_WRITE + IB_ACCESS_FLUSH_GLOBAL;
+}
+
 /* 6.13: hrtimer_setup() in place of hrtimer_init() and an assignment */
 #line 1 "HAVE_HRTIMER_SETUP"
 void *probe_hrtimer_setup(void);

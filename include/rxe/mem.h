@@ -76,6 +76,8 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key);
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key);
 int rxe_key_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key);
+int rxe_key_get_all(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+		    struct rxe_key **key);
 int rxe_key_keep(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
 		 u64 va, u64 len, struct rxe_key **key);
 void *rxe_key_run(const struct rxe_key *key, u64 va, u32 *len);

@@ -12,6 +12,7 @@
  * enum rxe_op_flags - what an opcode is and which headers follow its BTH
  * @RXE_OP_VALID: this driver supports it
  * @RXE_OP_DETH: a datagram's extended header follows
+ * @RXE_OP_FETH: a flush extended header follows
  * @RXE_OP_RETH: an RDMA extended header follows
  * @RXE_OP_ATOMIC_ETH: an atomic's extended header follows
  * @RXE_OP_AETH: an acknowledgment's extended header follows
@@ -24,6 +25,8 @@
  * @RXE_OP_WRITE: part of an RDMA WRITE
  * @RXE_OP_READ_REQ: RDMA READ request
  * @RXE_OP_ATOMIC_REQ: CmpSwap or FetchAdd
+ * @RXE_OP_FLUSH: FLUSH
+ * @RXE_OP_ATOMIC_WRITE: ATOMIC WRITE
  * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
@@ -33,21 +36,24 @@
 enum rxe_op_flags {
 	RXE_OP_VALID		= BIT(0),
 	RXE_OP_DETH		= BIT(1),
-	RXE_OP_RETH		= BIT(2),
-	RXE_OP_ATOMIC_ETH	= BIT(3),
-	RXE_OP_AETH		= BIT(4),
-	RXE_OP_ATOMIC_ACK	= BIT(5),
-	RXE_OP_IMMDT		= BIT(6),
-	RXE_OP_IETH		= BIT(7),
-	RXE_OP_START		= BIT(8),
-	RXE_OP_END		= BIT(9),
-	RXE_OP_SEND		= BIT(10),
-	RXE_OP_WRITE		= BIT(11),
-	RXE_OP_READ_REQ		= BIT(12),
-	RXE_OP_ATOMIC_REQ	= BIT(13),
-	RXE_OP_RESPONSE		= BIT(14),
-	RXE_OP_READ_RESP	= BIT(15),
-	RXE_OP_PAYLOAD		= BIT(16),
+	RXE_OP_FETH		= BIT(2),
+	RXE_OP_RETH		= BIT(3),
+	RXE_OP_ATOMIC_ETH	= BIT(4),
+	RXE_OP_AETH		= BIT(5),
+	RXE_OP_ATOMIC_ACK	= BIT(6),
+	RXE_OP_IMMDT		= BIT(7),
+	RXE_OP_IETH		= BIT(8),
+	RXE_OP_START		= BIT(9),
+	RXE_OP_END		= BIT(10),
+	RXE_OP_SEND		= BIT(11),
+	RXE_OP_WRITE		= BIT(12),
+	RXE_OP_READ_REQ		= BIT(13),
+	RXE_OP_ATOMIC_REQ	= BIT(14),
+	RXE_OP_FLUSH		= BIT(15),
+	RXE_OP_ATOMIC_WRITE	= BIT(16),
+	RXE_OP_RESPONSE		= BIT(17),
+	RXE_OP_READ_RESP	= BIT(18),
+	RXE_OP_PAYLOAD		= BIT(19),
 };
 
 /**

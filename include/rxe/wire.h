@@ -27,6 +27,7 @@
 
 #define RXE_BTH_BYTES		12
 #define RXE_DETH_BYTES		8
+#define RXE_FETH_BYTES		4
 #define RXE_RETH_BYTES		16
 #define RXE_AETH_BYTES		4
 #define RXE_ATOMIC_ETH_BYTES	28
@@ -60,6 +61,7 @@
  * @msn: AETH message sequence number, 24 bits
  * @qkey: DETH Q_Key
  * @src_qpn: DETH source QP, 24 bits
+ * @feth: FETH: placement types and selectivity level, see enum rxe_feth
  * @imm: immediate data, kept in wire order as the verbs do
  * @pkey: partition key
  * @opcode: BTH opcode, enum ib_pack.h names
@@ -90,6 +92,7 @@ struct rxe_pkt {
 	u32	msn;
 	u32	qkey;
 	u32	src_qpn;
+	u32	feth;
 	__be32	imm;
 	u16	pkey;
 	u8	opcode;
@@ -103,6 +106,13 @@ struct rxe_pkt {
 	bool	mig;
 	u32	payload_len;
 	u32	more;
+};
+
+/* FETH, annex A19.4.1. The values are those of enum ib_placement_type and ib_selectivity_level */
+enum rxe_feth {
+	RXE_FETH_TYPE_MASK	= 0xf,
+	RXE_FETH_LEVEL_SHIFT	= 4,
+	RXE_FETH_LEVEL_MASK	= 0x3,
 };
 
 /* AETH syndromes, section 9.7.5.1.1 */

@@ -6,19 +6,22 @@
 #define RXE_WR_H
 
 #include <rdma/ib_verbs.h>
+#include <compat/verbs.h>
 
 struct rxe_ah_ref;
 
 /**
  * struct rxe_swqe - the kernel's copy of a send work request
  * @wr_id: for the completion
- * @raddr: remote address (WRITE, READ, atomics)
+ * @raddr: remote address (not for SEND)
  * @rkey: R_Key of @raddr
  * @ah_num: UD, posted by a process: AH number, to look up @ah
- * @length: bytes of payload; READ: bytes to fetch; atomics: 8
+ * @length: bytes of payload; READ: bytes to fetch; atomics: 8; FLUSH: 0
  * @imm: immediate data
  * @compare: compare operand
  * @swap_add: swap or add operand
+ * @flush_len: FLUSH: bytes
+ * @feth: FLUSH: types and level, see enum rxe_feth
  * @ah: UD: destination, reference held
  * @remote_qpn: UD: destination QP
  * @remote_qkey: UD: Q_Key
@@ -41,8 +44,16 @@ struct rxe_swqe {
 	};
 	u32			length;
 	__be32			imm;
-	u64			compare;
-	u64			swap_add;
+	union {
+		struct {
+			u64	compare;
+			u64	swap_add;
+		};
+		struct {
+			u32	flush_len;
+			u32	feth;
+		};
+	};
 	struct rxe_ah_ref	*ah;
 	u32			remote_qpn;
 	u32			remote_qkey;
@@ -76,7 +87,7 @@ struct rxe_rwqe {
 };
 
 /* The last row of the table: opcodes that no service supports */
-#define RXE_WR_NONE		(IB_WR_ATOMIC_FETCH_AND_ADD + 1)
+#define RXE_WR_NONE		(IB_WR_ATOMIC_WRITE + 1)
 
 /*
  * Flags that a work request may have. FENCE and SOLICITED are always allowed, since
@@ -92,11 +103,15 @@ struct rxe_rwqe {
  * @RXE_WR_DATA: sends it
  * @RXE_WR_READ: fills it, from one response packet per MTU
  * @RXE_WR_ATOMIC: fills its eight bytes, from one response
+ * @RXE_WR_ATOMIC_WRITE: sends its eight bytes; the response has no data
+ * @RXE_WR_FLUSH: has no memory; the response has no data
  */
 enum rxe_wr_kind {
 	RXE_WR_DATA,
 	RXE_WR_READ,
 	RXE_WR_ATOMIC,
+	RXE_WR_ATOMIC_WRITE,
+	RXE_WR_FLUSH,
 };
 
 /**
@@ -143,10 +158,18 @@ static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 	return &rxe_wr_types[wqe->opcode];
 }
 
-/* READ or atomic: the peer answers with data, and initiator depth limits them */
+/* The peer answers with more than an ACK, and initiator depth limits them */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
 	return rxe_wr_type(wqe)->kind != RXE_WR_DATA;
+}
+
+/* The peer answers with a response that has no data */
+static inline bool rxe_is_placement(const struct rxe_swqe *wqe)
+{
+	u8 kind = rxe_wr_type(wqe)->kind;
+
+	return kind == RXE_WR_FLUSH || kind == RXE_WR_ATOMIC_WRITE;
 }
 
 /* Table index of a posted opcode, which a process may have set to any value */

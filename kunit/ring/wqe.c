@@ -94,17 +94,54 @@ static void opcodes(struct kunit *test)
 		bool atomic = op == IB_WR_ATOMIC_CMP_AND_SWP ||
 			      op == IB_WR_ATOMIC_FETCH_AND_ADD;
 		bool known = atomic || op == IB_WR_SEND ||
+			     op == IB_WR_FLUSH || op == IB_WR_ATOMIC_WRITE ||
 			     op == IB_WR_SEND_WITH_IMM ||
 			     op == IB_WR_RDMA_WRITE || op == IB_WR_RDMA_READ ||
 			     op == IB_WR_RDMA_WRITE_WITH_IMM;
 
 		c->elem->wr.opcode = op;
 		set_sges(c, 1, 8);
+		c->elem->dma.length = 8;
 		KUNIT_EXPECT_EQ_MSG(test, import(c), known ? IB_WC_SUCCESS :
 				    IB_WC_LOC_QP_OP_ERR, "opcode %u", op);
 	}
 	c->elem->wr.opcode = U32_MAX;
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_QP_OP_ERR);
+}
+
+/*
+ * What the provider posts: an ATOMIC WRITE has its data inline, without the flag; a FLUSH
+ * has none, whatever the scatter list says
+ */
+static void placement(struct kunit *test)
+{
+	struct rxe_flush_wr *flush;
+	struct ctx *c = test->priv;
+
+	c->elem->wr.opcode = IB_WR_ATOMIC_WRITE;
+	c->elem->wr.wr.rdma.remote_addr = 0x1000;
+	c->elem->wr.wr.rdma.rkey = 0x77;
+	c->elem->dma.length = 8;
+	memcpy(c->elem->dma.inline_data, "abcdefgh", 8);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_MEMEQ(test, c->wqe->data, "abcdefgh", 8);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, 8u);
+	KUNIT_EXPECT_TRUE(test, c->wqe->flags & IB_SEND_INLINE);
+	c->elem->dma.length = 7;
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
+
+	flush = (struct rxe_flush_wr *)&c->elem->wr.wr;
+	*flush = (struct rxe_flush_wr){ 0x2000, 0, 0x78, 0xf1, 0xf1 };
+	c->elem->dma.length = 0xffffffff;
+	c->elem->wr.opcode = IB_WR_FLUSH;
+	set_sges(c, 2, 100);
+	KUNIT_EXPECT_EQ(test, import(c), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, c->wqe->length, 0u);
+	KUNIT_EXPECT_EQ(test, c->wqe->num_sge, 0u);
+	KUNIT_EXPECT_EQ(test, c->wqe->raddr, 0x2000ull);
+	KUNIT_EXPECT_EQ(test, c->wqe->rkey, 0x78u);
+	KUNIT_EXPECT_EQ(test, c->wqe->flush_len, 0xffffffffu);
+	KUNIT_EXPECT_EQ(test, c->wqe->feth, 0x11u);
 }
 
 /* One that is flushed, with any opcode, has a row in the table for its completion */
@@ -314,7 +351,7 @@ static void check_accepted(struct kunit *test, struct ctx *c)
 	u32 i;
 
 	KUNIT_ASSERT_LE(test, (u32)wqe->opcode,
-			(u32)IB_WR_ATOMIC_FETCH_AND_ADD);
+			(u32)IB_WR_ATOMIC_WRITE);
 	KUNIT_ASSERT_LE(test, wqe->length, RXE_MAX_MSG);
 	if (wqe->flags & IB_SEND_INLINE) {
 		KUNIT_ASSERT_LE(test, wqe->length, INLINE);
@@ -400,6 +437,7 @@ static void fuzz_recv(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(opcodes),
+	KUNIT_CASE(placement),
 	KUNIT_CASE(flushed),
 	KUNIT_CASE(ud),
 	KUNIT_CASE(fields),

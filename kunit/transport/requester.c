@@ -727,6 +727,55 @@ static void atomic(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/* Eight bytes leave, and an answer without data completes it [A19.4.2] */
+static void atomic_write(struct kunit *test)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = 1,
+			.opcode = IB_WR_ATOMIC_WRITE,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 0x1000,
+		.rkey = 0x99,
+	};
+	struct rxe_pkt pkt;
+	struct ib_wc wc;
+	u8 data[FAKE_MTU];
+
+	memcpy(fake(test)->mem + 16, "abcdefgh", 8);
+	fake_post(test, &wr.wr, 16, 8);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));
+	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_ATOMIC_WRITE);
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
+	KUNIT_EXPECT_EQ(test, pkt.va, 0x1000ull);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x99u);
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 8u);
+	KUNIT_EXPECT_EQ(test, pkt.payload_len, 8u);
+	KUNIT_EXPECT_MEMEQ(test, data, "abcdefgh", 8);
+	/* an ACK is no answer to it: the answer was lost */
+	ack(test, PSN(0));
+	no_completion(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL, 0);
+	fake_completion(test, fake(test)->scq, 1, IB_WC_SUCCESS, &wc);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_ATOMIC_WRITE);
+}
+
+/* An answer with data isn't one */
+static void atomic_write_answer(struct kunit *test)
+{
+	struct ib_rdma_wr wr = {
+		.wr = { .wr_id = 1, .opcode = IB_WR_ATOMIC_WRITE },
+	};
+
+	fake_post(test, &wr.wr, 16, 8);
+	fake_expect(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), NULL);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		fake(test)->mem, 8);
+	fake_completion(test, fake(test)->scq, 1, IB_WC_BAD_RESP_ERR, NULL);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
 /* max_rd_atomic is 2 here [9.7.4.2] */
 static void initiator_depth(struct kunit *test)
 {
@@ -906,6 +955,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(implied_nak),
 	KUNIT_CASE(read_wrong_length),
 	KUNIT_CASE(atomic),
+	KUNIT_CASE(atomic_write),
+	KUNIT_CASE(atomic_write_answer),
 	KUNIT_CASE(initiator_depth),
 	KUNIT_CASE(fence),
 	KUNIT_CASE(window),

@@ -754,6 +754,129 @@ static void atomic_unaligned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
+/* Annex A19: a READ response without data answers */
+static void place(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 len,
+		  u32 feth, u64 value)
+{
+	struct rxe_pkt pkt = {
+		.opcode = opcode,
+		.psn = psn,
+		.va = addr(test, off),
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = len,
+		.feth = feth,
+		.ack_req = true,
+	};
+
+	fake_inject(test, &pkt, &value,
+		    opcode == IB_OPCODE_RC_ATOMIC_WRITE ? sizeof(value) : 0);
+}
+
+static void expect_placed(struct kunit *test, u32 psn)
+{
+	struct rxe_pkt pkt;
+
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, psn, &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.payload_len, 0u);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
+}
+
+/* A duplicate is answered, and doesn't undo what was written since [A19.4.2] */
+static void atomic_write(struct kunit *test)
+{
+	u64 *mem = (u64 *)(fake(test)->mem + 64);
+
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), 64, 8, 0, 0x1234567890abcdef);
+	expect_placed(test, PSN(0));
+	KUNIT_EXPECT_EQ(test, *mem, 0x1234567890abcdefull);
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(1), 64, 8, 0, 7);
+	expect_placed(test, PSN(1));
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), 64, 8, 0, 0x1234567890abcdef);
+	expect_placed(test, PSN(0));
+	KUNIT_EXPECT_EQ(test, *mem, 7ull);
+}
+
+static void atomic_write_unaligned(struct kunit *test)
+{
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), 4, 8, 0, 1);
+	expect_nak(test, PSN(0), RXE_NAK_INV_REQ);
+}
+
+static void atomic_write_length(struct kunit *test)
+{
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), 8, 16, 0, 1);
+	expect_nak(test, PSN(0), RXE_NAK_INV_REQ);
+}
+
+static void atomic_write_access(struct kunit *test)
+{
+	to_rxe_mr(fake(test)->mr)->key.access &= ~IB_ACCESS_REMOTE_WRITE;
+	place(test, IB_OPCODE_RC_ATOMIC_WRITE, PSN(0), 8, 8, 0, 1);
+	expect_nak(test, PSN(0), RXE_NAK_REM_ACCESS);
+	KUNIT_EXPECT_EQ(test, *(u64 *)(fake(test)->mem + 8), 0ull);
+}
+
+#define FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
+
+static void allow_flush(struct kunit *test, int qp, int key)
+{
+	fake(test)->qp->attr.qp_access_flags |= qp;
+	to_rxe_mr(fake(test)->mr)->key.access |= key;
+}
+
+/* A range or all; of a range, zero bytes need no key [A19.4.1] [C9-88] */
+static void flush(struct kunit *test)
+{
+	allow_flush(test, IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, FETH(1, IB_FLUSH_RANGE), 0);
+	expect_placed(test, PSN(0));
+	place(test, IB_OPCODE_RC_FLUSH, PSN(1), 0, U32_MAX, FETH(1, IB_FLUSH_MR), 0);
+	expect_placed(test, PSN(1));
+	to_rxe_mr(fake(test)->mr)->key.access &= ~IB_ACCESS_FLUSH_GLOBAL;
+	place(test, IB_OPCODE_RC_FLUSH, PSN(2), 0, 0, FETH(1, IB_FLUSH_RANGE), 0);
+	expect_placed(test, PSN(2));
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, FETH(1, IB_FLUSH_RANGE), 0);
+	expect_placed(test, PSN(0));
+}
+
+/* What the QP doesn't allow is an invalid request, what the key doesn't an access error */
+static const struct bad_flush {
+	const char *name;
+	int qp;
+	int key;
+	u32 feth;
+	u8 nak;
+} bad_flushes[] = {
+	{ "qp", 0, IB_ACCESS_FLUSH_GLOBAL, FETH(1, 0), RXE_NAK_INV_REQ },
+	{ "no-type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(0, 0), RXE_NAK_INV_REQ },
+	{ "type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(5, 0), RXE_NAK_INV_REQ },
+	{ "level", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(1, 2), RXE_NAK_INV_REQ },
+	{ "key", IB_ACCESS_FLUSH_GLOBAL, 0, FETH(1, 0), RXE_NAK_REM_ACCESS },
+	{ "key-all", IB_ACCESS_FLUSH_GLOBAL, 0, FETH(1, 1), RXE_NAK_REM_ACCESS },
+	{ "persistent", IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT,
+	  IB_ACCESS_FLUSH_GLOBAL, FETH(2, 1), RXE_NAK_REM_ACCESS },
+};
+
+static void bad_flush_name(const struct bad_flush *bad, char *name)
+{
+	strscpy(name, bad->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad_flush, bad_flushes, bad_flush_name);
+
+/* [A19.4.3] */
+static void flush_refused(struct kunit *test)
+{
+	const struct bad_flush *bad = test->param_value;
+
+	to_rxe_mr(fake(test)->mr)->key.access &= ~IB_ACCESS_FLUSH_GLOBAL;
+	fake(test)->qp->attr.qp_access_flags &= ~IB_ACCESS_FLUSH_GLOBAL;
+	allow_flush(test, bad->qp, bad->key);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 64, bad->feth, 0);
+	expect_nak(test, PSN(0), bad->nak);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
 /* Packets of a stranger, of another transport, responses out of the blue [9.6.1.5] */
 static void strangers(struct kunit *test)
 {
@@ -881,6 +1004,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomic_memory),
 	KUNIT_CASE(atomic_wrapped),
 	KUNIT_CASE(atomic_unaligned),
+	KUNIT_CASE(atomic_write),
+	KUNIT_CASE(atomic_write_unaligned),
+	KUNIT_CASE(atomic_write_length),
+	KUNIT_CASE(atomic_write_access),
+	KUNIT_CASE(flush),
+	KUNIT_CASE_PARAM(flush_refused, bad_flush_gen_params),
 	KUNIT_CASE(strangers),
 	KUNIT_CASE(fuzz),
 	{}

@@ -52,6 +52,8 @@ static const struct spec_op spec_ops[] = {
 	{ 0x14, 40, "T",	RXE_OP_ATOMIC_REQ | S | E },
 	{ 0x16, 16, "N",	SND | E },
 	{ 0x17, 16, "N",	SND | S | E },
+	{ 0x1c, 32, "FR",	RXE_OP_FLUSH | S | E },
+	{ 0x1d, 28, "R",	RXE_OP_ATOMIC_WRITE | RXE_OP_PAYLOAD | S | E },
 	{ 0x64, 20, "D",	SND | S | E },
 	{ 0x65, 24, "DI",	SND | S | E },
 };
@@ -69,6 +71,9 @@ static inline u32 spec_ext(char letter, u32 *bytes)
 	case 'D':
 		*bytes = 8;
 		return RXE_OP_DETH;
+	case 'F':
+		*bytes = 4;
+		return RXE_OP_FETH;
 	case 'R':
 		*bytes = 16;
 		return RXE_OP_RETH;

@@ -134,7 +134,9 @@ else
 fi
 loopback
 try namespace-goes namespace_goes
-if tunnel_up; then
+if ! modinfo -n ipip > /dev/null 2>&1; then
+	skip ipip "this kernel has no netdev of type ipip"
+elif tunnel_up; then
 	programs ipip
 else
 	fail ipip "no tunnel, or no GIDs"

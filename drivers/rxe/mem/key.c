@@ -64,12 +64,17 @@ static bool key_covers(const struct rxe_key *key, u64 va, u64 len)
 	return va >= key->iova && off <= key->length && len <= key->length - off;
 }
 
+static bool key_permits(const struct rxe_key *key, struct ib_pd *pd, u32 value,
+			int access)
+{
+	return key->value == value && READ_ONCE(key->pd) == pd &&
+	       (READ_ONCE(key->access) & access) == access;
+}
+
 static bool key_allows(const struct rxe_key *key, struct ib_pd *pd, u32 value,
 		       int access, u64 va, u64 len)
 {
-	return key->value == value && READ_ONCE(key->pd) == pd &&
-	       (READ_ONCE(key->access) & access) == access &&
-	       key_covers(key, va, len);
+	return key_permits(key, pd, value, access) && key_covers(key, va, len);
 }
 
 /**
@@ -94,6 +99,29 @@ int rxe_key_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
 
 	*key = NULL;
 	if (!found || !key_allows(found, pd, value, access, va, len) ||
+	    !kref_get_unless_zero(&found->region->ref))
+		return -EACCES;
+	*key = found;
+	return 0;
+}
+
+/**
+ * rxe_key_get_all - find all of the memory of a key
+ * @rxe: device
+ * @pd: protection domain of the QP
+ * @value: R_Key
+ * @access: enum ib_access_flags that are needed
+ * @key: out: as rxe_key_get()
+ *
+ * Return: as rxe_key_get().
+ */
+int rxe_key_get_all(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+		    struct rxe_key **key)
+{
+	struct rxe_key *found = xa_load(&rxe->keys, value >> KEY_VARIANT_BITS);
+
+	*key = NULL;
+	if (!found || !key_permits(found, pd, value, access) ||
 	    !kref_get_unless_zero(&found->region->ref))
 		return -EACCES;
 	*key = found;

@@ -9,11 +9,13 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <compat/umem.h>
+#include <compat/verbs.h>
 #include <rxe/mem.h>
 
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			 IB_ACCESS_FLUSH_GLOBAL | \
 			 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,

@@ -47,10 +47,13 @@ static int fill_ud(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	return 0;
 }
 
-static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+/* The kernel's API has no FLUSH */
+static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
+	if (type->kind == RXE_WR_FLUSH)
+		return -EINVAL;
 	if (type->kind == RXE_WR_ATOMIC) {
 		wqe->raddr = atomic_wr(wr)->remote_addr;
 		wqe->rkey = atomic_wr(wr)->rkey;
@@ -60,6 +63,7 @@ static void fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 		wqe->raddr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;
 	}
+	return 0;
 }
 
 /* Return: -EINVAL for an immediate error [11.4.1.1] */
@@ -80,9 +84,7 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	wqe->num_sge = wr->num_sge;
 	if (rxe_wr_check(rules, wqe, length))
 		return -EINVAL;
-	if (!rules->datagram)
-		fill_rc(wr, wqe);
-	else if (fill_ud(wr, wqe))
+	if (rules->datagram ? fill_ud(wr, wqe) : fill_rc(wr, wqe))
 		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE)
 		copy_inline(wr, wqe);

@@ -9,11 +9,14 @@
 
 static const u32 max_msg = RXE_MAX_MSG;
 
-/* Bytes for the scatter list, or for inline data, behind a work request */
+/*
+ * Bytes for the scatter list, or for inline data, behind a work request. The data of an
+ * ATOMIC WRITE is always inline.
+ */
 static u32 data_bytes(const struct ib_qp_cap *cap)
 {
-	return max_t(u32, cap->max_inline_data,
-		     cap->max_send_sge * sizeof(struct ib_sge));
+	return max3((size_t)cap->max_inline_data,
+		    cap->max_send_sge * sizeof(struct ib_sge), sizeof(u64));
 }
 
 /**

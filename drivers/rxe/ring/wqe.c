@@ -21,9 +21,24 @@ static void import_ud(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 	wqe->ah_num = READ_ONCE(wr->wr.ud.ah_num);
 }
 
+/* [A19.4.1]. The provider puts the length where that of data is, and 0 here */
+static void import_flush(const struct rxe_flush_wr *wr, struct rxe_swqe *wqe)
+{
+	u32 type = READ_ONCE(wr->type), level = READ_ONCE(wr->level);
+
+	wqe->raddr = READ_ONCE(wr->remote_addr);
+	wqe->rkey = READ_ONCE(wr->rkey);
+	wqe->feth = (type & RXE_FETH_TYPE_MASK) |
+		    (level & RXE_FETH_LEVEL_MASK) << RXE_FETH_LEVEL_SHIFT;
+}
+
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
-	if (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC) {
+	u8 kind = rxe_wr_type(wqe)->kind;
+
+	if (kind == RXE_WR_FLUSH) {
+		import_flush((const struct rxe_flush_wr *)&wr->wr, wqe);
+	} else if (kind == RXE_WR_ATOMIC) {
 		wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
 		wqe->rkey = READ_ONCE(wr->wr.atomic.rkey);
 		rxe_wr_set_operands(wqe, READ_ONCE(wr->wr.atomic.compare_add),
@@ -54,8 +69,16 @@ static u64 import_sges(const struct rxe_wr_rules *rules,
 static u64 import_data(const struct rxe_wr_rules *rules,
 		       const struct rxe_dma_info *dma, struct rxe_swqe *wqe)
 {
+	u8 kind = rxe_wr_type(wqe)->kind;
 	u64 length;
 
+	if (kind == RXE_WR_ATOMIC_WRITE)
+		wqe->flags |= IB_SEND_INLINE;	/* implied by the provider */
+	if (kind == RXE_WR_FLUSH) {
+		wqe->flush_len = READ_ONCE(dma->length);
+		wqe->num_sge = 0;
+		return 0;
+	}
 	if (!(wqe->flags & IB_SEND_INLINE))
 		return import_sges(rules, dma->sge, wqe);
 	wqe->num_sge = 0;	/* ignore the process's number */

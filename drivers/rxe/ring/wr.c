@@ -45,6 +45,16 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.opcode = IB_OPCODE_FETCH_ADD, .remote = true,
 		.kind = RXE_WR_ATOMIC,
 	},
+	[IB_WR_FLUSH] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_FLUSH,
+		.opcode = IB_OPCODE_RC_FLUSH, .remote = true,
+		.kind = RXE_WR_FLUSH,
+	},
+	[IB_WR_ATOMIC_WRITE] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_ATOMIC_WRITE,
+		.opcode = IB_OPCODE_RC_ATOMIC_WRITE, .remote = true,
+		.kind = RXE_WR_ATOMIC_WRITE,
+	},
 	[RXE_WR_NONE] = { .wc = IB_WC_SEND },
 };
 
@@ -76,11 +86,14 @@ bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags)
 u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
 		u64 length)
 {
+	u8 kind = rxe_wr_type(wqe)->kind;
+
 	if (wqe->num_sge > rules->max_sge)
 		return IB_WC_LOC_QP_OP_ERR;
 	if (length > READ_ONCE(*rules->max_msg) ||
 	    ((wqe->flags & IB_SEND_INLINE) && length > rules->max_inline) ||
-	    (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC && length != sizeof(u64)))
+	    ((kind == RXE_WR_ATOMIC || kind == RXE_WR_ATOMIC_WRITE) &&
+	     length != sizeof(u64)))
 		return IB_WC_LOC_LEN_ERR;
 	return IB_WC_SUCCESS;
 }

@@ -228,6 +228,16 @@ static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
 	return wqe;
 }
 
+/* The answer to a FLUSH or ATOMIC WRITE */
+static void empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
+			   const struct rxe_pkt *pkt)
+{
+	if (rxe_pkt_data_len(pkt))
+		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
+	else
+		response_done(qp, wqe, pkt->psn);
+}
+
 static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
@@ -235,7 +245,11 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_list list;
 	u32 done, want;
 
-	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_READ)
+	if (!wqe)
+		return;
+	if (rxe_is_placement(wqe))
+		empty_response(qp, wqe, pkt);
+	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);

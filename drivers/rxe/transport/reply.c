@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder's short answers: ACK, NAK, and the reply to an atomic (section 9.7.5.1).
+ * The responder's short answers: ACK, NAK, and the replies to atomics, FLUSH and ATOMIC
+ * WRITE (section 9.7.5.1).
  *
  * Context: recv_task.
  */
@@ -41,6 +42,21 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
 {
 	rxe_send_ack(qp, syndrome, qp->rq.epsn);
+}
+
+/**
+ * rxe_send_empty_response - answer a FLUSH or ATOMIC WRITE
+ * @qp: the QP
+ * @psn: its PSN
+ */
+void rxe_send_empty_response(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_pkt pkt;
+
+	rxe_pkt_response(qp, &pkt);
+	pkt.opcode = IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY;
+	pkt.psn = psn;
+	send_reply(qp, &pkt, qp->rq.batch);
 }
 
 /**

@@ -342,7 +342,7 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
-/* A READ request, perhaps only for missing responses, or an atomic */
+/* A READ request, perhaps only for missing responses; an atomic, ATOMIC WRITE or FLUSH */
 static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 			  struct rxe_pkt *pkt)
 {
@@ -360,6 +360,10 @@ static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	pkt->compare = wqe->compare;
 	pkt->swap_add = wqe->swap_add;
 	pkt->opcode = rxe_wr_type(wqe)->opcode;
+	if (rxe_wr_type(wqe)->kind == RXE_WR_FLUSH) {
+		pkt->dma_len = wqe->flush_len;
+		pkt->feth = wqe->feth;
+	}
 }
 
 /*
@@ -402,6 +406,25 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 }
 
 /* Return: false if this run should end */
+static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
+			      const struct pick *pick)
+{
+	u32 len = pick->wqe->length;
+	int num = rxe_map(qp, pick->wqe, 0, len, qp->sq.sender.segs);
+	bool go_on;
+
+	if (num < 0) {
+		fail_pick(qp, pick);
+		return true;
+	}
+	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
+	run->pkt.payload_len = len;
+	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
+	rxe_unmap(qp->sq.sender.segs, num);
+	return go_on;
+}
+
+/* Return: false if this run should end */
 static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 {
 	if (!rxe_is_rd_atomic(pick->wqe)) {
@@ -409,6 +432,8 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 		return true;
 	}
 	rd_atomic_pkt(qp, pick, &run->pkt);
+	if (rxe_wr_type(pick->wqe)->kind == RXE_WR_ATOMIC_WRITE)
+		return emit_atomic_write(qp, run, pick);
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
 

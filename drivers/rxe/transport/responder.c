@@ -135,6 +135,11 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 	if (flags & RXE_OP_ATOMIC_REQ)
 		return (access & IB_ACCESS_REMOTE_ATOMIC) &&
 		       qp->attr.max_dest_rd_atomic;
+	if (flags & RXE_OP_ATOMIC_WRITE)
+		return (access & IB_ACCESS_REMOTE_WRITE) &&
+		       qp->attr.max_dest_rd_atomic;
+	if (flags & RXE_OP_FLUSH)	/* which types: rxe_flush_execute() */
+		return qp->attr.max_dest_rd_atomic;
 	return true;
 }
 
@@ -268,6 +273,14 @@ static u64 atomic_execute(u64 *p, const struct rxe_pkt *pkt)
 	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
 }
 
+/* The reply to a request of one packet acknowledges everything, too */
+static void note_replied(struct rxe_rq *rq)
+{
+	rxe_rq_advance(rq, 1);
+	rq->ack_due = false;
+	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+}
+
 static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -286,11 +299,33 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return refuse_op(qp);
 	orig = atomic_execute(p, pkt);
 	rxe_replay_keep(&rq->replay, rq->seq, orig);
-	rxe_rq_advance(rq, 1);
-	rq->ack_due = false;	/* the reply acknowledges as much */
-	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+	note_replied(rq);
 	rxe_send_atomic_ack(qp, pkt->psn, orig);
 	return SILENT;
+}
+
+/* FLUSH and ATOMIC WRITE */
+static enum verdict do_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			     struct rxe_data *data)
+{
+	u8 nak;
+
+	if (pkt->flags & RXE_OP_FLUSH)
+		nak = rxe_flush_execute(qp, pkt);
+	else
+		nak = rxe_atomic_write_execute(qp, pkt, data);
+	switch (nak) {
+	case 0:
+		note_replied(&qp->rq);
+		rxe_send_empty_response(qp, pkt->psn);
+		return SILENT;
+	case RXE_NAK_REM_ACCESS:
+		return refuse_access(qp);
+	case RXE_NAK_REM_OP:
+		return refuse_data(qp);
+	default:
+		return refuse_op(qp);
+	}
 }
 
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -305,6 +340,8 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 		return do_write(qp, pkt, data);
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		return do_atomic(qp, pkt);
+	if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE))
+		return do_place(qp, pkt, data);
 	if (!(pkt->flags & RXE_OP_READ_REQ))
 		return refuse_op(qp);
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
@@ -330,6 +367,8 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	} else if (pkt->flags & RXE_OP_ATOMIC_REQ) {
 		if (rxe_replay_find(&rq->replay, seq_before(rq, pkt->psn), &orig))
 			rxe_send_atomic_ack(qp, pkt->psn, orig);
+	} else if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE)) {
+		rxe_send_empty_response(qp, pkt->psn);
 	} else {
 		rq->ack_due = true;
 	}

@@ -112,7 +112,13 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 /* reply.c */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
+void rxe_send_empty_response(struct rxe_qp *qp, u32 psn);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
+
+/* place.c */
+u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			    struct rxe_data *data);
 
 /* responder.c, read.c */
 void rxe_responder_reset(struct rxe_rq *rq);

@@ -27,6 +27,10 @@ static u8 *build_req(const struct rxe_pkt *pkt, u32 flags, u8 *h)
 		put_unaligned_be32(pkt->src_qpn, h + 4);
 		h += RXE_DETH_BYTES;
 	}
+	if (flags & RXE_OP_FETH) {
+		put_unaligned_be32(pkt->feth, h);
+		h += RXE_FETH_BYTES;
+	}
 	if (flags & RXE_OP_RETH) {
 		put_unaligned_be64(pkt->va, h);
 		put_unaligned_be32(pkt->rkey, h + 8);

@@ -7,8 +7,10 @@
  * Constant data; any context.
  */
 #include <rxe/wire.h>
+#include <compat/verbs.h>
 
 #define DETH	RXE_OP_DETH
+#define FETH	RXE_OP_FETH
 #define RETH	RXE_OP_RETH
 #define ATOMIC	RXE_OP_ATOMIC_ETH
 #define AETH	RXE_OP_AETH
@@ -25,6 +27,7 @@
 
 #define HDR_LEN(f) (RXE_BTH_BYTES + \
 	((f) & DETH ? RXE_DETH_BYTES : 0) + \
+	((f) & FETH ? RXE_FETH_BYTES : 0) + \
 	((f) & RETH ? RXE_RETH_BYTES : 0) + \
 	((f) & ATOMIC ? RXE_ATOMIC_ETH_BYTES : 0) + \
 	((f) & AETH ? RXE_AETH_BYTES : 0) + \
@@ -61,6 +64,8 @@ const struct rxe_opcode rxe_opcode[256] = {
 	ROW(RC_FETCH_ADD,			RXE_OP_ATOMIC_REQ | ONLY | ATOMIC),
 	ROW(RC_SEND_LAST_WITH_INVALIDATE,	SND | END | IETH),
 	ROW(RC_SEND_ONLY_WITH_INVALIDATE,	SND | ONLY | IETH),
+	ROW(RC_FLUSH,				RXE_OP_FLUSH | ONLY | FETH | RETH),
+	ROW(RC_ATOMIC_WRITE,			RXE_OP_ATOMIC_WRITE | RXE_OP_PAYLOAD | ONLY | RETH),
 	ROW(UD_SEND_ONLY,			SND | ONLY | DETH),
 	ROW(UD_SEND_ONLY_WITH_IMMEDIATE,	SND | ONLY | DETH | IMM),
 };

@@ -21,13 +21,17 @@ static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
 	rxe_pkt_parse_psn(pkt, h);
 }
 
-/* Requests: DETH [9.3.2], RETH [9.4.2], AtomicETH [9.4.5] */
+/* Requests: DETH [9.3.2], FETH [A19.4.1], RETH [9.4.2], AtomicETH [9.4.5] */
 static const u8 *parse_req(struct rxe_pkt *pkt, const u8 *h)
 {
 	if (pkt->flags & RXE_OP_DETH) {
 		pkt->qkey = get_unaligned_be32(h);
 		pkt->src_qpn = get_unaligned_be24(h + 5);
 		h += RXE_DETH_BYTES;
+	}
+	if (pkt->flags & RXE_OP_FETH) {
+		pkt->feth = get_unaligned_be32(h);
+		h += RXE_FETH_BYTES;
 	}
 	if (pkt->flags & RXE_OP_RETH) {
 		pkt->va = get_unaligned_be64(h);
