@@ -9,6 +9,7 @@
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
+#include <rxe/mcast.h>
 #include <rxe/memory.h>
 #include <rxe/stats.h>
 
@@ -28,6 +29,9 @@ enum rxe_limits {
 	RXE_MAX_PD		= 1 << 16,
 	RXE_MAX_AH		= 1 << 20,
 	RXE_MAX_UCONTEXT	= 1 << 16,
+	RXE_MAX_MCAST_GRP	= 1 << 13,
+	RXE_MAX_MCAST_QP_ATTACH	= 128,		/* copies of one packet */
+	RXE_MAX_TOTAL_MCAST_QP_ATTACH = 1 << 19,
 	RXE_MAX_RD_ATOM		= 128,
 	RXE_MAX_MSG		= 1U << 31,
 	RXE_PKEY_TBL_LEN	= 1,
@@ -74,6 +78,7 @@ struct rxe_tune {
  * @next_qpn: where the next search for a free QPN starts
  * @next_key: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
+ * @mcast: multicast groups
  * @stats: per-CPU counters
  * @txq: accounting of the stack's and the netdev's queues
  * @rx_queued: bytes of memory in long receive queues, see inq.h
@@ -101,6 +106,7 @@ struct rxe_dev {
 	u32			next_qpn;
 	u32			next_key;
 	u32			next_ah;
+	struct rxe_mcast	mcast;
 	struct rxe_stats __percpu *stats;
 	struct rxe_txq		*txq;
 	atomic_t		rx_queued;

@@ -35,6 +35,7 @@ struct rxe_dev;
  * @since: transport/: jiffies when it was queued, low 16 bits
  * @held: transport/: it came too early; all packets up to @end were verified
  * @charged: transport/: it counts against the device's limit
+ * @mcast: the destination is a multicast group
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  * @vlan: VLAN ID of the netdev that it came in by, or, if this host sent it, of the
  *	netdev that has the address; RXE_NO_VLAN if there is none
@@ -63,6 +64,7 @@ struct rxe_rx {
 	bool		same_dev:1;
 	bool		held:1;
 	bool		charged:1;
+	bool		mcast:1;
 };
 
 static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
@@ -102,6 +104,7 @@ static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 __be16 rxe_rx_sport(struct sk_buff *skb);
 void rxe_rx_grh(struct sk_buff *skb, u8 *grh);
 u8 rxe_rx_network(struct sk_buff *skb);
+void rxe_rx_dgid(struct sk_buff *skb, union ib_gid *dgid);
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path);
 
 u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,

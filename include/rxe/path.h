@@ -7,6 +7,7 @@
 
 #include <linux/if_ether.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
@@ -37,6 +38,7 @@ enum rxe_proto {
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
  *	and namespace) as ours, reference held; else NULL
  * @same_dev: @dgid_attr is set; packets never reach the wire
+ * @mcast: @dgid is a multicast group
  * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
  * @ip_id: next IPv4 ID
@@ -61,6 +63,7 @@ struct rxe_path {
 	u16			vlan;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
+	bool			mcast;
 	u32			hash;
 	bool			alone;
 	atomic_t		ip_id;
@@ -105,6 +108,17 @@ static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)
 {
 	return ipv6_addr_equal((const struct in6_addr *)a,
 			       (const struct in6_addr *)b);
+}
+
+/**
+ * rxe_gid_is_mcast - is a GID the address of a group?
+ * @gid: GID
+ *
+ * Return: true for ff00::/8 and for IPv4's 224.0.0.0/4 in its mapped form.
+ */
+static inline bool rxe_gid_is_mcast(const union ib_gid *gid)
+{
+	return rdma_is_multicast_addr((struct in6_addr *)gid);
 }
 
 #endif /* RXE_PATH_H */

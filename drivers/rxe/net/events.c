@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Netdev events in all namespaces: port state, MTU, unregistering.
+ * Netdev events in all namespaces: port state, MTU, unregistering, multicast groups.
  *
  * When a netdev moves to another namespace, the old one sees NETDEV_UNREGISTER, and
  * the RDMA device is removed. The RDMA core follows the addresses for the GIDs. A
@@ -28,12 +28,27 @@ static void rxe_event(struct rxe_dev *rxe, unsigned long event)
 	}
 }
 
+/* Also for VLANs, whose addresses the device of the real netdev has */
+static void rxe_mcast_event(struct net_device *ndev, unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_CHANGEMTU:
+		rxe_join_follow(ndev);
+		break;
+	case NETDEV_UNREGISTER:
+		rxe_join_forget(ndev);
+		break;
+	}
+}
+
 static int rxe_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *info)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(info);
 	struct ib_device *ibdev;
 
+	rxe_mcast_event(ndev, event);
 	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
 	if (ibdev) {
 		rxe_event(to_rxe_dev(ibdev), event);

@@ -63,8 +63,8 @@ u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 		      u32 n, u32 len);
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt);
-void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
-		     const struct rxe_train *train);
+void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb,
+		     const struct rxe_path *path, const struct rxe_train *train);
 
 /* up.c */
 void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev);
@@ -93,6 +93,10 @@ void rxe_split(struct sk_buff *skb, u32 off);
 /* guard.c */
 int rxe_guard_open(struct net *net);
 void rxe_guard_close(struct net *net);
+
+/* join.c */
+void rxe_join_follow(struct net_device *ndev);
+void rxe_join_forget(struct net_device *ndev);
 
 /* events.c */
 int rxe_events_init(const struct rxe_net_ops *ops);

@@ -134,7 +134,8 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->sport = path->flow_label ?
 		rdma_flow_label_to_udp_sport(path->flow_label) : sport;
 	path->traffic_class = grh->traffic_class;
-	path->hop_limit = grh->hop_limit ?: RXE_DEFAULT_HOPS;
+	path->mcast = rxe_gid_is_mcast(&path->dgid);
+	path->hop_limit = grh->hop_limit ?: path->mcast ? 1 : RXE_DEFAULT_HOPS;
 	path->sl = rdma_ah_get_sl(attr);
 	path->priority = path->sl;
 	path->vlan = rxe_path_vlan(sgid_attr);

@@ -98,7 +98,9 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	}
 	rxe_v2_offload(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev), NULL, skb);
+	/* Local members have their copies already; the socket has multicast loop off */
+	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev),
+					     path->mcast ? skb->sk : NULL, skb);
 	return !!net_xmit_eval(err);
 }
 
@@ -323,6 +325,15 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+/* IPv4's multicast loop is off on a tunnel's socket. */
+static int rxe_v2_no_loop6(struct socket *sock)
+{
+	int off = 0;
+
+	return sock->ops->setsockopt(sock, SOL_IPV6, IPV6_MULTICAST_LOOP,
+				     KERNEL_SOCKPTR(&off), sizeof(off));
+}
+
 static struct socket *rxe_v2_sock(struct net *net, int family)
 {
 	struct udp_port_cfg port = {
@@ -345,6 +356,11 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	if (err)
 		return ERR_PTR(err);
 	rxe_setup_udp_tunnel_sock(net, sock, &tunnel);
+	err = family == AF_INET6 ? rxe_v2_no_loop6(sock) : 0;
+	if (err) {
+		rxe_udp_tunnel_sock_release(sock);
+		return ERR_PTR(err);
+	}
 	return sock;
 }
 

@@ -143,14 +143,26 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
 	       READ_ONCE(rxe->tune.trust_local) && rxe_blocks_made(skb);
 }
 
-/*
- * Only unicast is accepted. As in the socket layer, skbs from the emergency memory
- * reserves are dropped: the reserves are for users that free memory.
- */
-static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb)
+/* What was sent to many must be for a group; whether it has members, rxe_rcv() sees */
+static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
 {
-	if (skb->pkt_type == PACKET_BROADCAST ||
-	    skb->pkt_type == PACKET_MULTICAST) {
+	union ib_gid sgid, dgid;
+
+	if (skb->pkt_type == PACKET_BROADCAST)
+		return false;
+	if (skb->pkt_type != PACKET_MULTICAST)
+		return true;
+	rxe_l3(proto)->gids(skb_network_header(skb), &sgid, &dgid);
+	return rxe_gid_is_mcast(&dgid);
+}
+
+/*
+ * As in the socket layer, skbs from the emergency memory reserves are dropped: the
+ * reserves are for users that free memory.
+ */
+static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
+{
+	if (!rxe_rx_to_ok(skb, proto)) {
 		rxe_drop(rxe, RXE_DROP_ADDR, 1);
 		return false;
 	}
@@ -188,7 +200,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 {
 	const struct net_device *ndev = rxe_l3(proto)->udp ? NULL : skb->dev;
 
-	if (!rxe_rx_usable(rxe, skb)) {
+	if (!rxe_rx_usable(rxe, skb, proto)) {
 		kfree_skb(skb);
 		return;
 	}
@@ -213,12 +225,13 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 /**
  * rxe_rx_same_dev - hand a train back to the transport of the device that sent it
  * @rxe: the device
- * @skb: the train; skb->dev is the netdev of both addresses
- * @proto: enum rxe_proto
+ * @skb: the train; skb->dev is the netdev of both addresses, or of the source if the
+ *	destination is a group
+ * @path: the path that it was sent on
  * @train: its description as it was sent
  */
-void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
-		     const struct rxe_train *train)
+void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb,
+		     const struct rxe_path *path, const struct rxe_train *train)
 {
 	*rxe_rx(skb) = (struct rxe_rx) {
 		.rxe		= rxe,
@@ -226,11 +239,12 @@ void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb, u8 proto,
 		.pkt		= train->pkt,
 		.sqpn		= train->sqpn,
 		.vlan		= rxe_netdev_vlan(skb->dev),
-		.proto		= proto,
+		.proto		= path->proto,
 		.trusted	= true,
 		.same_dev	= true,
+		.mcast		= path->mcast,
 	};
 	rxe_rx_detach(skb);
-	__skb_pull(skb, rxe_l3(proto)->bytes);
+	__skb_pull(skb, rxe_l3(path->proto)->bytes);
 	rxe_rx_up(skb, NULL);
 }

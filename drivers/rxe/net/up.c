@@ -19,16 +19,34 @@ void rxe_rx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
-/* Is the destination a GID of the device, and with RoCE v1 one of @ndev? */
+/**
+ * rxe_rx_dgid - the destination of a received datagram
+ * @skb: received datagram
+ * @dgid: set
+ */
+void rxe_rx_dgid(struct sk_buff *skb, union ib_gid *dgid)
+{
+	union ib_gid sgid;
+
+	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, dgid);
+}
+
+/*
+ * Is the destination a GID of the device, and with RoCE v1 one of @ndev? A multicast
+ * group may have members here, which rxe_rcv() looks up.
+ */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)
 {
-	const struct rxe_rx *rx = rxe_rx(skb);
+	struct rxe_rx *rx = rxe_rx(skb);
 	const struct rxe_l3 *l3 = rxe_l3(rx->proto);
 	const struct ib_gid_attr *attr;
-	union ib_gid sgid, dgid;
+	union ib_gid dgid;
 
-	l3->gids(rxe_rx_l3(skb), &sgid, &dgid);
+	rxe_rx_dgid(skb, &dgid);
+	rx->mcast = rxe_gid_is_mcast(&dgid);
+	if (rx->mcast)
+		return true;
 	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid, l3->gid_type, 1,
 				     (struct net_device *)ndev);
 	if (IS_ERR(attr))

@@ -70,12 +70,38 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (skb->dev && rxe_path_intact(path)) {
 		rxe_l3(path->proto)->push(skb, path, 0);
-		rxe_rx_same_dev(rxe, skb, path->proto, train);
+		rxe_rx_same_dev(rxe, skb, path, train);
 	} else {
 		kfree_skb(skb);
 		err = -ENETDOWN;
 	}
 	return err;
+}
+
+/*
+ * Members of a group on this device get a datagram without the wire, the sender included
+ * if it is one. On loopback, that is all: @skb would only come back.
+ *
+ * Return: true if there is no wire.
+ */
+static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
+			     const struct rxe_train *train, struct sk_buff *skb)
+{
+	struct net_device *ndev = rcu_dereference_bh(path->sgid_attr->ndev);
+	struct sk_buff *copy;
+
+	if (!ndev)
+		return false;
+	if (READ_ONCE(rxe->mcast.num_grps)) {
+		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (copy) {
+			copy->dev = ndev;
+			rxe_rx_same_dev(rxe, copy, path, train);
+		} else {
+			rxe_drop(rxe, RXE_DROP_MEMORY, 1);
+		}
+	}
+	return ndev->flags & IFF_LOOPBACK;
 }
 
 static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
@@ -91,6 +117,10 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 	__skb_set_sw_hash(skb, path->hash, true);
 	l3->push(skb, path, train->npkts);
 	rxe_seal(skb, path->proto, l3->bytes, train);
+	if (unlikely(path->mcast) && rxe_xmit_members(rxe, path, train, skb)) {
+		consume_skb(skb);
+		return 0;
+	}
 	err = l3->send(skb, path, train);
 	if (err > 0) {
 		rxe_drop(rxe, RXE_DROP_TX, train->npkts);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Joining multicast groups, so that the netdev and its switch let their packets in: the
+ * MAC address of the group for all RoCE versions, and IGMP or MLD for RoCE v2.
+ *
+ * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join
+ * it: its own, and VLANs on that without a device of their own. Netdevs that come later
+ * join when they go up. IP may lose its part while a netdev stays (IPv6, if the MTU becomes
+ * too small); then the group is joined again as soon as IP is back.
+ *
+ * Context: process; everything under RTNL. The netdev's IP is followed by pointer: a
+ * reference keeps the address from being used again.
+ */
+#include <linux/etherdevice.h>
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ip.h>
+#include <rxe/mcast.h>
+#include "internal.h"
+
+static LIST_HEAD(rxe_joins);	/* of all devices */
+
+/**
+ * struct rxe_join_link - a netdev that has joined a group
+ * @list: link in rxe_join.links
+ * @ndev: the netdev, reference held
+ * @tracker: tracks that reference
+ * @mac: the netdev lets the group's MAC address in
+ * @in_dev: IPv4 of the netdev that has joined, reference held; or NULL
+ * @in6_dev: the same for IPv6
+ */
+struct rxe_join_link {
+	struct list_head	list;
+	struct net_device	*ndev;
+	netdevice_tracker	tracker;
+	bool			mac;
+	struct in_device	*in_dev;
+	struct inet6_dev	*in6_dev;
+};
+
+static bool is_ipv4(const union ib_gid *mgid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)mgid);
+}
+
+static __be32 ipv4_of(const union ib_gid *mgid)
+{
+	return *(const __be32 *)&mgid->raw[12];
+}
+
+static void mcast_mac(const union ib_gid *mgid, u8 *mac)
+{
+	if (is_ipv4(mgid))
+		ip_eth_mc_map(ipv4_of(mgid), mac);
+	else
+		ipv6_eth_mc_map((const struct in6_addr *)mgid, mac);
+}
+
+static void follow_ipv4(struct rxe_join_link *link, __be32 group)
+{
+	struct in_device *in_dev = __in_dev_get_rtnl(link->ndev);
+
+	if (in_dev == link->in_dev)
+		return;
+	if (link->in_dev)
+		in_dev_put(link->in_dev);	/* gone, with its groups */
+	link->in_dev = in_dev;
+	if (in_dev) {
+		in_dev_hold(in_dev);
+		ip_mc_inc_group(in_dev, group);
+	}
+}
+
+static void follow_ipv6(struct rxe_join_link *link, const struct in6_addr *group)
+{
+	struct inet6_dev *in6_dev = __in6_dev_get(link->ndev);
+
+	if (in6_dev == link->in6_dev)
+		return;
+	if (link->in6_dev)
+		in6_dev_put(link->in6_dev);
+	link->in6_dev = NULL;
+	if (in6_dev && !ipv6_dev_mc_inc(link->ndev, group)) {
+		in6_dev_hold(in6_dev);
+		link->in6_dev = in6_dev;
+	}
+}
+
+/* Join by IP, if the netdev has it and hasn't joined yet */
+static void follow_ip(struct rxe_join_link *link, const union ib_gid *mgid)
+{
+	if (is_ipv4(mgid))
+		follow_ipv4(link, ipv4_of(mgid));
+	else if (ipv6_mod_enabled())
+		follow_ipv6(link, (const struct in6_addr *)mgid);
+}
+
+static void leave_ip(struct rxe_join_link *link, const union ib_gid *mgid)
+{
+	if (link->in_dev) {
+		if (link->in_dev == __in_dev_get_rtnl(link->ndev))
+			ip_mc_dec_group(link->in_dev, ipv4_of(mgid));
+		in_dev_put(link->in_dev);
+	}
+	if (link->in6_dev) {
+		if (link->in6_dev == __in6_dev_get(link->ndev))
+			ipv6_dev_mc_dec(link->ndev, (const struct in6_addr *)mgid);
+		in6_dev_put(link->in6_dev);
+	}
+}
+
+static int join_mac(struct rxe_join_link *link, const union ib_gid *mgid)
+{
+	u8 mac[ETH_ALEN];
+	int err;
+
+	if (link->ndev->addr_len != ETH_ALEN)
+		return 0;	/* a tunnel: all that is for IP comes in */
+	mcast_mac(mgid, mac);
+	err = dev_mc_add(link->ndev, mac);
+	link->mac = !err;
+	return err;
+}
+
+static void leave_mac(struct rxe_join_link *link, const union ib_gid *mgid)
+{
+	u8 mac[ETH_ALEN];
+
+	if (!link->mac)
+		return;
+	mcast_mac(mgid, mac);
+	dev_mc_del(link->ndev, mac);
+}
+
+static void rxe_unlink(struct rxe_join *join, struct rxe_join_link *link)
+{
+	leave_ip(link, &join->mgid);
+	leave_mac(link, &join->mgid);
+	list_del(&link->list);
+	netdev_put(link->ndev, &link->tracker);
+	kfree(link);
+}
+
+static struct rxe_join_link *find_link(struct rxe_join *join,
+				       const struct net_device *ndev)
+{
+	struct rxe_join_link *link;
+
+	list_for_each_entry(link, &join->links, list) {
+		if (link->ndev == ndev)
+			return link;
+	}
+	return NULL;
+}
+
+/* Join on a netdev, or follow its IP */
+static int rxe_link(struct rxe_join *join, struct net_device *ndev)
+{
+	struct rxe_join_link *link = find_link(join, ndev);
+	int err;
+
+	if (!link) {
+		link = kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT);
+		if (!link)
+			return -ENOMEM;
+		link->ndev = ndev;
+		err = join_mac(link, &join->mgid);
+		if (err) {
+			kfree(link);
+			return err;
+		}
+		netdev_hold(ndev, &link->tracker, GFP_KERNEL);
+		list_add_tail(&link->list, &join->links);
+	}
+	follow_ip(link, &join->mgid);
+	return 0;
+}
+
+static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *ndev)
+{
+	bool is;
+
+	rcu_read_lock();
+	is = rxe_net_find(dev_net(ndev), ndev) == rxe;
+	rcu_read_unlock();
+	return is;
+}
+
+static int link_all(struct rxe_join *join)
+{
+	struct rxe_dev *rxe = join->rxe;
+	struct net_device *ndev;
+	int err = 0;
+
+	if (!READ_ONCE(rxe->netns))
+		return 0;	/* it receives nothing any more */
+	for_each_netdev(dev_net(rxe->ndev), ndev) {
+		if (!err && is_netdev_of(rxe, ndev))
+			err = rxe_link(join, ndev);
+	}
+	return err;
+}
+
+static void end_join(struct rxe_join *join)
+{
+	struct rxe_join_link *link, *next;
+
+	list_del(&join->list);
+	list_for_each_entry_safe(link, next, &join->links, list)
+		rxe_unlink(join, link);
+}
+
+/**
+ * rxe_join - join a group on all netdevs of a device (annex A17.4.3)
+ * @rxe: device
+ * @join: filled in
+ * @mgid: address of the group
+ *
+ * Context: process, without RTNL.
+ * Return: 0, or a negative error, after which nothing has joined.
+ */
+int rxe_join(struct rxe_dev *rxe, struct rxe_join *join, const union ib_gid *mgid)
+{
+	int err;
+
+	join->rxe = rxe;
+	join->mgid = *mgid;
+	INIT_LIST_HEAD(&join->links);
+	rtnl_lock();
+	list_add_tail(&join->list, &rxe_joins);
+	err = link_all(join);
+	if (err)
+		end_join(join);
+	rtnl_unlock();
+	return err;
+}
+
+/**
+ * rxe_leave - undo rxe_join()
+ * @join: from rxe_join()
+ *
+ * Context: process, without RTNL.
+ */
+void rxe_leave(struct rxe_join *join)
+{
+	rtnl_lock();
+	end_join(join);
+	rtnl_unlock();
+}
+
+/**
+ * rxe_join_follow - a netdev went up, or its MTU changed: join what it hasn't joined
+ * @ndev: any netdev
+ *
+ * If memory is short, the group's packets come in only where something else lets them.
+ *
+ * Context: RTNL held.
+ */
+void rxe_join_follow(struct net_device *ndev)
+{
+	struct rxe_join *join;
+
+	list_for_each_entry(join, &rxe_joins, list) {
+		if (is_netdev_of(join->rxe, ndev))
+			rxe_link(join, ndev);
+	}
+}
+
+/**
+ * rxe_join_forget - a netdev goes away, or to another namespace: leave all groups
+ * @ndev: any netdev
+ *
+ * Context: RTNL held.
+ */
+void rxe_join_forget(struct net_device *ndev)
+{
+	struct rxe_join_link *link;
+	struct rxe_join *join;
+
+	list_for_each_entry(join, &rxe_joins, list) {
+		link = find_link(join, ndev);
+		if (link)
+			rxe_unlink(join, link);
+	}
+}
