@@ -39,6 +39,9 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_mr_size = RXE_MAX_MR_SIZE;
 	attr->max_pd = RXE_MAX_PD;
 	attr->max_ah = RXE_MAX_AH;
+	attr->max_mcast_grp = RXE_MAX_MCAST_GRP;
+	attr->max_mcast_qp_attach = RXE_MAX_MCAST_QP_ATTACH;
+	attr->max_total_mcast_qp_attach = RXE_MAX_TOTAL_MCAST_QP_ATTACH;
 	attr->max_qp_rd_atom = RXE_MAX_RD_ATOM;
 	attr->max_qp_init_rd_atom = RXE_MAX_RD_ATOM;
 	attr->max_res_rd_atom = RXE_MAX_RD_ATOM * RXE_MAX_QP;
@@ -197,6 +200,9 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.modify_ah		= rxe_modify_ah,
 	.query_ah		= rxe_query_ah,
 	.destroy_ah		= rxe_destroy_ah,
+
+	.attach_mcast		= rxe_attach_mcast,
+	.detach_mcast		= rxe_detach_mcast,
 
 	.destroy_cq		= rxe_destroy_cq,
 	.poll_cq		= rxe_poll_cq,
@@ -357,6 +363,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	rxe_mcast_init(&rxe->mcast);
 	/* Packets under way to QPs of an earlier device should find no QP here */
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */
 	rxe->active_mtu = ndev_ib_mtu(ndev);

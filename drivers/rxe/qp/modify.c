@@ -54,6 +54,9 @@ static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > RXE_QPN_MASK)
 		return -EINVAL;
+	if ((mask & IB_QP_AV) &&
+	    rxe_gid_is_mcast(&rdma_ah_read_grh(&attr->ah_attr)->dgid))
+		return -EINVAL;
 	return check_limits(attr, mask);
 }
 

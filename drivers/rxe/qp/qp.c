@@ -126,7 +126,7 @@ static int publish(struct rxe_qp *qp)
 		err = xa_insert(&rxe->qps, qpn, entry, GFP_KERNEL);
 	else
 		err = xa_alloc_cyclic(&rxe->qps, &qpn, entry,
-				      XA_LIMIT(RXE_MIN_QPN, RXE_QPN_MASK),
+				      XA_LIMIT(RXE_MIN_QPN, IB_MULTICAST_QPN - 1),
 				      &rxe->next_qpn, GFP_KERNEL);
 	if (err < 0) {
 		kfree(entry);

@@ -67,6 +67,11 @@ static bool parse_again(struct packet *p)
 	return true;
 }
 
+static u32 dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
+{
+	return rxe_rx(skb)->mcast ? IB_MULTICAST_QPN : rxe_qp_num(qp);
+}
+
 /*
  * An skb's pages may change at any time. So headers are copied before they are checked,
  * and what net/ has read there is checked again: QP, service, and the queue.
@@ -84,7 +89,7 @@ static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != rxe_qp_num(qp) || rxe_opcode_type(pkt->opcode) != service ||
+	    pkt->qpn != dest_qpn(qp, p->skb) || rxe_opcode_type(pkt->opcode) != service ||
 	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
 		return false;
 	memcpy(p->bth, hdr, sizeof(p->bth));

@@ -6,6 +6,7 @@
  *
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
+#include <compat/unaligned.h>
 #include <rxe/transport.h>
 
 static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop why)
@@ -94,6 +95,76 @@ void rxe_sent(void *owner)
 	rxe_task_schedule(owner);
 }
 
+/* Verified once for all members of the group */
+static bool group_icrc_ok(struct sk_buff *skb, const u8 *bth)
+{
+	struct rxe_l3_icrc l3_icrc = {};
+	u32 state;
+
+	if (rxe_rx(skb)->trusted)
+		return true;
+	state = rxe_rx_icrc_start(&l3_icrc, skb, 0, skb->len);
+	state = rxe_icrc_bth(state, bth[4]);
+	return rxe_skb_icrc(skb, 0, skb->len, &state) && rxe_icrc_good(state);
+}
+
+/* Each member that is ready gets its own skb; the bytes are shared. The last gets @skb. */
+static void deliver_to_members(struct rxe_dev *rxe, struct rxe_mcast_grp *grp,
+			       struct sk_buff *skb, u32 flags, const u8 *bth)
+{
+	struct rxe_mcast_member *member;
+	struct rxe_qp *last = NULL, *qp;
+	struct sk_buff *copy;
+
+	list_for_each_entry_rcu(member, &grp->members, list) {
+		qp = rxe_qp_get_bh(rxe, member->qpn);
+		if (qp && last) {
+			copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+			if (copy)
+				enqueue_train(last, copy, flags, bth);
+			else
+				rxe_drop(rxe, RXE_DROP_MEMORY, 1);
+			rxe_qp_put(last);
+		}
+		last = qp ?: last;
+	}
+	if (last) {
+		enqueue_train(last, skb, flags, bth);
+		rxe_qp_put(last);
+	} else {
+		kfree_skb(skb);
+	}
+}
+
+/*
+ * A datagram for a multicast group goes to QP number 0xffffff [9.6.1.2], and to each
+ * member [10.5.2]. A sender on this device doesn't ask whether its group has members.
+ */
+static void rcv_group(struct rxe_dev *rxe, struct sk_buff *skb, u32 flags,
+		      const u8 *bth)
+{
+	struct rxe_mcast_grp *grp;
+	union ib_gid mgid;
+
+	rxe_rx_dgid(skb, &mgid);
+	rcu_read_lock();
+	grp = rxe_mcast_find(rxe, &mgid);
+	if (get_unaligned_be24(bth + 5) != IB_MULTICAST_QPN) {
+		drop_train(rxe, skb, RXE_DROP_ADDR);
+	} else if (!grp) {
+		if (rxe_rx(skb)->same_dev)
+			consume_skb(skb);
+		else
+			drop_train(rxe, skb, RXE_DROP_ADDR);
+	} else if (!group_icrc_ok(skb, bth)) {
+		drop_train(rxe, skb, RXE_DROP_ICRC);
+	} else {
+		rxe_rx(skb)->trusted = true;
+		deliver_to_members(rxe, grp, skb, flags, bth);
+	}
+	rcu_read_unlock();
+}
+
 /**
  * rxe_rcv - take a train from net/
  * @rxe: the device it came in on
@@ -112,6 +183,10 @@ void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
 		return;
 	}
 	flags = rxe_opcode[bth[0]].flags;
+	if (unlikely(rxe_rx(skb)->mcast)) {
+		rcv_group(rxe, skb, flags, bth);
+		return;
+	}
 	qp = rxe_qp_get_bh(rxe, bth[5] << 16 | bth[6] << 8 | bth[7]);
 	if (!qp) {
 		drop_train(rxe, skb, RXE_DROP_NO_QP);
