@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: UD multicast: members here and there, what the netdev joins and leaves, limits, frames
+# nodes: 1
+# level: core
+# debug: yes
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+G4=239.1.2.3 MAC4=01005e010203
+G6=ff0e::1:203 MAC6=333300010203
+GV1=ff0e::ffff:239.1.2.3 MACV1=3333ef010203	# as RDMA_CM writes an IPv4 group for RoCE v1
+
+# What a netdev of a namespace has joined
+igmp() { # NS HEX-ADDRESS NETDEV
+	ip netns exec "$1" awk -v dev="$3" -v group="$2" '
+		/^[0-9]/ { in_dev = $2 == dev } in_dev && $1 == group { found = 1 } END { exit !found }' /proc/net/igmp
+}
+
+mld() { # NS HEX-ADDRESS NETDEV
+	ip netns exec "$1" grep -q " $3 *$2 " /proc/net/igmp6
+}
+
+# mac NS MAC NETDEV [USERS]
+mac() {
+	ip netns exec "$1" grep -qE " $3 +${4:-[0-9]+} +[0-9]+ +$2" /proc/net/dev_mcast
+}
+
+joined() { # NETDEV: of namespace B
+	igmp B 030201EF "$1" && mac B $MAC4 "$1"
+}
+
+joined6() {
+	mld B ff0e0000000000000000000000010203 "$1" && mac B $MAC6 "$1"
+}
+
+# A process of the namespace is a member until let_go
+hold() { # NS GROUP [DEV]
+	rm -f /tmp/hold
+	ip netns exec "$1" verbs_mcast hold "${3:-rxe$1}" 0 "$2" > /tmp/hold &
+	HOLDER=$!
+	wait_for 20 grep -q ready /tmp/hold
+}
+
+# however a member ends
+let_go() {
+	kill -KILL "$HOLDER"
+	wait "$HOLDER" || true
+}
+
+joins_and_leaves() { # GROUP PREDICATE
+	! $2 veth && hold B "$1" && $2 veth && let_go && wait_for 10 eval "! $2 veth"
+}
+
+# The group is joined on the VLAN, too, whichever is there first; a VLAN may go meanwhile.
+vlan_joins() {
+	ip -n B link add link veth name veth.5 type vlan id 5 && ip -n B link set veth.5 up &&
+		hold B $G4 && joined veth.5 &&
+		ip -n B link add link veth name veth.6 type vlan id 6 && ip -n B link set veth.6 up &&
+		joined veth.6 && ip -n B link del veth.5 && joined veth.6 &&
+		let_go && wait_for 10 eval '! joined veth.6' && ip -n B link del veth.6
+}
+
+# IPv6 goes away with a small MTU, and its groups with it.
+ipv6_comes_back() {
+	hold B $G6 && joined6 veth && ip -n B link set veth mtu 1200 &&
+		! mld B ff0e0000000000000000000000010203 veth && ip -n B link set veth mtu 1500 &&
+		wait_for 10 joined6 veth && let_go && wait_for 10 eval '! joined6 veth'
+}
+
+# The device goes while there is a member; so does its netdev.
+device_goes() {
+	hold B $G4 && ip netns exec B rdma link del rxeB && wait_for 10 eval '! joined veth' && let_go &&
+		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeB veth"
+}
+
+netdev_goes() {
+	ip -n B link add gone type dummy && ip -n B link set gone up && ip -n B addr add 198.18.7.1/24 dev gone &&
+		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeG gone" || return 1
+	hold B $G4 rxeG && joined gone && timeout 20 ip -n B link del gone && let_go
+}
+
+moved_away() {
+	ip -n B link add moved type dummy && ip -n B link set moved up && ip -n B addr add 198.18.7.1/24 dev moved &&
+		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeG moved" || return 1
+	hold B $G4 rxeG && joined moved && timeout 20 ip -n B link set moved netns A &&
+		! mac A $MAC4 moved && let_go && ip -n A link del moved
+}
+
+gid() { # NS TYPE: v1 or v2, of the IPv4 or IPv6 address
+	local address
+	case $1-$2 in
+	A-*ipv4) address=203.0.113.1 ;;
+	A-*) address=2001:db8:1::1 ;;
+	B-*ipv4) address=203.0.113.2 ;;
+	B-*) address=2001:db8:1::2 ;;
+	esac
+	gid_index "rxe$1" "${2%-*}" $address
+}
+
+# crosses TYPE GROUP: two members in B, one in A, and the sender in A
+crosses() {
+	local n pids=() status=0
+	rm -f /tmp/recv.*
+	for n in A.0 B.0 B.1; do
+		ip netns exec ${n%.*} timeout $LIMIT verbs_mcast recv rxe${n%.*} 0 "$2" 10 > /tmp/recv.$n &
+		pids+=($!)
+	done
+	for n in A.0 B.0 B.1; do
+		wait_for 20 grep -q ready /tmp/recv.$n || return 1
+	done
+	ip netns exec A verbs_mcast send rxeA "$(gid A "$1")" "$2" 10 || status=1
+	for n in "${pids[@]}"; do
+		wait "$n" || status=1
+	done
+	[ "$(cat /tmp/recv.*.? | grep -cx "got 10")" = 3 ] && [ $status = 0 ]
+}
+
+# frames TYPE GROUP MAC: one on the wire for each datagram, to the group's MAC address
+frames() {
+	local pid fields
+	rm -f /tmp/tcpdump
+	ip netns exec B tcpdump -i veth --immediate-mode -U -w /tmp/mcast.pcap \
+		'udp port 4791 or ether proto 0x8915' 2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump && crosses "$1" "$2" &&
+		wait_for 10 eval '[ "$(tcpdump -r /tmp/mcast.pcap 2> /dev/null | wc -l)" -ge 10 ]' || return 1
+	kill -INT $pid
+	wait $pid || true
+	fields=$(tshark -n -r /tmp/mcast.pcap -T fields -E separator=' ' -e eth.dst -e ip.ttl -e ipv6.hlim \
+		-e infiniband.grh.hoplmt -e infiniband.bth.destqp 2> /dev/null | tr -d : | tr -s ' ' | sort | uniq -c)
+	say "$fields"
+	[ "$(awk -v mac="$3" '{ print $1, $2 == mac, $3, $4 }' <<< "$fields")" = "10 1 3 0xffffff" ]
+}
+
+# RDMA_CM with mckey
+run_mckey() { # TYPE GROUP MAC USERS
+	local pid status=0
+	use_gid "$1" || return 1
+	srv timeout $LIMIT mckey -b "$SRV_CM" -m "$2" -C 10 -S 100 &
+	pid=$!
+	wait_for 20 mac B "$3" veth "$4" && cli timeout $LIMIT mckey -b "$CLI_CM" -m "$2" -s -C 10 -S 100 || status=1
+	[ $status = 0 ] || kill $pid
+	wait $pid || status=1
+	wait_for 10 eval "! mac B $3 veth"
+	return $status
+}
+
+# Somebody else's group lets the packets in: they are counted, and go nowhere.
+drops() {
+	local file=/sys/class/infiniband/rxeB/ports/1/hw_counters/rx_drop_address before pid status=0
+	rm -f /tmp/hold
+	ip netns exec B python3 -c "
+import signal, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+             socket.inet_aton('$G4') + socket.inet_aton('203.0.113.2'))
+print('ready', flush=True)
+signal.pause()" > /tmp/hold &
+	pid=$!
+	before=$(cat $file)
+	wait_for 20 grep -q ready /tmp/hold && ip netns exec A verbs_mcast send rxeA "$(gid A v2-ipv4)" $G4 5 &&
+		wait_for 10 eval "[ \$(cat $file) = $((before + 5)) ]" || status=1
+	kill $pid
+	wait $pid || true
+	return $status
+}
+
+path_up veth
+for ns in A B; do
+	ip -n $ns route add 224.0.0.0/4 dev veth
+done
+
+for type in v2-ipv4 v1-ipv4 v2-ipv6 v1-ipv6; do
+	group=$G4
+	[[ $type = *ipv4 ]] || group=$G6
+	cases "local-$type-" ip netns exec A verbs_mcast local rxeA "$(gid A $type)" $group
+done
+try joins-igmp joins_and_leaves $G4 joined
+try joins-mld joins_and_leaves $G6 joined6
+try vlan vlan_joins
+try ipv6-comes-back ipv6_comes_back
+try frames-v2-ipv4 frames v2-ipv4 $G4 $MAC4
+try frames-v2-ipv6 frames v2-ipv6 $G6 $MAC6
+try frames-v1-ipv4 frames v1-ipv4 $G4 $MAC4
+try frames-v1-ipv6 frames v1-ipv6 $G6 $MAC6
+try no-member drops
+try mckey-v2-ipv4 run_mckey v2-ipv4 $G4 $MAC4 2
+try mckey-v1-ipv4 run_mckey v1-ipv4 $G4 $MACV1 2
+try mckey-v1-ipv6 run_mckey v1-ipv6 $G6 $MAC6 2
+try udaddy eval 'use_gid v2-ipv4 && run_udaddy'
+try device-goes device_goes
+try netdev-goes netdev_goes
+try moved-away moved_away
+try resources-gone wait_for 5 resources_gone
+try kernel-log dmesg_clean
