@@ -57,6 +57,7 @@ static void on_event(struct ib_event *event, void *context)
 	struct fake *f = context;
 
 	set_bit(event->event, &f->events);
+	f->locked |= softirq_count() || irqs_disabled();
 }
 
 static void init_path(struct fake *f, struct rxe_path *path, u8 from, u8 to)
@@ -210,6 +211,7 @@ void fake_exit(struct kunit *test)
 		rxe_txq_put(f->rxe->txq);
 	}
 	rcu_barrier();
+	KUNIT_EXPECT_FALSE(test, f->locked);
 }
 
 static bool task_idle(struct rxe_task *task)

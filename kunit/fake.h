@@ -34,6 +34,7 @@
  * @mr: all of memory, everything allowed
  * @mem: memory for the QP to use
  * @events: a bit for each enum ib_event_type that came
+ * @locked: one of them came where a consumer may hold a lock that its handler takes
  */
 struct fake {
 	struct rxe_dev		*rxe;
@@ -51,6 +52,7 @@ struct fake {
 	struct ib_mr		*mr;
 	u8			*mem;
 	unsigned long		events;
+	bool			locked;
 };
 
 /* kunit_suite.init and .exit; the struct fake is test->priv */
