@@ -110,11 +110,11 @@ static void make_dev(struct kunit *test, struct fake *f)
 	f->pd.device = &rxe->ibdev;
 }
 
-static void make_qp(struct kunit *test, struct fake *f)
+static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 {
 	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
+		.qp_type = type,
 		.send_cq = &f->scq->ibcq,
 		.recv_cq = &f->rcq->ibcq,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
@@ -165,7 +165,7 @@ static void to_rts(struct kunit *test, struct fake *f)
 	rxe_task_resume(&qp->send_task);
 }
 
-int fake_init(struct kunit *test)
+static int init_fake(struct kunit *test, enum ib_qp_type type)
 {
 	struct fake *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 
@@ -183,10 +183,20 @@ int fake_init(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->mr));
 	active = f;
 	rxe_rx_set_ops(&catch_ops);
-	make_qp(test, f);
+	make_qp(test, f, type);
 	to_rts(test, f);
 	fake_settle(test);
 	return 0;
+}
+
+int fake_init(struct kunit *test)
+{
+	return init_fake(test, IB_QPT_RC);
+}
+
+int fake_init_uc(struct kunit *test)
+{
+	return init_fake(test, IB_QPT_UC);
 }
 
 void fake_exit(struct kunit *test)

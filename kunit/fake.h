@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RC queue pair on a device without netdev, whose peer is the test: what the
+ * An RC or UC queue pair on a device without netdev, whose peer is the test: what the
  * QP sends is caught, and what the test injects the QP receives, over the
  * same-device path. Nothing else of the driver is replaced.
  */
@@ -57,6 +57,7 @@ struct fake {
 
 /* kunit_suite.init and .exit; the struct fake is test->priv */
 int fake_init(struct kunit *test);
+int fake_init_uc(struct kunit *test);
 void fake_exit(struct kunit *test);
 
 /* Wait until the QP's tasks have nothing to do */

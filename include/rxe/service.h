@@ -16,6 +16,7 @@ struct sk_buff;
 /* Bits of rxe_service.wrs */
 #define RXE_WR_FOR_RC	BIT(0)
 #define RXE_WR_FOR_UD	BIT(1)
+#define RXE_WR_FOR_UC	BIT(2)
 
 /**
  * struct rxe_service - a row of the table
@@ -30,6 +31,9 @@ struct sk_buff;
  * @due: Return: false if @send would have nothing to do. Context: recv_task
  * @take: takes in a verified packet, or a run of MIDDLE packets. Return: true if it
  *	came too early, and the caller may keep it. Context: recv_task
+ * @refuse: a request can't be executed. @nak: AETH syndrome that says why; @wc_status:
+ *	completes the receive work request in use, if any; @event: raised if that is 0.
+ *	NULL for datagrams. Context: recv_task
  */
 struct rxe_service {
 	u8	opcode;
@@ -41,6 +45,8 @@ struct rxe_service {
 	bool	(*due)(const struct rxe_qp *qp);
 	bool	(*take)(struct rxe_qp *qp, struct sk_buff *skb,
 			const struct rxe_pkt *pkt, struct rxe_data *data);
+	void	(*refuse)(struct rxe_qp *qp, u8 nak, u8 wc_status,
+			  enum ib_event_type event);
 };
 
 const struct rxe_service *rxe_service_find(enum ib_qp_type type);

@@ -22,6 +22,8 @@
 	X(DROP_QUEUE, rx_drop_queue_full) \
 	X(DROP_AGE, rx_drop_age) \
 	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \
+	X(DROP_REFUSED, rx_drop_refused) \
+	X(DROP_REST, rx_drop_rest_of_message) \
 	X(DROP_POLICY, rx_drop_policy) \
 	X(DROP_MEMORY, rx_drop_memory) \
 	X(DROP_TX, tx_drop) \

@@ -74,7 +74,7 @@ struct rxe_qpn {
  * @cap: queue sizes as created
  * @attr: as query_qp returns it
  * @mtu: path MTU, bytes (UD: the port's)
- * @path: RC: to the peer
+ * @path: RC, UC: to the peer
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
  * @events: pending events for the owner, a bit for each enum ib_event_type
@@ -146,7 +146,7 @@ static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_pkt_to_peer - set the fields common to all packets to the peer of an RC QP
+ * rxe_pkt_to_peer - set the fields common to all packets to the peer of a connected QP
  * @qp: the QP
  * @pkt: out: the headers; all other fields are 0
  */

@@ -118,15 +118,15 @@ static inline u16 rxe_netdev_vlan(const struct net_device *ndev)
  * @first: opcode of the first
  * @opcode: opcode of the other
  *
- * Return: true if both are RC, and both requests or both responses.
+ * Return: true if both are of one connected service, and both requests or both responses.
  */
 static inline bool rxe_same_queue(u8 first, u8 opcode)
 {
 	u32 was = rxe_opcode[first].flags, is = rxe_opcode[opcode].flags;
 
 	return was && is && !((was ^ is) & RXE_OP_RESPONSE) &&
-	       rxe_opcode_type(first) == IB_OPCODE_RC &&
-	       rxe_opcode_type(opcode) == IB_OPCODE_RC;
+	       rxe_opcode_type(first) == rxe_opcode_type(opcode) &&
+	       !(was & RXE_OP_DETH);
 }
 
 #endif /* RXE_NET_INTERNAL_H */

@@ -4,7 +4,7 @@
  * or a process with UDP_SEGMENT may have.
  *
  * All of these group packets by address and port, which two queue pairs may share. So
- * each packet is checked before the transport gets a train: RC, one QP, all requests
+ * each packet is checked before the transport gets a train: RC or UC, one QP, all requests
  * or all responses, headers that continue the first packet's. If any check fails, the
  * train is taken apart: each packet is copied into an skb of its own.
  *

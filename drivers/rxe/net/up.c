@@ -55,13 +55,14 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	return true;
 }
 
-/* A datagram must be for an address of the device. For RC, the QP itself checks them. */
+/* A datagram must be for an address of the device. A connected QP checks them itself. */
 static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 bth[RXE_BTH_BYTES];
 
 	return !rxe_skb_bth(skb, 0, bth) ||
 	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC ||
+	       rxe_opcode_type(bth[0]) == IB_OPCODE_UC ||
 	       rxe_rx_has_gid(skb, ndev);
 }
 

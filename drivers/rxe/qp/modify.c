@@ -157,7 +157,7 @@ static int check_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	    packet_size(prep->path.same_dev, mtu) == qp->mtu)
 		return 0;
 	if ((sq->q.tail != sq->q.head && rxe_sendq_at(&sq->q, sq->q.tail)->started) ||
-	    qp->rq.op_flags || qp->rq.read.active)
+	    (qp->service->acked && qp->rq.op_flags) || qp->rq.read.active)
 		return -EBUSY;
 	return 0;
 }

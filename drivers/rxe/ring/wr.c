@@ -11,7 +11,8 @@
 #include <rxe/wr.h>
 
 #define RC		RXE_WR_FOR_RC
-#define EVERY		(RXE_WR_FOR_RC | RXE_WR_FOR_UD)
+#define CONNECTED	(RXE_WR_FOR_RC | RXE_WR_FOR_UC)
+#define EVERY		(CONNECTED | RXE_WR_FOR_UD)
 
 const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 	[IB_WR_SEND] = {
@@ -23,11 +24,11 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.opcode = IB_OPCODE_SEND_FIRST, .imm = true,
 	},
 	[IB_WR_RDMA_WRITE] = {
-		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
+		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
 		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true,
 	},
 	[IB_WR_RDMA_WRITE_WITH_IMM] = {
-		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
+		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
 		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true, .imm = true,
 	},
 	[IB_WR_RDMA_READ] = {

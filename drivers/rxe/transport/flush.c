@@ -127,7 +127,7 @@ void rxe_flush_stop(struct rxe_qp *qp)
  * @qp: the QP, in ERR or SQE
  *
  * A run completes at most RXE_FLUSH_MOST work requests per queue. Context: recv_task;
- * an unacknowledged service's send queue is flushed by send_task (rxe_ud_flush()).
+ * an unacknowledged service's send queue is flushed by send_task (rxe_sq_flush()).
  *
  * Return: true if there may be more.
  */
@@ -148,14 +148,14 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 }
 
 /**
- * rxe_ud_flush - complete the queued sends of a UD QP with an error
+ * rxe_sq_flush - complete the queued sends of an unacknowledged service with an error
  * @qp: the QP, in ERR or SQE
  *
  * Context: send_task.
  *
  * Return: true if there may be more.
  */
-bool rxe_ud_flush(struct rxe_qp *qp)
+bool rxe_sq_flush(struct rxe_qp *qp)
 {
 	return flush_sq(qp);
 }
@@ -164,17 +164,18 @@ bool rxe_ud_flush(struct rxe_qp *qp)
  * rxe_sq_check_drained - raise IB_EVENT_SQ_DRAINED in SQD once nothing is in flight
  * @qp: the QP
  *
- * [10.3.1.5]. Context: recv_task.
+ * [10.3.1.5]. Context: the task that completes the send queue, and recv_task.
  */
 void rxe_sq_check_drained(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	bool drained = false;
 
-	if (READ_ONCE(qp->state) != IB_QPS_SQD || sq->drained)
+	if (READ_ONCE(qp->state) != IB_QPS_SQD || READ_ONCE(sq->drained))
 		return;
 	spin_lock(&sq->lock);
-	if (sq->q.tail == sq->q.head || !rxe_sendq_at(&sq->q, sq->q.tail)->started) {
+	if (!sq->drained && (sq->q.tail == sq->q.head ||
+			     !rxe_sendq_at(&sq->q, sq->q.tail)->started)) {
 		sq->drained = true;
 		drained = true;
 	}

@@ -10,7 +10,7 @@
 struct rxe_qp;
 
 bool rxe_qp_flush(struct rxe_qp *qp);
-bool rxe_ud_flush(struct rxe_qp *qp);
+bool rxe_sq_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
 void rxe_flush_init(struct rxe_qp *qp);
 void rxe_flush_stop(struct rxe_qp *qp);

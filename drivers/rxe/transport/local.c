@@ -144,13 +144,22 @@ static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 	return false;
 }
 
+/* Most requests are RC's, which are taken without an indirect call. Return: it came too early */
+static bool take_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+			 struct rxe_data *data)
+{
+	if (peer->service->acked)
+		return rxe_respond_pkt(peer, pkt, data);
+	return peer->service->take(peer, NULL, pkt, data);
+}
+
 /* Return: false if a READ must be served before another request */
 static bool give_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 			 struct rxe_data *data)
 {
 	u32 budget = RXE_TASK_BUDGET;
 
-	if (pass_packet(peer, pkt) && rxe_respond_pkt(peer, pkt, data)) {
+	if (pass_packet(peer, pkt) && take_request(peer, pkt, data)) {
 		rxe_count(peer->rxe, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}

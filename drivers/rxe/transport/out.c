@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Outgoing requests or responses of an RC QP, collected in a train. The train is sent
+ * Outgoing requests or responses of a connected QP, collected in a train. The train is sent
  * when it is full, when the next packet doesn't fit behind the others, or when the run
  * of the task ends.
  *

@@ -308,7 +308,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	if (!skb_queue_empty(&qp->requests.held) ||
 	    !skb_queue_empty(&qp->responses.held) || qp->rq.read.blocked)
 		rxe_gap_watch(qp);
-	if (READ_ONCE(qp->sq.stalled))
+	if (READ_ONCE(qp->sq.stalled) && qp->service->acked)
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);
 	if (state == IB_QPS_ERR || state == IB_QPS_SQE)

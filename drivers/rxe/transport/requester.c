@@ -155,6 +155,22 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 }
 
 /*
+ * No acknowledgment will come: what was handed on is complete [9.8.2.1]. Its data was
+ * copied. Context: sq.lock held, all picked packets have been emitted.
+ */
+static void retire_sent(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	sq->flight.una = sq->flight.psn;
+	while (sq->q.tail != sq->q.cur) {
+		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+		rxe_sq_finish(qp, wqe, wqe->status);
+	}
+}
+
+/*
  * A READ's responses count against the window, too. A work request has one READ request
  * in flight at a time, since initiator depth counts requests.
  */
@@ -201,9 +217,11 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
-	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	s32 left = rxe_psn_diff(wqe->last_psn, sq->flight.psn) + 1;
+	s32 room = left;
 
+	if (qp->service->acked)
+		room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	sq->timed.limited |= room < left;
 	if (rxe_is_rd_atomic(wqe)) {
 		pick->npkts = pick_read(sq, wqe, room, left);
@@ -237,6 +255,8 @@ static void end_run(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	spin_lock(&sq->lock);
+	if (!qp->service->acked)
+		retire_sent(qp);
 	if (sq->flight.una != sq->flight.top && !sq->rto.deadline) {
 		if (sq->anew)
 			rxe_wait_anew(qp);
@@ -296,6 +316,8 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	if (!may_send(qp))
 		return false;
 	spin_lock(&sq->lock);
+	if (!qp->service->acked)
+		retire_sent(qp);
 	ok = pick_locked(qp, pick);
 	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
@@ -335,10 +357,11 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 	bool last = psn == wqe->last_psn;
 
 	pkt->psn = psn;
-	pkt->opcode = data_opcode(wqe, psn == wqe->first_psn, last);
+	pkt->opcode = qp->service->opcode + data_opcode(wqe, psn == wqe->first_psn, last);
 	pkt->payload_len = min(qp->mtu, wqe->length - off);
 	pkt->solicited = last && (wqe->flags & IB_SEND_SOLICITED);
-	pkt->ack_req = last || (pick->ack_req && n == pick->npkts - 1);
+	pkt->ack_req = qp->service->acked &&
+		       (last || (pick->ack_req && n == pick->npkts - 1));
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
@@ -504,6 +527,8 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 /**
  * rxe_rc_requester - a run of the send task for RC, rxe_service.send
  * @qp: the QP
+ *
+ * For UC, rxe_uc_requester() calls it in the states in which sends leave.
  *
  * Return: true if the budget was spent.
  */

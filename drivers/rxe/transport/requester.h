@@ -140,12 +140,13 @@ void rxe_sq_catch_up(struct rxe_sq *sq);
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp);
 void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn);
 
-/* requester.c, ud.c */
+/* requester.c, uc.c, ud.c */
 bool rxe_requester(struct rxe_qp *qp);
 bool rxe_rc_requester(struct rxe_qp *qp);
 bool rxe_rc_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
 void rxe_requester_reset(struct rxe_sq *sq, bool is_user);
+bool rxe_uc_requester(struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_requester_due(const struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,

@@ -50,7 +50,7 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
 }
 
 /**
- * rxe_responder_fail - refuse a request for good; the QP goes to ERR
+ * rxe_rc_refuse - refuse a request for good; the QP goes to ERR. rxe_service.refuse for RC
  * @qp: the QP
  * @nak: AETH syndrome for the peer
  * @wc_status: completes the receive work request in use, if any; 0: leave it to
@@ -59,8 +59,8 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
  *
  * [9.9.3] [10.10.2].
  */
-void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
-			enum ib_event_type event)
+void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
+		   enum ib_event_type event)
 {
 	struct ib_wc wc = { .status = wc_status, .opcode = IB_WC_RECV };
 
@@ -73,13 +73,13 @@ void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
 
 static enum verdict refuse_op(struct rxe_qp *qp)
 {
-	rxe_responder_fail(qp, RXE_NAK_INV_REQ, 0, IB_EVENT_QP_REQ_ERR);
+	qp->service->refuse(qp, RXE_NAK_INV_REQ, 0, IB_EVENT_QP_REQ_ERR);
 	return SILENT;
 }
 
 static enum verdict refuse_access(struct rxe_qp *qp)
 {
-	rxe_responder_fail(qp, RXE_NAK_REM_ACCESS, 0, IB_EVENT_QP_ACCESS_ERR);
+	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, 0, IB_EVENT_QP_ACCESS_ERR);
 	return SILENT;
 }
 
@@ -88,15 +88,14 @@ static enum verdict refuse_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u8 status = pkt->flags & RXE_OP_IMMDT ? IB_WC_LOC_ACCESS_ERR : 0;
 
-	rxe_responder_fail(qp, RXE_NAK_REM_ACCESS, status,
-			   IB_EVENT_QP_ACCESS_ERR);
+	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, status, IB_EVENT_QP_ACCESS_ERR);
 	return SILENT;
 }
 
 /* The packet has less data than its headers say */
 static enum verdict refuse_data(struct rxe_qp *qp)
 {
-	rxe_responder_fail(qp, RXE_NAK_REM_OP, 0, IB_EVENT_QP_FATAL);
+	qp->service->refuse(qp, RXE_NAK_REM_OP, 0, IB_EVENT_QP_FATAL);
 	return SILENT;
 }
 
@@ -105,6 +104,10 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_count(qp->rxe, OUT_OF_BUFFER);
+	if (!qp->service->acked) {
+		rxe_drop(qp->rxe, RXE_DROP_NO_RECV, 1);
+		return SILENT;
+	}
 	rxe_count(qp->rxe, SENT_RNR);
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
@@ -190,11 +193,11 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
 	if (len > send_room(rq)) {
-		rxe_responder_fail(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
+		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
 	if (rxe_scatter(qp, &list, rq->off, data, len)) {
-		rxe_responder_fail(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
+		qp->service->refuse(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}
 	rq->off += len;
@@ -347,6 +350,22 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
 }
 
+/**
+ * rxe_respond_execute - execute a SEND or WRITE of a service without acknowledgments
+ * @qp: the QP
+ * @pkt: its headers
+ * @data: its payload
+ *
+ * The caller has checked the PSN, and notes what was executed.
+ *
+ * Return: false if it wasn't executed.
+ */
+bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			 struct rxe_data *data)
+{
+	return execute_request(qp, pkt, data) == DONE;
+}
+
 /* Sequence number of a PSN that is before the expected one */
 static u64 seq_before(const struct rxe_rq *rq, u32 psn)
 {
@@ -402,7 +421,11 @@ static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		rq->ack_due = true;
 }
 
-static void note_established(struct rxe_qp *qp)
+/**
+ * rxe_respond_established - a request came: the peer is there
+ * @qp: the QP
+ */
+void rxe_respond_established(struct rxe_qp *qp)
 {
 	if (qp->comm_est || READ_ONCE(qp->state) != IB_QPS_RTR)
 		return;
@@ -467,7 +490,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 	if (qp->rq.read.active)
 		return false;	/* counts as lost: a READ is being served */
-	note_established(qp);
+	rxe_respond_established(qp);
 	if (diff < 0) {
 		answer_duplicate(qp, pkt);
 	} else if (diff > 0) {

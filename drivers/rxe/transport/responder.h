@@ -124,6 +124,9 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 void rxe_responder_reset(struct rxe_rq *rq);
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
+bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			 struct rxe_data *data);
+void rxe_respond_established(struct rxe_qp *qp);
 bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_respond_end(struct rxe_qp *qp);
@@ -132,7 +135,13 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
-void rxe_responder_fail(struct rxe_qp *qp, u8 nak, u8 wc_status,
-			enum ib_event_type event);
+void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
+		   enum ib_event_type event);
+
+/* uc.c */
+void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+		    struct rxe_data *data);
+void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
+		   enum ib_event_type event);
 
 #endif /* RXE_TRANSPORT_RESPONDER_H */

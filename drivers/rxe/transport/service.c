@@ -12,6 +12,13 @@ static bool take_rc(struct rxe_qp *qp, struct sk_buff *skb,
 	return rxe_respond_pkt(qp, pkt, data);
 }
 
+static bool take_uc(struct rxe_qp *qp, struct sk_buff *skb,
+		    const struct rxe_pkt *pkt, struct rxe_data *data)
+{
+	rxe_uc_respond(qp, pkt, data);
+	return false;
+}
+
 static bool take_ud(struct rxe_qp *qp, struct sk_buff *skb,
 		    const struct rxe_pkt *pkt, struct rxe_data *data)
 {
@@ -27,6 +34,15 @@ static const struct rxe_service services[] = {
 		.send		= rxe_rc_requester,
 		.due		= rxe_rc_requester_due,
 		.take		= take_rc,
+		.refuse		= rxe_rc_refuse,
+	},
+	[IB_QPT_UC] = {
+		.opcode		= IB_OPCODE_UC,
+		.wrs		= RXE_WR_FOR_UC,
+		.send		= rxe_uc_requester,
+		.due		= rxe_ud_requester_due,
+		.take		= take_uc,
+		.refuse		= rxe_uc_refuse,
 	},
 	[IB_QPT_UD] = {
 		.opcode		= IB_OPCODE_UD,

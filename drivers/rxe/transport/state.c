@@ -93,6 +93,21 @@ bool rxe_qp_to_err(struct rxe_qp *qp)
 	return changed;
 }
 
+/**
+ * rxe_qp_to_sqe - a send of an unacknowledged service failed on this host
+ * @qp: the QP
+ *
+ * Such an error stops only the send queue [10.3.1.6]. Context: send_task, which flushes it
+ * then.
+ */
+void rxe_qp_to_sqe(struct rxe_qp *qp)
+{
+	spin_lock(&qp->state_lock);
+	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+	spin_unlock(&qp->state_lock);
+}
+
 static void event_work(struct work_struct *work)
 {
 	struct rxe_qp *qp = container_of(work, struct rxe_qp, event_work);

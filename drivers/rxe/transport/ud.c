@@ -85,15 +85,6 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	spin_unlock(&sq->lock);
 }
 
-/* A local error stops only the send queue [10.3.1.6] */
-static void to_sqe(struct rxe_qp *qp)
-{
-	spin_lock(&qp->state_lock);
-	if (qp->state == IB_QPS_RTS)
-		WRITE_ONCE(qp->state, IB_QPS_SQE);
-	spin_unlock(&qp->state_lock);
-}
-
 static bool ud_must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return !wqe->status && !wqe->ah->path.same_dev &&
@@ -109,7 +100,7 @@ static bool ud_send_run(struct rxe_qp *qp)
 		u8 state = READ_ONCE(qp->state), status;
 
 		if (state == IB_QPS_ERR || state == IB_QPS_SQE)
-			return rxe_ud_flush(qp);
+			return rxe_sq_flush(qp);
 		if (state != IB_QPS_RTS)
 			return false;
 		wqe = ud_next_wqe(qp);
@@ -119,7 +110,7 @@ static bool ud_send_run(struct rxe_qp *qp)
 		rxe_task_spend(&budget, wqe->length);
 		ud_finish_wqe(qp, wqe, status);
 		if (status)
-			to_sqe(qp);
+			rxe_qp_to_sqe(qp);
 	}
 	return true;
 }
