@@ -25,12 +25,13 @@ programs() { # PREFIX TYPE
 	SRV_GID=$(srv gid_index rxe0 v2 "$SRV_CM")
 	CLI_GID=$(cli gid_index rxe0 v2 "$([ "$2" = v2-ipv4 ] && echo "$CLI4" || echo "$CLI6")")
 	try "$1-$2-rc_random" run_rc_random -n 2000 -q 3 -s 7 -m 262144
-	for program in rc_pingpong ud_pingpong rping ucmatose; do
+	for program in rc_pingpong uc_pingpong ud_pingpong rping ucmatose; do
 		try "$1-$2-$program" "run_$program"
 	done
-	for program in write_bw read_bw send_lat atomic_bw; do
+	for program in write_bw read_bw send_lat atomic_bw uc_send_bw uc_write_bw; do
 		try "$1-$2-ib_$program" run_perftest $program
 	done
+	try "$1-$2-uc_whole" run_uc_whole -n 500
 }
 
 # The shipped module drops what follows a loss, and ours has to notice.
@@ -39,6 +40,7 @@ lossy() { # PREFIX
 	goodput_up
 	verified "$1-loss" -T 1500
 	goodput_down
+	try "$1-loss-uc_whole" run_uc_whole -l -n 500
 	wire_is clean
 }
 

@@ -28,14 +28,6 @@ nothing_resent() { # since BEFORE was taken
 	diff <(echo "$BEFORE") <(resent) >&2
 }
 
-# On a veth, packets of one sender change places when it moves to another processor, unless
-# one processor receives for each end.
-in_order() {
-	[ "$PATH_NAME" = veth ] || return 0
-	srv sh -c 'echo 1 > /sys/class/net/veth/queues/rx-0/rps_cpus'
-	cli sh -c 'echo 2 > /sys/class/net/veth/queues/rx-0/rps_cpus'
-}
-
 # clean PREFIX: nothing is resent, with the wire busy for a while
 clean() {
 	wire_is clean

@@ -172,6 +172,12 @@ run_rc_pingpong() {
 		ibv_rc_pingpong -e -c -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
 }
 
+run_uc_pingpong() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_uc_pingpong -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -s 30000 -- \
+		ibv_uc_pingpong -e -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
+}
+
 run_ud_pingpong() {
 	PORT=$((PORT + 1))
 	both wait_tcp ibv_ud_pingpong -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -s 1000 -- \
@@ -202,18 +208,19 @@ run_rdma_client() {
 	both cm_ready rdma_server -s "$SRV_BIND" -p $PORT -- rdma_client -s "$SRV_CM" -p $PORT
 }
 
-# perftest: write_bw, read_lat ...; waits for events where the program can, since two polling ends
+# perftest: write_bw, read_lat ..., uc_write_bw over UC; waits for events where the program can, since two polling ends
 # would have the processors for themselves
 run_perftest() { # NAME [COUNT SIZE]
-	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x)
+	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x) name=${1#uc_}
 	PORT=$((PORT + 1))
-	case $1 in
+	[ "$name" = "$1" ] || args=(-c UC "${args[@]}")
+	case $name in
 	write*) ;;
 	atomic*) args=(-e -F -n 10 -x) ;;
 	*) args=(-e "${args[@]}") ;;
 	esac
-	both wait_tcp "ib_$1" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
-		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
+	both wait_tcp "ib_$name" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
+		"ib_$name" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
 # switch_is NAME 0|1, on all devices
@@ -247,6 +254,13 @@ run_rc_random() { # OPTION...
 		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t ${RC_TIMEOUT:-18} "$@"
 }
 
+# uc_whole over what use_gid chose
+run_uc_whole() { # OPTION...
+	PORT=$((PORT + 1))
+	both wait_tcp uc_whole -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
+		uc_whole -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
+}
+
 # resources_gone: no process has anything left of any device (kernel's own QP1 aside)
 resources_gone() {
 	rdma resource show | awk '
@@ -255,8 +269,8 @@ resources_gone() {
 		END { exit bad }'
 }
 
-PROGRAMS="rc_pingpong ud_pingpong rping ucmatose udaddy rdma_client"
-PERFTESTS="send_bw send_lat write_bw write_lat read_bw read_lat atomic_bw atomic_lat"
+PROGRAMS="rc_pingpong uc_pingpong ud_pingpong rping ucmatose udaddy rdma_client"
+PERFTESTS="send_bw send_lat write_bw write_lat read_bw read_lat atomic_bw atomic_lat uc_send_bw uc_send_lat uc_write_bw uc_write_lat"
 TYPES="v2-ipv4 v2-ipv6 v1-ipv4 v1-ll"
 
 # matrix PATH TYPES PROGRAMS PERFTESTS: a case per cell

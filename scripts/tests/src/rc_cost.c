@@ -19,6 +19,7 @@ static const char usage[] =
 	"  -n COUNT          messages that are measured (1000)\n"
 	"  -q DEPTH          messages outstanding (16)\n"
 	"  -b                busy: never yield, never sleep\n"
+	"  -u                unreliable: a UC connection (write, send, pingpong)\n"
 	"  -i                without the time that the (one) processor was idle\n"
 	"  -l                only the responder, and what this machine does for it\n"
 	"  -c HOST           only the requester, with the responder of there (not for sends)\n"
@@ -48,13 +49,14 @@ struct end {
 
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
+static enum ibv_qp_type qp_type = IBV_QPT_RC;
 static bool with_receives, pingpong, busy, without_idle;
 static unsigned int size = 64, stride, depth = 16, yields, sleeps;
 
 static void end_open(struct end *e)
 {
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.qp_type = qp_type, .sq_sig_all = 1,
 		.cap = { .max_send_wr = depth, .max_recv_wr = 2 * depth,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
@@ -323,7 +325,7 @@ int main(int argc, char **argv)
 	int c, peer = -1;
 
 	b.gid_index = -1;
-	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:bilc:p:")) != -1) {
+	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:builc:p:")) != -1) {
 		switch (c) {
 		case 'd': a.dev = optarg; break;
 		case 'D': b.dev = optarg; break;
@@ -334,6 +336,7 @@ int main(int argc, char **argv)
 		case 'n': count = atoi(optarg); break;
 		case 'q': depth = atoi(optarg); break;
 		case 'b': busy = true; break;
+		case 'u': qp_type = IBV_QPT_UC; break;
 		case 'i': without_idle = true; break;
 		case 'l': listening = true; break;
 		case 'c': host = optarg; break;

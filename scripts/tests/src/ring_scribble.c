@@ -2,8 +2,8 @@
 /*
  * ring_scribble: a process that writes garbage into the queues that it shares with the kernel.
  *
- * Each round a child makes queue pairs, finds the mappings of their queues in /proc/self/maps,
- * and spoils them (indices, header, work requests, all of it) from one thread while another
+ * Each round a child makes queue pairs (RC or UC, and UD), finds the mappings of their queues
+ * in /proc/self/maps, and spoils them (indices, header, work requests, all of it) from one thread while another
  * rings the doorbell. It may lose its own queue pairs, or crash. A victim, the parent, moves
  * checked data over queue pairs of its own all the while, and must not notice.
  */
@@ -35,6 +35,7 @@ struct ends {			/* two connected queue pairs and their memory */
 
 static const char *dev_name;
 static int gid_index = -1;
+static enum ibv_qp_type connected = IBV_QPT_RC;
 static int round_ms = 300;
 
 static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type)
@@ -79,8 +80,8 @@ static struct ends *make_ends(void)
 	e->dst = new_pages(LEN);
 	e->smr = new_mr(e->pd, e->src, LEN, all);
 	e->dmr = new_mr(e->pd, e->dst, LEN, all);
-	e->a = new_qp(e, IBV_QPT_RC);
-	e->b = new_qp(e, IBV_QPT_RC);
+	e->a = new_qp(e, connected);
+	e->b = new_qp(e, connected);
 	connect_ends(e);
 	return e;
 }
@@ -277,7 +278,7 @@ static bool revive_one(struct ends *e, struct ibv_qp *qp, struct ibv_qp *other)
 
 static bool revive(struct ends *e)
 {
-	if (qp_state(e->a) != IBV_QPS_ERR && qp_state(e->b) != IBV_QPS_ERR)
+	if (qp_state(e->a) == IBV_QPS_RTS && qp_state(e->b) == IBV_QPS_RTS)
 		return true;
 	return revive_one(e, e->a, e->b) && revive_one(e, e->b, e->a);
 }
@@ -304,6 +305,8 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 	size_t i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (seed % 8 >= 5)
+		connected = IBV_QPT_UC;
 	mine = make_ends();
 	make_ud(mine);
 	canary = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -202,6 +202,15 @@ static UNUSED struct rc_attr rc_attr(int gid_index)
 	};
 }
 
+/* Attributes of a transition, without those that UC lacks */
+static UNUSED int rc_mask(const struct ibv_qp *qp, int mask)
+{
+	if (qp->qp_type == IBV_QPT_UC)
+		mask &= ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT |
+			  IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	return mask;
+}
+
 static UNUSED int rc_to_init(struct ibv_qp *qp, const struct rc_attr *r)
 {
 	struct ibv_qp_attr a = {
@@ -227,9 +236,9 @@ static UNUSED int rc_to_rtr(struct ibv_qp *qp, const struct rc_attr *r, const st
 		},
 	};
 
-	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+	return ibv_modify_qp(qp, &a, rc_mask(qp, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			     IBV_QP_MIN_RNR_TIMER);
+			     IBV_QP_MIN_RNR_TIMER));
 }
 
 static UNUSED int rc_to_rts(struct ibv_qp *qp, const struct rc_attr *r, uint32_t psn)
@@ -239,11 +248,12 @@ static UNUSED int rc_to_rts(struct ibv_qp *qp, const struct rc_attr *r, uint32_t
 		.retry_cnt = r->retry, .rnr_retry = r->rnr_retry, .max_rd_atomic = r->rd_atomic,
 	};
 
-	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return ibv_modify_qp(qp, &a, rc_mask(qp, IBV_QP_STATE | IBV_QP_TIMEOUT |
+			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			     IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
-/* RESET to RTS; dies on failure */
+/* RC or UC: RESET to RTS; dies on failure */
 static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t psn,
 			 const struct addr *peer)
 {

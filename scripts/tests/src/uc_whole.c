@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uc_whole: what completes on an unreliable connection is whole, whatever the wire does.
+ *
+ * Two processes joined by TCP. The client sends messages of many lengths, as SENDs and as
+ * WRITEs with immediate data. Message n carries a piece of a random pool that both ends make,
+ * from a place that depends on n. The server compares what completes, and tells the client how
+ * far it has come; the client is never more than WINDOW messages ahead. On a lossy wire it takes
+ * what doesn't come for lost after some time. At the end it prints how many were sent, received
+ * and received twice; it fails if a message is wrong, and, without -l, if one is missing or
+ * comes twice.
+ */
+#include <getopt.h>
+#include "verbs_util.h"
+
+static const char usage[] =
+	"usage: uc_whole -d DEV -g INDEX --listen PORT\n"
+	"       uc_whole -d DEV -g INDEX --connect HOST:PORT [OPTION]...\n"
+	"  -n COUNT    messages (2000)\n"
+	"  -m BYTES    MTU (1024)\n"
+	"  -s BYTES    of the longest message (40000)\n"
+	"  -l          the wire is lossy\n";
+
+#define MAGIC	0x75635f77686f6c65ull
+#define WINDOW	32			/* messages under way */
+#define SLOTS	(4 * WINDOW)		/* buffers of a message each */
+#define SPAN	65536			/* the pool is so much longer than a message */
+#define LATE_MS	(lossy ? 30 : 10000)	/* what hasn't come by then is lost */
+#define CAUGHT_UP	(UINT32_MAX - 1)
+#define ENDED		UINT32_MAX
+
+struct hello {
+	struct addr addr;
+	uint64_t slots;
+	uint32_t rkey, count, mtu, longest;
+};
+
+struct count {
+	uint32_t received, twice, wrong;
+};
+
+static struct ibv_context *ctx;
+static struct ibv_comp_channel *chan;
+static struct ibv_cq *scq, *rcq;
+static struct ibv_qp *qp;
+static struct ibv_mr *pool_mr, *slots_mr;
+static uint8_t *pool, *slots, *seen;
+static struct hello me = { .count = 2000, .mtu = 1024, .longest = 40000 }, peer;
+static uint32_t pending;	/* sends that haven't completed */
+static bool lossy;
+
+static uint64_t mix(uint32_t n)
+{
+	uint64_t seed = MAGIC + n;
+
+	return rnd(&seed);
+}
+
+static uint8_t *piece(uint32_t n)
+{
+	return pool + n * 72ull % SPAN;
+}
+
+/* Mostly short, some of many packets; a SEND without immediate data is told by its bytes */
+static uint32_t length(uint32_t n)
+{
+	uint32_t most = mix(n) % 3 ? me.mtu : me.longest;
+
+	return 16 + (mix(n) >> 8) % (most - 15);
+}
+
+static bool is_write(uint32_t n)
+{
+	return mix(n) >> 63;
+}
+
+static uint8_t *slot(uint32_t n)
+{
+	return slots + (size_t)(n % SLOTS) * me.longest;
+}
+
+static void open_end(const char *dev, int gid_index)
+{
+	struct ibv_qp_init_attr ia = {
+		.qp_type = IBV_QPT_UC,
+		.cap = { .max_send_wr = SLOTS, .max_recv_wr = SLOTS,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_pd *pd;
+
+	ctx = open_device(dev);
+	pd = ibv_alloc_pd(ctx);
+	chan = ibv_create_comp_channel(ctx);
+	scq = ibv_create_cq(ctx, SLOTS, NULL, NULL, 0);
+	rcq = ibv_create_cq(ctx, SLOTS, NULL, chan, 0);
+	if (!pd || !chan || !scq || !rcq)
+		die("cannot set up: %m");
+	ia.send_cq = scq;
+	ia.recv_cq = rcq;
+	qp = ibv_create_qp(pd, &ia);
+	if (!qp || ibv_query_gid(ctx, 1, gid_index, &me.addr.gid))
+		die("no UC queue pair, or no such GID: %m");
+	pool = new_pages(me.longest + SPAN);
+	slots = new_pages((size_t)SLOTS * me.longest);
+	rnd_fill(pool, me.longest + SPAN, MAGIC);
+	pool_mr = new_mr(pd, pool, me.longest + SPAN, 0);
+	slots_mr = new_mr(pd, slots, (size_t)SLOTS * me.longest,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	me.addr.qpn = qp->qp_num;
+	me.addr.psn = 0xfffff0;		/* it wraps soon */
+	me.slots = (uintptr_t)slots;
+	me.rkey = slots_mr->rkey;
+}
+
+static void connect_end(int gid_index)
+{
+	struct rc_attr r = rc_attr(gid_index);
+
+	r.mtu = mtu_from_bytes(me.mtu);
+	rc_up(qp, &r, me.addr.psn, &peer.addr);
+}
+
+/* ---- server ---- */
+
+static void post_receive(uint64_t i)
+{
+	struct ibv_sge sge = { (uintptr_t)slot(SLOTS - 1 - i % WINDOW), me.longest, slots_mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(qp, &wr, &bad))
+		die("cannot post a receive");
+}
+
+/* Which message is it? The number is in the immediate data */
+static bool is_right(const struct ibv_wc *wc, uint32_t n)
+{
+	bool write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+	const uint8_t *data = slot(write ? n % (SLOTS / 2) : SLOTS - 1 - wc->wr_id % WINDOW);
+
+	if (n >= me.count || write != is_write(n) || wc->byte_len != length(n))
+		return false;
+	return !memcmp(data, piece(n), length(n));
+}
+
+static void take(const struct ibv_wc *wc, struct count *count)
+{
+	uint32_t n = ntohl(wc->imm_data);
+
+	if (wc->status)
+		die("a receive failed: %s", ibv_wc_status_str(wc->status));
+	if (!(wc->wc_flags & IBV_WC_WITH_IMM) || !is_right(wc, n)) {
+		fprintf(stderr, "message %u is wrong: %u bytes, opcode %d\n", n, wc->byte_len,
+			wc->opcode);
+		count->wrong++;
+	} else if (seen[n]++) {
+		count->twice++;
+	} else {
+		count->received++;
+	}
+}
+
+/* Takes all that has come, and tells the client */
+static void catch_up(int ctl, struct count *count)
+{
+	struct ibv_wc wc;
+	uint32_t at;
+
+	while (ibv_poll_cq(rcq, 1, &wc) > 0) {
+		take(&wc, count);
+		post_receive(wc.wr_id);
+		at = ntohl(wc.imm_data);
+		write_all(ctl, &at, sizeof(at));
+	}
+}
+
+/* On the control connection come 'c': have you caught up?, and in the end 'e' */
+static void serve(int ctl)
+{
+	struct pollfd fds[2] = { { ctl, POLLIN, 0 }, { chan->fd, POLLIN, 0 } };
+	uint32_t caught_up = CAUGHT_UP, ended = ENDED;
+	struct count count = {};
+	uint64_t posted;
+	char c = 0;
+
+	for (posted = 0; posted < WINDOW; posted++)
+		post_receive(posted);
+	write_all(ctl, "r", 1);
+	while (c != 'e') {
+		if (ibv_req_notify_cq(rcq, 0))
+			die("cannot ask for an event");
+		catch_up(ctl, &count);
+		if (poll(fds, 2, -1) < 0)
+			die("poll: %m");
+		if (fds[1].revents)
+			take_cq_event(chan);
+		if (!fds[0].revents)
+			continue;
+		read_all(ctl, &c, 1);
+		catch_up(ctl, &count);
+		if (c == 'c')
+			write_all(ctl, &caught_up, sizeof(caught_up));
+	}
+	write_all(ctl, &ended, sizeof(ended));
+	write_all(ctl, &count, sizeof(count));
+}
+
+/* ---- client ---- */
+
+/* Sends complete by themselves, which needs nobody's answer: until @most are left */
+static void complete_sends(uint32_t most)
+{
+	struct ibv_wc wc;
+
+	for (; pending > most; pending--) {
+		if (!wait_wc(scq, &wc))
+			die("a send doesn't complete");
+		if (wc.status)
+			die("a send failed: %s", ibv_wc_status_str(wc.status));
+	}
+}
+
+static void post_send(uint32_t n)
+{
+	struct ibv_sge sge = { (uintptr_t)piece(n), length(n), pool_mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = n, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.opcode = is_write(n) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND_WITH_IMM,
+		.imm_data = htonl(n),
+	};
+
+	if (is_write(n)) {
+		wr.wr.rdma.remote_addr = peer.slots + (uint64_t)(n % (SLOTS / 2)) * me.longest;
+		wr.wr.rdma.rkey = peer.rkey;
+	}
+	complete_sends(WINDOW - 1);
+	if (ibv_post_send(qp, &wr, &bad))
+		die("cannot post a send");
+	pending++;
+}
+
+/* Reads how far the server is. Return: false if it told nothing for LATE_MS */
+static bool hear(int ctl, uint32_t *heard, uint32_t *told)
+{
+	struct pollfd fd = { ctl, POLLIN, 0 };
+	uint32_t at;
+
+	if (poll(&fd, 1, LATE_MS) <= 0)
+		return false;
+	read_all(ctl, &at, sizeof(at));
+	(*told)++;
+	if ((int32_t)(at + 1 - *heard) > 0)
+		*heard = at + 1;
+	return true;
+}
+
+/* What is under way is lost, once the server has looked at all that came: buffers are reused */
+static void give_up(int ctl, uint32_t *told)
+{
+	uint32_t at;
+
+	write_all(ctl, "c", 1);
+	for (;;) {
+		read_all(ctl, &at, sizeof(at));
+		if (at == CAUGHT_UP)
+			return;
+		(*told)++;
+	}
+}
+
+static int drive(int ctl)
+{
+	uint32_t n, heard = 0, told = 0, at;
+	struct count count;
+	char c;
+
+	read_all(ctl, &c, 1);
+	for (n = 0; n < me.count; n++) {
+		while (n - heard >= WINDOW || (!lossy && n - told >= WINDOW))
+			if (!hear(ctl, &heard, &told)) {
+				if (!lossy)
+					die("of %u messages %u came", n, told);
+				give_up(ctl, &told);
+				heard = n;
+			}
+		post_send(n);
+	}
+	while (told < me.count && hear(ctl, &heard, &told))
+		;
+	write_all(ctl, "e", 1);
+	do {
+		read_all(ctl, &at, sizeof(at));
+	} while (at != ENDED);
+	read_all(ctl, &count, sizeof(count));
+	printf("sent %u, received %u, twice %u, wrong %u\n", me.count, count.received, count.twice,
+	       count.wrong);
+	if (count.wrong || !count.received)
+		return 1;
+	return !lossy && (count.received != me.count || count.twice);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "listen", 1, NULL, 'L' }, { "connect", 1, NULL, 'C' }, {}
+	};
+	char *dev = NULL, *host = NULL, *port = NULL;
+	int c, ctl, gid_index = 0, status = 0;
+
+	while ((c = getopt_long(argc, argv, "d:g:n:m:s:l", longs, NULL)) != -1) {
+		switch (c) {
+		case 'd': dev = optarg; break;
+		case 'g': gid_index = atoi(optarg); break;
+		case 'n': me.count = atoi(optarg); break;
+		case 'm': me.mtu = atoi(optarg); break;
+		case 's': me.longest = atoi(optarg); break;
+		case 'l': lossy = true; break;
+		case 'L': port = optarg; break;
+		case 'C':
+			host = optarg;
+			port = strrchr(optarg, ':');
+			if (!port)
+				die("%s", usage);
+			*port++ = 0;
+			break;
+		default: die("%s", usage);
+		}
+	}
+	if (!port || optind != argc || me.longest < me.mtu || me.longest > SPAN)
+		die("%s", usage);
+	ctl = tcp_open(host, port);
+	if (host)
+		write_all(ctl, &me, sizeof(me));
+	else
+		read_all(ctl, &me, sizeof(me));
+	open_end(dev, gid_index);
+	write_all(ctl, &me, sizeof(me));
+	read_all(ctl, &peer, sizeof(peer));
+	seen = calloc(me.count, 1);
+	connect_end(gid_index);
+	if (host) {
+		status = drive(ctl);
+		complete_sends(0);
+	} else {
+		serve(ctl);
+	}
+	return status;
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: unreliable connections: a good wire loses nothing, and of a bad one only whole messages come
+# nodes: 1
+# level: core
+# debug: yes
+# timeout: 500
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+. "$TESTS/wires.sh"
+
+# over PATH TYPE...: verified messages; the same device directly, and by packets
+over() {
+	local path=$1 type
+	shift
+	for type; do
+		use_gid "$type" || { fail "$path-$type" "no such GID"; continue; }
+		try "$path-$type-whole" run_uc_whole
+		[ "$path" != loop ] || {
+			switch_is zero_copy 0
+			try "$path-$type-packets" run_uc_whole -n 500
+			switch_is zero_copy 1
+		}
+	done
+}
+
+# A wire that drops, or puts packets in another order, never makes a wrong completion.
+bad_wires() { # WIRE...
+	local wire
+	for wire; do
+		wire_is "$wire"
+		try "veth-$wire-whole" run_uc_whole -l -n 1000
+	done
+	wire_is clean
+}
+
+programs() { # PATH
+	local program
+	try "$1-uc_pingpong" run_uc_pingpong
+	for program in uc_send_bw uc_write_bw uc_write_lat; do
+		try "$1-ib_$program" run_perftest "$program"
+	done
+}
+
+path_up loop
+over loop v2-ipv4 v1-ipv4
+programs loop
+unload
+path_up veth
+[ "$(nproc)" = 1 ] || in_order	# a packet that changes places is lost
+over veth v1-ipv4 v2-ipv6 v2-ipv4
+programs veth
+bad_wires loss-1 loss-5 reorder duplicate corrupt mix
+use_gid v1-ipv4
+bad_wires loss-5
+try resources-gone wait_for 5 resources_gone
