@@ -110,6 +110,23 @@ static void make_dev(struct kunit *test, struct fake *f)
 	f->pd.device = &rxe->ibdev;
 }
 
+static void make_srq(struct kunit *test, struct fake *f)
+{
+	struct rxe_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = FAKE_WR - 1, .max_sge = 4 },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	srq->ibsrq.device = &f->rxe->ibdev;
+	srq->ibsrq.pd = &f->pd;
+	srq->ibsrq.event_handler = on_event;
+	srq->ibsrq.srq_context = f;
+	KUNIT_ASSERT_EQ(test, rxe_create_srq(&srq->ibsrq, &init, NULL), 0);
+	f->srq = srq;
+}
+
 static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 {
 	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
@@ -124,6 +141,8 @@ static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 	};
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
+	init.srq = f->srq ? &f->srq->ibsrq : NULL;
+	qp->ibqp.srq = init.srq;
 	qp->ibqp.device = &f->rxe->ibdev;
 	qp->ibqp.pd = &f->pd;
 	qp->ibqp.qp_type = init.qp_type;
@@ -165,7 +184,7 @@ static void to_rts(struct kunit *test, struct fake *f)
 	rxe_task_resume(&qp->send_task);
 }
 
-static int init_fake(struct kunit *test, enum ib_qp_type type)
+static int init_fake(struct kunit *test, enum ib_qp_type type, bool srq)
 {
 	struct fake *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 
@@ -183,6 +202,8 @@ static int init_fake(struct kunit *test, enum ib_qp_type type)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->mr));
 	active = f;
 	rxe_rx_set_ops(&catch_ops);
+	if (srq)
+		make_srq(test, f);
 	make_qp(test, f, type);
 	to_rts(test, f);
 	fake_settle(test);
@@ -191,12 +212,17 @@ static int init_fake(struct kunit *test, enum ib_qp_type type)
 
 int fake_init(struct kunit *test)
 {
-	return init_fake(test, IB_QPT_RC);
+	return init_fake(test, IB_QPT_RC, false);
 }
 
 int fake_init_uc(struct kunit *test)
 {
-	return init_fake(test, IB_QPT_UC);
+	return init_fake(test, IB_QPT_UC, false);
+}
+
+int fake_init_srq(struct kunit *test)
+{
+	return init_fake(test, IB_QPT_RC, true);
 }
 
 void fake_exit(struct kunit *test)
@@ -207,6 +233,8 @@ void fake_exit(struct kunit *test)
 		return;
 	if (f->qp)
 		rxe_destroy_qp(&f->qp->ibqp, NULL);
+	if (f->srq)
+		rxe_destroy_srq(&f->srq->ibsrq, NULL);
 	rxe_rx_set_ops(&normal_ops);
 	active = NULL;
 	skb_queue_purge(&f->sent);
@@ -241,6 +269,8 @@ void fake_settle(struct kunit *test)
 		usleep_range(50, 100);
 	}
 	flush_work(&f->qp->event_work);
+	if (f->srq)
+		flush_work(&f->srq->shared.low);
 }
 
 static void fill_in(struct fake *f, struct rxe_pkt *pkt)
@@ -382,6 +412,20 @@ void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
 	const struct ib_recv_wr *bad;
 
 	KUNIT_ASSERT_EQ(test, rxe_post_recv(&f->qp->ibqp, &wr, &bad), 0);
+}
+
+void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len)
+{
+	struct fake *f = test->priv;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)f->mem + off,
+		.length = len,
+		.lkey = f->mr->lkey,
+	};
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, rxe_post_srq_recv(&f->srq->ibsrq, &wr, &bad), 0);
 }
 
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len)

@@ -8,6 +8,7 @@
 #define RXE_KUNIT_FAKE_H
 
 #include <kunit/test.h>
+#include <rxe/srq.h>
 #include <rxe/transport.h>
 
 #define FAKE_MTU	256u
@@ -25,6 +26,7 @@
  * @pd: protection domain
  * @scq: completions of sends
  * @rcq: completions of receives
+ * @srq: SRQ of @qp; NULL: it has a receive queue of its own
  * @qp: the queue pair, in RTS, everything allowed
  * @peer: path from the test to @qp
  * @sealed: what the test injects counts as from outside: with ICRCs
@@ -43,6 +45,7 @@ struct fake {
 	struct ib_pd		pd;
 	struct rxe_cq		*scq;
 	struct rxe_cq		*rcq;
+	struct rxe_srq		*srq;
 	struct rxe_qp		*qp;
 	struct rxe_path		peer;
 	bool			sealed;
@@ -58,6 +61,7 @@ struct fake {
 /* kunit_suite.init and .exit; the struct fake is test->priv */
 int fake_init(struct kunit *test);
 int fake_init_uc(struct kunit *test);
+int fake_init_srq(struct kunit *test);
 void fake_exit(struct kunit *test);
 
 /* Wait until the QP's tasks have nothing to do */
@@ -86,6 +90,7 @@ void fake_expect_nothing(struct kunit *test);
 
 /* Post; data is at @off of fake.mem */
 void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len);
+void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len);
 void fake_send(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_read(struct kunit *test, u64 wr_id, u32 off, u32 len);

@@ -17,6 +17,7 @@
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
+#include <rxe/srq.h>
 #include <rxe/transport.h>	/* sizeof(struct rxe_qp) */
 #include <rxe/verbs.h>
 #include <rxe/wire.h>
@@ -35,6 +36,9 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_sge_rd = RXE_MAX_SGE;
 	attr->max_cq = RXE_MAX_CQ;
 	attr->max_cqe = RXE_MAX_CQE;
+	attr->max_srq = RXE_MAX_SRQ;
+	attr->max_srq_wr = RXE_MAX_SRQ_WR;
+	attr->max_srq_sge = RXE_MAX_SGE;
 	attr->max_mr = RXE_MAX_MR;
 	attr->max_mr_size = RXE_MAX_MR_SIZE;
 	attr->max_pd = RXE_MAX_PD;
@@ -60,6 +64,7 @@ static int rxe_query_device(struct ib_device *ibdev,
 	attr->device_cap_flags = IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_CURR_QP_STATE_MOD |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
@@ -208,6 +213,12 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.poll_cq		= rxe_poll_cq,
 	.req_notify_cq		= rxe_req_notify_cq,
 
+	.create_srq		= rxe_create_srq,
+	.modify_srq		= rxe_modify_srq,
+	.query_srq		= rxe_query_srq,
+	.destroy_srq		= rxe_destroy_srq,
+	.post_srq_recv		= rxe_post_srq_recv,
+
 	.get_dma_mr		= rxe_get_dma_mr,
 	.rereg_user_mr		= rxe_rereg_user_mr,
 	.dereg_mr		= rxe_dereg_mr,
@@ -224,6 +235,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ah, rxe_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rxe_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rxe_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_srq, rxe_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rxe_ucontext, ibuc),
 	RXE_QP_OBJ_SIZE,
 };

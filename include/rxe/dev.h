@@ -25,6 +25,8 @@ enum rxe_limits {
 	RXE_MAX_INLINE		= 512,
 	RXE_MAX_CQ		= 1 << 16,
 	RXE_MAX_CQE		= (1 << 20) - 1,	/* a ring of 2^20 */
+	RXE_MAX_SRQ		= 1 << 16,
+	RXE_MAX_SRQ_WR		= (1 << 15) - 1,	/* a ring of 2^15 */
 	RXE_MAX_MR		= 1 << 20,
 	RXE_MAX_PD		= 1 << 16,
 	RXE_MAX_AH		= 1 << 20,
@@ -89,6 +91,7 @@ struct rxe_tune {
  * @tune: switches, read locklessly
  * @num_qp: QPs that exist, checked against RXE_MAX_QP; the other counts likewise
  * @num_cq: CQs
+ * @num_srq: SRQs
  * @num_mr: MRs
  * @num_pd: PDs
  * @num_ah: AHs
@@ -116,6 +119,7 @@ struct rxe_dev {
 	struct rxe_tune		tune;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
+	atomic_t		num_srq;
 	atomic_t		num_mr;
 	atomic_t		num_pd;
 	atomic_t		num_ah;

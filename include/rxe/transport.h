@@ -8,10 +8,11 @@
  *   - recv_task: everything that comes in. The completer (responses to our
  *     requests), the responder (requests of the peer), timeouts, flushing.
  * State that both tasks use is in struct rxe_sq under its lock. State of one task
- * needs no lock. modify_qp and destroy_qp pause the tasks.
+ * needs no lock, but for an SRQ, from which the recv_tasks of many QPs take
+ * (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
  *
  * Lock order: sq.lock, then state_lock or cq.lock. The others (task.lock,
- * post_sq_lock, rxe_recvq.post_lock, rxe_txq.lock) nest with none of them. With a
+ * post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest with none of them. With a
  * lock held, nothing is sent, and no consumer's handler is called.
  */
 #ifndef RXE_TRANSPORT_H

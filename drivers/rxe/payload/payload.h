@@ -49,12 +49,14 @@ struct rxe_data {
  * struct rxe_list - a scatter list
  * @sge: the list
  * @num_sge: its length
+ * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
  *	gives it back at the end of the run.
  */
 struct rxe_list {
 	const struct ib_sge	*sge;
 	u32			num_sge;
+	struct ib_pd		*pd;
 	struct rxe_key		**key;
 };
 

@@ -3,8 +3,8 @@
  * Scatter lists: from work requests to memory, with the checks of their L_Keys
  * (section 10.6.3).
  *
- * Context: the task whose work request it is. The QP lends its PD, its ownership of
- * L_Key 0, and the key that it used last.
+ * Context: the task whose work request it is. The QP lends its PD for sends, its
+ * ownership of L_Key 0, and the key that it used last.
  */
 #include <rxe/transport.h>
 
@@ -106,7 +106,7 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 }
 
 /* Copy to one entry of a scatter list; L_Key 0 as in seg_get(). Return: 0, -EFAULT, -EIO. */
-static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
+static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
 		       u32 len)
 {
@@ -115,9 +115,9 @@ static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
 
 	if (!sge->lkey && !qp->is_user)
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
-	else if (!rxe_key_keep(qp->rxe, qp->ibqp.pd, sge->lkey,
-			       IB_ACCESS_LOCAL_WRITE, va, len, key))
-		whole = rxe_data_write(data, len, *key, va);
+	else if (!rxe_key_keep(qp->rxe, list->pd, sge->lkey,
+			       IB_ACCESS_LOCAL_WRITE, va, len, list->key))
+		whole = rxe_data_write(data, len, *list->key, va);
 	else
 		return -EFAULT;
 	return whole ? 0 : -EIO;
@@ -125,7 +125,7 @@ static int scatter_seg(struct rxe_qp *qp, struct rxe_key **key,
 
 /**
  * rxe_scatter - copy payload into a scatter list
- * @qp: the QP, for its PD
+ * @qp: the QP
  * @list: where to
  * @dst_off: first byte of the list to write
  * @data: the payload; advances
@@ -149,7 +149,7 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		err = scatter_seg(qp, list->key, sge, dst_off, data, n);
+		err = scatter_seg(qp, list, sge, dst_off, data, n);
 		if (err)
 			return err;
 		dst_off = 0;

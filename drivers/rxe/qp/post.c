@@ -6,7 +6,7 @@
  * work requests. Kernel consumers' work requests are checked here and put into
  * rings of the same kind.
  *
- * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.post_lock order
+ * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.lock order
  * them. doorbell/cork.c describes where and when the work is done.
  */
 #include <rxe/transport.h>
@@ -184,7 +184,7 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	*bad_wr = wr;
 	if (qp->is_user)
 		return -EOPNOTSUPP;
-	if (READ_ONCE(qp->state) == IB_QPS_RESET)
+	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->rq.shared)
 		return -EINVAL;
 	err = rxe_recvq_post(&qp->rq.recvq, wr, bad_wr);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)

@@ -4,6 +4,7 @@
  *
  * Context: process.
  */
+#include <rxe/srq.h>
 #include <rxe/transport.h>
 #include <qp/qp.h>
 
@@ -25,9 +26,9 @@ static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
 {
 	const struct rxe_service *service = rxe_service_find(init->qp_type);
 
-	if (!service || init->create_flags || init->srq)
+	if (!service || init->create_flags)
 		return -EOPNOTSUPP;
-	if (service->qpn && (udata || init->port_num != 1))
+	if (service->qpn && (udata || init->port_num != 1 || init->srq))
 		return -EINVAL;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -51,12 +52,13 @@ static int create_tools(struct rxe_qp *qp)
 {
 	struct rxe_sender *sender = &qp->sq.sender;
 	struct rxe_rq *rq = &qp->rq;
+	u32 recv_sge = rq->shared ? rq->shared->q.max_sge : qp->cap.max_recv_sge;
 
 	sender->tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
 	rq->tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
 	sender->segs = kcalloc(max(qp->cap.max_send_sge, 1U),
 			       sizeof(*sender->segs), GFP_KERNEL_ACCOUNT);
-	rq->wqe.sge = kcalloc(max(qp->cap.max_recv_sge, 1U),
+	rq->wqe.sge = kcalloc(max(recv_sge, 1U),
 			      sizeof(*rq->wqe.sge), GFP_KERNEL_ACCOUNT);
 	return sender->tx && rq->tx && sender->segs && rq->wqe.sge ? 0 : -ENOMEM;
 }
@@ -72,7 +74,7 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	if (!err)
 		err = rxe_sendq_init(&qp->sq.q, uctx, qp->service,
 				     &qp->rxe->active_mtu, &qp->cap);
-	if (!err)
+	if (!err && !qp->rq.shared)
 		err = rxe_recvq_init(&qp->rq.recvq, uctx, &qp->cap);
 	if (err) {
 		destroy_queues(qp);
@@ -81,6 +83,20 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	init->cap = qp->cap;
 	rxe_qp_reset(qp);
 	return 0;
+}
+
+/* Who has its receives in an SRQ has none of its own, whatever it asks for */
+static void init_rq(struct rxe_qp *qp, struct ib_qp_init_attr *init)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rq->pd = qp->ibqp.pd;
+	if (!init->srq)
+		return;
+	rq->shared = &to_rxe_srq(init->srq)->shared;
+	rq->pd = init->srq->pd;
+	init->cap.max_recv_wr = 0;
+	init->cap.max_recv_sge = 0;
 }
 
 static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
@@ -147,7 +163,8 @@ static int respond(const struct rxe_qp *qp, struct ib_udata *udata)
 {
 	struct rxe_create_qp_resp resp = {};
 
-	rxe_ring_mminfo(qp->rq.recvq.ring, &resp.rq_mi);
+	if (!qp->rq.shared)
+		rxe_ring_mminfo(qp->rq.recvq.ring, &resp.rq_mi);
 	rxe_ring_mminfo(qp->sq.q.ring, &resp.sq_mi);
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
@@ -174,6 +191,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP))
 		return -ENOMEM;
 	init_qp(qp, rxe, init, udata);
+	init_rq(qp, init);
 	err = create_queues(qp, init, udata);
 	if (err)
 		goto out_limit;
@@ -221,6 +239,7 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->qp_context = ibqp->qp_context;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
 	init->qp_type = ibqp->qp_type;
 	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->cap = qp->cap;

@@ -20,13 +20,12 @@
 int rxe_recvq_init(struct rxe_recvq *recvq, struct ib_ucontext *uctx,
 		   struct ib_qp_cap *cap)
 {
-	u32 size = sizeof(struct rxe_recv_wqe) +
-		   cap->max_recv_sge * sizeof(struct rxe_sge);
 	struct rxe_ring *ring;
 
-	spin_lock_init(&recvq->post_lock);
+	spin_lock_init(&recvq->lock);
 	recvq->max_sge = cap->max_recv_sge;
-	ring = rxe_ring_create(uctx, max(cap->max_recv_wr, 1U), size);
+	ring = rxe_ring_create(uctx, max(cap->max_recv_wr, 1U),
+			       rxe_recvq_wqe_size(cap->max_recv_sge));
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	recvq->ring = ring;
@@ -91,12 +90,12 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
 	int err = 0;
 
 	*bad_wr = wr;
-	spin_lock_irqsave(&recvq->post_lock, flags);
+	spin_lock_irqsave(&recvq->lock, flags);
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		err = post_one_recv(recvq, wr);
 		*bad_wr = wr;
 	}
-	spin_unlock_irqrestore(&recvq->post_lock, flags);
+	spin_unlock_irqrestore(&recvq->lock, flags);
 	return err;
 }
 

@@ -257,7 +257,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.target };
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, qp->ibqp.pd, &qp->sq.target };
 	if (rxe_scatter(qp, &list, done, data, want)) {
 		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;
@@ -277,7 +277,7 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
 		return;
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, &qp->sq.target };
+	list = (struct rxe_list){ wqe->sge, wqe->num_sge, qp->ibqp.pd, &qp->sq.target };
 	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
 		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 		return;

@@ -44,13 +44,19 @@ static bool flush_sq(struct rxe_qp *qp)
 	return !left;
 }
 
+/* Those in an SRQ aren't the QP's, but for the one in use */
+static bool flush_next(struct rxe_qp *qp)
+{
+	return qp->rq.shared ? qp->rq.wqe.valid : rxe_rq_next(qp);
+}
+
 static bool flush_rq(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 left = RXE_FLUSH_MOST;
 
 	rq->read.active = false;
-	while (left && rxe_rq_next(qp)) {
+	while (left && flush_next(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
 			.opcode = IB_WC_RECV,
@@ -91,6 +97,15 @@ static void look_for_recvs(struct work_struct *work)
 	else
 		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
 	rxe_task_kick(&qp->recv_task);	/* flushes, and queues this work again */
+}
+
+/* The QP takes no more from its SRQ, and all it took has completed [11.6.3.1] */
+static void tell_last_wqe(struct rxe_qp *qp)
+{
+	if (qp->rq.last_wqe)
+		return;
+	qp->rq.last_wqe = true;
+	rxe_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /**
@@ -141,7 +156,9 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		rxe_inq_drop_held(qp->rxe, &qp->requests);
 		rxe_inq_drop_held(qp->rxe, &qp->responses);
 		more |= flush_rq(qp);
-		if (qp->is_user)
+		if (qp->rq.shared)
+			tell_last_wqe(qp);
+		else if (qp->is_user)
 			watch_rq(qp);
 	}
 	return more;

@@ -28,7 +28,11 @@ bool rxe_rq_next(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	return rq->wqe.valid || rxe_recvq_take(&rq->recvq, &rq->wqe);
+	if (rq->wqe.valid)
+		return true;
+	if (rq->shared)
+		return rxe_sharedq_take(rq->shared, &rq->wqe);
+	return rxe_recvq_take(&rq->recvq, &rq->wqe);
 }
 
 /**
@@ -184,7 +188,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_list list = { rq->wqe.sge, 0, &rq->write.key };
+	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key };
 	u32 len = rxe_pkt_data_len(pkt);
 
 	if (!rxe_rq_next(qp))
@@ -533,7 +537,9 @@ void rxe_respond_end(struct rxe_qp *qp)
  */
 void rxe_responder_reset(struct rxe_rq *rq)
 {
-	rxe_recvq_reset(&rq->recvq);
+	if (!rq->shared)
+		rxe_recvq_reset(&rq->recvq);
+	rq->last_wqe = false;
 	rxe_replay_reset(&rq->replay);
 	rxe_gap_reset(&rq->gap);
 	rq->out.firsts = (struct rxe_firsts){};

@@ -9,6 +9,7 @@
 #include <loss/gap.h>
 #include <queue/recvq.h>
 #include <queue/replay.h>
+#include <queue/sharedq.h>
 #include <rxe/psn.h>
 #include <rxe/wr.h>
 #include <transport/out.h>
@@ -60,7 +61,10 @@ struct rxe_read_resp {
 
 /**
  * struct rxe_rq - the responder's state; owned by recv_task
- * @recvq: receive work requests
+ * @recvq: receive work requests, unless @shared has them
+ * @shared: the queue of the QP's SRQ, or NULL
+ * @pd: protection domain of the receive work requests
+ * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
  * @wqe: the one in use
  * @epsn: expected PSN
  * @seq: the same without wrapping: differs from that of the same PSN 2^24 packets ago
@@ -83,6 +87,9 @@ struct rxe_read_resp {
  */
 struct rxe_rq {
 	struct rxe_recvq	recvq;
+	struct rxe_sharedq	*shared;
+	struct ib_pd		*pd;
+	bool			last_wqe;
 	struct rxe_rwqe		wqe;
 	u32			epsn;
 	u64			seq;

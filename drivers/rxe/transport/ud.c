@@ -169,7 +169,7 @@ static bool ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		       const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
-	const struct rxe_list list = { wqe->sge, wqe->num_sge, &qp->rq.write.key };
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.pd, &qp->rq.write.key };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };

@@ -27,6 +27,7 @@ struct ends {			/* two connected queue pairs and their memory */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	struct ibv_srq *srq;		/* where b and ud receive */
 	struct ibv_qp *a, *b, *ud;
 	struct ibv_ah *ah;
 	uint8_t *src, *dst;
@@ -38,10 +39,10 @@ static int gid_index = -1;
 static enum ibv_qp_type connected = IBV_QPT_RC;
 static int round_ms = 300;
 
-static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type)
+static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr ia = {
-		.send_cq = e->cq, .recv_cq = e->cq, .qp_type = type,
+		.send_cq = e->cq, .recv_cq = e->cq, .srq = srq, .qp_type = type,
 		.cap = { 32, 32, 4, 4, 64 },
 	};
 	struct ibv_qp *qp = ibv_create_qp(e->pd, &ia);
@@ -66,6 +67,7 @@ static void connect_ends(struct ends *e)
 static struct ends *make_ends(void)
 {
 	struct ends *e = calloc(1, sizeof(*e));
+	struct ibv_srq_init_attr ia = { .attr = { .max_wr = 31, .max_sge = 4 } };
 	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		  IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -74,21 +76,23 @@ static struct ends *make_ends(void)
 		gid_index = find_gid(e->ctx, "v2");
 	e->pd = ibv_alloc_pd(e->ctx);
 	e->cq = ibv_create_cq(e->ctx, 128, NULL, NULL, 0);
-	if (!e->pd || !e->cq)
+	e->srq = ibv_create_srq(e->pd, &ia);
+	if (!e->pd || !e->cq || !e->srq)
 		die("cannot make objects: %s", strerror(errno));
 	e->src = new_pages(LEN);
 	e->dst = new_pages(LEN);
 	e->smr = new_mr(e->pd, e->src, LEN, all);
 	e->dmr = new_mr(e->pd, e->dst, LEN, all);
-	e->a = new_qp(e, connected);
-	e->b = new_qp(e, connected);
+	e->a = new_qp(e, connected, NULL);
+	e->b = new_qp(e, connected, connected == IBV_QPT_RC ? e->srq : NULL);
 	connect_ends(e);
 	return e;
 }
 
 static void free_ends(struct ends *e)
 {
-	if (ibv_destroy_qp(e->a) || ibv_destroy_qp(e->b) || ibv_destroy_cq(e->cq) ||
+	if (ibv_destroy_qp(e->a) || ibv_destroy_qp(e->b) || ibv_destroy_srq(e->srq) ||
+	    ibv_destroy_cq(e->cq) ||
 	    ibv_dereg_mr(e->smr) || ibv_dereg_mr(e->dmr) || ibv_dealloc_pd(e->pd) ||
 	    ibv_close_device(e->ctx))
 		die("teardown failed: %s", strerror(errno));
@@ -132,27 +136,59 @@ static void victim_step(struct ends *e, uint64_t seed)
 struct ring {
 	struct rxe_queue_buf *q;
 	size_t len;
+	unsigned long off;
+	uint32_t elem_shift;
 };
 
 static struct ring rings[MAX_RINGS];
-static int nrings;
+static volatile int nrings;
 static volatile bool stop;
 static struct ends *mine;
 
+/* Maps a ring once more, since the library lets go of an SRQ's when the size changes */
+static void add_ring(size_t len, unsigned long off)
+{
+	struct ring *r = &rings[nrings];
+	int i;
+
+	for (i = 0; i < nrings; i++)
+		if (rings[i].off == off)
+			return;
+	r->q = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine->ctx->cmd_fd, off);
+	if (r->q == MAP_FAILED)
+		die("cannot map a queue again: %s", strerror(errno));
+	r->len = len;
+	r->off = off;
+	r->elem_shift = r->q->log2_elem_size & 15;
+	nrings++;
+}
+
+/* Those that aren't known yet */
 static void find_rings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	unsigned long lo, hi;
+	unsigned long lo, hi, off;
 	char line[512];
 
-	while (fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "/dev/infiniband/uverbs") || nrings == MAX_RINGS ||
-		    sscanf(line, "%lx-%lx", &lo, &hi) != 2)
-			continue;
-		rings[nrings].q = (void *)lo;
-		rings[nrings++].len = hi - lo;
-	}
+	while (fgets(line, sizeof(line), f) && nrings < MAX_RINGS)
+		if (strstr(line, "/dev/infiniband/uverbs") &&
+		    sscanf(line, "%lx-%lx %*s %lx", &lo, &hi, &off) == 3)
+			add_ring(hi - lo, off);
 	fclose(f);
+}
+
+/* The limit and the size of the SRQ, amidst the scribbling; most sizes are too small */
+static void change_srq(uint64_t *s)
+{
+	struct ibv_srq_attr a = { .srq_limit = rnd_range(s, 0, 31) };
+
+	if (ibv_modify_srq(mine->srq, &a, IBV_SRQ_LIMIT))
+		a.srq_limit = 0;
+	if (rnd_range(s, 0, 99) || nrings == MAX_RINGS)
+		return;
+	a.max_wr = rnd_range(s, 1, 200);
+	if (!ibv_modify_srq(mine->srq, &a, IBV_SRQ_MAX_WR))
+		find_rings();
 }
 
 static uint32_t nasty(uint64_t *s)
@@ -229,17 +265,14 @@ static void spoil_ring(struct ring *r, uint64_t *s, uint32_t elem_shift)
 /* Every second one leaves the completion queue alone, so that its queue pairs live longer. */
 static void *scribble(void *arg)
 {
-	uint32_t shift[MAX_RINGS];
 	uint64_t s = *(uint64_t *)arg;
 	bool spare_cq = s & 2;
 	int i;
 
-	for (i = 0; i < nrings; i++)
-		shift[i] = rings[i].q->log2_elem_size & 15;
 	while (!stop) {
 		i = rnd(&s) % nrings;
-		if (!spare_cq || shift[i] != CQ_SHIFT)
-			spoil_ring(&rings[i], &s, shift[i]);
+		if (!spare_cq || rings[i].elem_shift != CQ_SHIFT)
+			spoil_ring(&rings[i], &s, rings[i].elem_shift);
 	}
 	return NULL;
 }
@@ -288,7 +321,7 @@ static void make_ud(struct ends *e)
 	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
 				 .grh = { .sgid_index = gid_index, .hop_limit = 1 } };
 
-	e->ud = new_qp(e, IBV_QPT_UD);
+	e->ud = new_qp(e, IBV_QPT_UD, e->srq);
 	ibv_query_gid(e->ctx, 1, gid_index, &a.grh.dgid);
 	e->ah = ibv_create_ah(e->pd, &a);
 	if (!e->ah)
@@ -299,7 +332,7 @@ static void make_ud(struct ends *e)
 /* The child. Status 0 or death by a signal are fine; anything else is a finding. */
 static void __attribute__((noreturn)) scribbler(uint64_t seed)
 {
-	uint64_t end = now_ms() + round_ms, s = seed;
+	uint64_t end = now_ms() + round_ms, s = seed, srq_seed = ~seed;
 	uint8_t *canary;
 	pthread_t t;
 	size_t i;
@@ -312,13 +345,14 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 	canary = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(canary, 0x5a, LEN);
 	find_rings();
-	if (nrings < 5)
+	if (nrings < 6)
 		die("found only %d shared queues", nrings);
 	if (pthread_create(&t, NULL, scribble, &s))
 		die("cannot start a thread");
 	do {
 		for (i = 0; i < 8; i++)
 			doorbell(i % 4 == 3 ? mine->ud : i % 2 ? mine->a : mine->b);
+		change_srq(&srq_seed);
 	} while (revive(mine) && now_ms() < end);
 	stop = true;
 	pthread_join(t, NULL);

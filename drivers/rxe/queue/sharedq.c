@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The shared receive queue (section 10.2.9): taking, the limit, changing the size.
+ *
+ * Work requests are taken in the order in which they were posted, one at a time, by
+ * whichever QP needs one. So a lock is needed, which a QP's own queue does without.
+ *
+ * Context: take: the receive task of any of the QPs; the others: process.
+ */
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <rxe/ring.h>
+#include <queue/sharedq.h>
+
+/* Context: lock */
+static void check_limit(struct rxe_sharedq *shared)
+{
+	if (!shared->limit || rxe_ring_pending(shared->q.ring) >= shared->limit)
+		return;
+	shared->limit = 0;
+	schedule_work(&shared->low);
+}
+
+/*
+ * While work requests are moved, they are read where they come from: place n of the new
+ * ring is the n-th behind the old ring's head. They are posted from there on.
+ */
+static const void *oldest(const struct rxe_sharedq *shared)
+{
+	const struct rxe_ring *ring = shared->q.ring, *old = shared->old;
+	const void *elem = rxe_ring_head(ring);
+
+	if (elem && old && ring->index < shared->moving)
+		return rxe_ring_peek(old, ring->index);
+	return elem;
+}
+
+/**
+ * rxe_sharedq_take - take the oldest work request out of the queue
+ * @shared: the queue
+ * @wqe: out: the work request; a corrupt one has room for 0 bytes, which is an error of
+ *	the QP that takes it and of no other
+ *
+ * Return: false if none is posted.
+ */
+bool rxe_sharedq_take(struct rxe_sharedq *shared, struct rxe_rwqe *wqe)
+{
+	struct rxe_recvq *q = &shared->q;
+	unsigned long flags;
+	const void *elem;
+
+	spin_lock_irqsave(&q->lock, flags);
+	elem = oldest(shared);
+	if (elem) {
+		rxe_import_recv(q->max_sge, elem, wqe);
+		if (shared->old)
+			rxe_ring_next(q->ring);	/* freed by move_end() */
+		else
+			rxe_ring_pop(q->ring);
+		check_limit(shared);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	return elem;
+}
+
+/**
+ * rxe_sharedq_arm - have the owner told when few work requests are left
+ * @shared: the queue
+ * @limit: so many are enough; 0: don't tell
+ *
+ * If fewer are left already, the owner is told at once: where none is left, none will be
+ * taken.
+ *
+ * Return: 0, or -EINVAL if so many don't fit.
+ */
+int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
+{
+	struct rxe_recvq *q = &shared->q;
+	int err = 0;
+
+	spin_lock_irq(&q->lock);
+	if (limit > rxe_ring_capacity(q->ring)) {
+		err = -EINVAL;
+	} else {
+		shared->limit = limit;
+		check_limit(shared);
+	}
+	spin_unlock_irq(&q->lock);
+	return err;
+}
+
+/*
+ * Direct posters to @new, behind places for the work requests that wait. Return: how many
+ * these are, or -EINVAL if they, or the limit, don't fit.
+ */
+static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
+{
+	struct rxe_recvq *q = &shared->q;
+	u32 room = rxe_ring_capacity(new), num;
+	bool fits;
+
+	spin_lock_irq(&q->lock);
+	num = rxe_ring_pending(q->ring);	/* read once: a process may change it */
+	fits = num <= room && shared->limit <= room;
+	if (fits) {
+		new->buf->producer_index = num;
+		shared->moving = num;
+		shared->old = q->ring;
+		q->ring = new;
+	}
+	spin_unlock_irq(&q->lock);
+	return fits ? num : -EINVAL;
+}
+
+/* Take from the new ring alone, and give back the places of what was taken meanwhile */
+static void move_end(struct rxe_sharedq *shared)
+{
+	struct rxe_recvq *q = &shared->q;
+
+	spin_lock_irq(&q->lock);
+	shared->old = NULL;
+	rxe_ring_release(q->ring, q->ring->index);
+	spin_unlock_irq(&q->lock);
+}
+
+/**
+ * rxe_sharedq_move - change rings while work requests are posted and taken
+ * @shared: the queue
+ * @new: an empty ring with elements of the same size
+ *
+ * The work requests are copied without the lock, since that may take long. Meanwhile
+ * nobody writes to their places in @new: they aren't given back before the end. A process
+ * keeps its lock on the queue until it has mapped the new ring, so that nothing is posted
+ * to the old one. One that doesn't loses what it posts there.
+ *
+ * Context: process; one at a time.
+ *
+ * Return: the old ring, which nobody uses any more; ERR_PTR(-EINVAL) if @new is too
+ * small, in which case nothing has changed.
+ */
+struct rxe_ring *rxe_sharedq_move(struct rxe_sharedq *shared, struct rxe_ring *new)
+{
+	struct rxe_ring *old = shared->q.ring;
+	int num = move_begin(shared, new), i;
+
+	if (num < 0)
+		return ERR_PTR(num);
+	for (i = 0; i < num; i++) {
+		memcpy(rxe_ring_elem(new, i), rxe_ring_peek(old, i), 1 << new->shift);
+		cond_resched();
+	}
+	move_end(shared);
+	return old;
+}

@@ -1,0 +1,717 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_srq: shared receive queues: who gets which work request, what happens when there are
+ * few or none, when the size changes under load, when a queue pair dies, when the ring is spoilt.
+ *
+ * All queue pairs are on one device and loop back. Queue pair i of "to" receives from queue
+ * pair i of "from", by way of the shared queue. Prints "ok NAME" or "fail NAME why" per case.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "verbs_util.h"
+
+#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, which it gives way to */
+
+#define QPS		8
+#define DEPTH		64
+#define SLOT		64		/* bytes of a message */
+#define SLOTS		1024		/* buffers of receives, used in turn */
+#define MANY		20000u		/* messages of a case with load */
+
+static struct ibv_context *ctx;
+static struct ibv_device_attr dev;
+static int gid_index = -1;
+static union ibv_gid gid;
+static const char *this_case;
+
+#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
+#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
+
+struct setup {
+	struct ibv_pd *pd, *srq_pd;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq;
+	struct ibv_qp *from[QPS], *to[QPS];
+	struct rc_attr attr;
+	uint8_t *src, *dst;
+	struct ibv_mr *src_mr, *dst_mr;
+	uint32_t posted;		/* receives; also the next one's wr_id */
+	int qps;
+};
+
+static struct ibv_srq *new_srq(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge)
+{
+	struct ibv_srq_init_attr ia = { .attr = { .max_wr = max_wr, .max_sge = max_sge } };
+
+	errno = 0;
+	return ibv_create_srq(pd, &ia);
+}
+
+static struct ibv_qp *new_qp(struct setup *s, struct ibv_srq *srq, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = s->scq, .recv_cq = s->rcq, .srq = srq, .qp_type = type,
+		.cap = { DEPTH, srq ? 0 : 1, 1, srq ? 0 : 1, 0 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &ia);
+
+	if (!qp)
+		die("create_qp: %s", strerror(errno));
+	return qp;
+}
+
+static struct addr addr_of(struct ibv_qp *qp)
+{
+	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
+}
+
+static void connect_pair(struct setup *s, int i)
+{
+	struct addr from = addr_of(s->from[i]), to = addr_of(s->to[i]);
+
+	rc_up(s->from[i], &s->attr, from.psn, &to);
+	rc_up(s->to[i], &s->attr, to.psn, &from);
+}
+
+/* qps pairs; the SRQ has a protection domain of its own, and the receives' memory with it */
+static struct setup *make(int qps, uint32_t max_wr)
+{
+	struct setup *s = calloc(1, sizeof(*s));
+	int i;
+
+	s->attr = rc_attr(gid_index);
+	s->qps = qps;
+	s->pd = ibv_alloc_pd(ctx);
+	s->srq_pd = ibv_alloc_pd(ctx);
+	s->scq = ibv_create_cq(ctx, QPS * DEPTH, NULL, NULL, 0);
+	s->rcq = ibv_create_cq(ctx, QPS * DEPTH + SLOTS, NULL, NULL, 0);
+	s->srq = new_srq(s->srq_pd, max_wr, 4);
+	if (!s->pd || !s->srq_pd || !s->scq || !s->rcq || !s->srq)
+		die("cannot make objects: %s", strerror(errno));
+	s->src = new_pages(QPS * SLOT);
+	s->dst = new_pages(SLOTS * SLOT);
+	s->src_mr = new_mr(s->pd, s->src, QPS * SLOT, IBV_ACCESS_LOCAL_WRITE);
+	s->dst_mr = new_mr(s->srq_pd, s->dst, SLOTS * SLOT, IBV_ACCESS_LOCAL_WRITE);
+	for (i = 0; i < qps; i++) {
+		s->from[i] = new_qp(s, NULL, IBV_QPT_RC);
+		s->to[i] = new_qp(s, s->srq, IBV_QPT_RC);
+		connect_pair(s, i);
+	}
+	return s;
+}
+
+static void drain_events(void)
+{
+	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event e;
+
+	while (poll(&f, 1, 0) > 0 && !ibv_get_async_event(ctx, &e))
+		ibv_ack_async_event(&e);
+}
+
+static bool finish(struct setup *s)
+{
+	bool bad = false;
+	int i;
+
+	drain_events();
+	for (i = 0; i < s->qps; i++)
+		bad |= ibv_destroy_qp(s->from[i]) || ibv_destroy_qp(s->to[i]);
+	bad |= ibv_destroy_srq(s->srq) || ibv_destroy_cq(s->scq) || ibv_destroy_cq(s->rcq) ||
+	       ibv_dereg_mr(s->src_mr) || ibv_dereg_mr(s->dst_mr) ||
+	       ibv_dealloc_pd(s->pd) || ibv_dealloc_pd(s->srq_pd);
+	free(s->src);
+	free(s->dst);
+	free(s);
+	CHECK(!bad, "teardown failed: %s", strerror(errno));
+	return true;
+}
+
+/* An event within ms milliseconds; false is none */
+static bool next_event(struct ibv_async_event *e, int ms)
+{
+	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
+
+	if (poll(&f, 1, ms) <= 0 || ibv_get_async_event(ctx, e))
+		return false;
+	ibv_ack_async_event(e);
+	return true;
+}
+
+static bool no_event(void)
+{
+	struct ibv_async_event e;
+
+	CHECK(!next_event(&e, 50), "event %d", e.event_type);
+	return true;
+}
+
+static bool expect_low(struct setup *s)
+{
+	struct ibv_async_event e = {};
+
+	while (next_event(&e, 5000))
+		if (e.event_type != IBV_EVENT_COMM_EST)
+			break;
+	CHECK(e.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && e.element.srq == s->srq,
+	      "event %d, expected that of the limit", e.event_type);
+	return true;
+}
+
+static uint8_t *slot(const struct setup *s, uint64_t id)
+{
+	return s->dst + id % SLOTS * SLOT;
+}
+
+/* 0, or an errno */
+static int post(struct setup *s, uint32_t lkey)
+{
+	struct ibv_sge sge = { (uintptr_t)slot(s, s->posted), SLOT, lkey };
+	struct ibv_recv_wr wr = { .wr_id = s->posted, .sg_list = &sge, .num_sge = 1 }, *bad;
+	int err = ibv_post_srq_recv(s->srq, &wr, &bad);
+
+	if (!err)
+		__atomic_store_n(&s->posted, s->posted + 1, __ATOMIC_RELEASE);
+	return err;
+}
+
+static bool post_n(struct setup *s, int n)
+{
+	int err;
+
+	while (n--) {
+		err = post(s, s->dst_mr->lkey);
+		CHECK(!err, "post_srq_recv: %s", strerror(err));
+	}
+	return true;
+}
+
+static int send_one(struct setup *s, int i)
+{
+	struct ibv_sge sge = { (uintptr_t)s->src + i * SLOT, SLOT, s->src_mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = i, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	return ibv_post_send(s->from[i], &wr, &bad);
+}
+
+static bool expect_recv(struct setup *s, uint64_t id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc;
+
+	CHECK(wait_wc(s->rcq, &wc), "receive %d doesn't complete", (int)id);
+	CHECK(wc.wr_id == id && wc.status == status, "receive %d: %s, expected %d: %s",
+	      (int)wc.wr_id, ibv_wc_status_str(wc.status), (int)id, ibv_wc_status_str(status));
+	return true;
+}
+
+/* A message of pair i that takes work request id */
+static bool pass(struct setup *s, int i, uint64_t id)
+{
+	struct ibv_wc wc;
+
+	memset(s->src + i * SLOT, id + 1, SLOT);
+	CHECK(!send_one(s, i), "post_send failed");
+	CHECK(wait_wc(s->scq, &wc) && wc.status == IBV_WC_SUCCESS, "send of pair %d", i);
+	if (!expect_recv(s, id, IBV_WC_SUCCESS))
+		return false;
+	CHECK(!memcmp(slot(s, id), s->src + i * SLOT, SLOT), "wrong data in receive %d", (int)id);
+	return true;
+}
+
+static struct ibv_srq_attr query(struct setup *s)
+{
+	struct ibv_srq_attr a;
+
+	if (ibv_query_srq(s->srq, &a))
+		die("query_srq: %s", strerror(errno));
+	return a;
+}
+
+static int resize(struct setup *s, uint32_t max_wr)
+{
+	struct ibv_srq_attr a = { .max_wr = max_wr };
+
+	return ibv_modify_srq(s->srq, &a, IBV_SRQ_MAX_WR);
+}
+
+static int set_limit(struct setup *s, uint32_t limit)
+{
+	struct ibv_srq_attr a = { .srq_limit = limit };
+
+	return ibv_modify_srq(s->srq, &a, IBV_SRQ_LIMIT);
+}
+
+static bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want)
+{
+	uint64_t end = now_ms() + 5000;
+
+	while (qp_state(qp) != want && now_ms() < end)
+		usleep(1000);
+	CHECK(qp_state(qp) == want, "queue pair is in state %d, expected %d", qp_state(qp), want);
+	return true;
+}
+
+/* ---- the cases ---- */
+
+static bool c_create_limits(void)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_srq *srq;
+
+	CHECK(dev.max_srq > 0 && dev.max_srq_wr > 0 && dev.max_srq_sge > 0, "none advertised");
+	CHECK(dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE, "no IBV_DEVICE_SRQ_RESIZE");
+	CHECK(!new_srq(pd, dev.max_srq_wr + 1, 1) && errno == EINVAL, "max_srq_wr+1");
+	CHECK(!new_srq(pd, 1, dev.max_srq_sge + 1) && errno == EINVAL, "max_srq_sge+1");
+	CHECK(!new_srq(pd, 0, 1) && errno == EINVAL, "0 work requests");
+	srq = new_srq(pd, dev.max_srq_wr, 1);
+	CHECK(srq, "max_srq_wr itself: %s", strerror(errno));
+	CHECK(!ibv_destroy_srq(srq), "destroy_srq: %s", strerror(errno));
+	srq = new_srq(pd, 1, dev.max_srq_sge);
+	CHECK(srq, "max_srq_sge itself: %s", strerror(errno));
+	CHECK(ibv_dealloc_pd(pd), "the PD went before the SRQ");
+	CHECK(!ibv_destroy_srq(srq) && !ibv_dealloc_pd(pd), "destroy: %s", strerror(errno));
+	return true;
+}
+
+static bool c_attributes(void)
+{
+	struct setup *s = make(1, 100);
+	struct ibv_srq_attr a = query(s);
+	struct ibv_qp_init_attr ia;
+	struct ibv_qp_attr q;
+	struct ibv_recv_wr wr = {}, *bad;
+
+	CHECK(a.max_wr >= 100 && (int)a.max_wr <= dev.max_srq_wr, "max_wr %u", a.max_wr);
+	CHECK(a.max_sge >= 4 && !a.srq_limit, "max_sge %u, limit %u", a.max_sge, a.srq_limit);
+	CHECK(!ibv_query_qp(s->to[0], &q, IBV_QP_CAP, &ia), "query_qp");
+	CHECK(!q.cap.max_recv_wr && !q.cap.max_recv_sge, "it has receives of its own");
+	CHECK(ibv_post_recv(s->to[0], &wr, &bad) == EINVAL, "post_recv to a queue pair with SRQ");
+	CHECK(ibv_destroy_srq(s->srq) == EBUSY, "destroy_srq with queue pairs");
+	CHECK(set_limit(s, a.max_wr + 1) == EINVAL, "a limit that doesn't fit");
+	CHECK(resize(s, dev.max_srq_wr + 1) == EINVAL, "resize to max_srq_wr+1");
+	CHECK(resize(s, 0) == EINVAL, "resize to 0");
+	return finish(s);
+}
+
+/* whoever needs one gets the oldest; posts beyond the size are refused */
+static bool c_in_order(void)
+{
+	struct setup *s = make(QPS, 15);
+	uint32_t id;
+
+	if (!post_n(s, 15))
+		return false;
+	CHECK(post(s, s->dst_mr->lkey) == ENOMEM, "a work request beyond the size");
+	for (id = 0; id < 200; id++)
+		if (!pass(s, id * 5 % QPS, id) || !post_n(s, 1))
+			return false;
+	return finish(s);
+}
+
+static bool c_limit(void)
+{
+	struct setup *s = make(2, 32);
+	int id;
+
+	if (!post_n(s, 10))
+		return false;
+	CHECK(!set_limit(s, 7) && query(s).srq_limit == 7, "the limit isn't set");
+	for (id = 0; id < 3; id++)
+		if (!pass(s, id % 2, id))
+			return false;
+	drain_events();		/* COMM_EST */
+	if (!no_event() || !pass(s, 0, 3) || !expect_low(s) || !pass(s, 0, 4) || !no_event())
+		return false;
+	CHECK(!query(s).srq_limit, "still set after the event");
+	/* few are left already */
+	CHECK(!set_limit(s, 6), "set again");
+	if (!expect_low(s))
+		return false;
+	CHECK(!set_limit(s, 5) && !set_limit(s, 0), "set and reset");
+	if (!pass(s, 1, 5) || !no_event())
+		return false;
+	return finish(s);
+}
+
+/* what waits moves, in order; what doesn't fit is refused, and then nothing has changed */
+static bool c_resize(void)
+{
+	static const int size[] = { 500, 63, 4000, 100 };
+	struct setup *s = make(2, 100);
+	uint32_t id = 0;
+	unsigned int i, n;
+
+	if (!post_n(s, 60))
+		return false;
+	for (i = 0; i < ARRAY_LEN(size); i++) {
+		CHECK(!resize(s, size[i]), "to %d: %s", size[i], strerror(errno));
+		CHECK((int)query(s).max_wr >= size[i], "%u, asked for %d", query(s).max_wr, size[i]);
+		for (n = 0; n < 25; n++, id++)
+			if (!pass(s, n % 2, id) || !post_n(s, 1))
+				return false;
+	}
+	CHECK(resize(s, 10) == EINVAL, "to less than what waits");
+	for (n = query(s).max_wr - 60; n; n--)
+		CHECK(!post(s, s->dst_mr->lkey), "less room than max_wr");
+	CHECK(post(s, s->dst_mr->lkey) == ENOMEM, "more room than max_wr");
+	for (n = query(s).max_wr; n; n--, id++)
+		if (!pass(s, n % 2, id))
+			return false;
+	return finish(s);
+}
+
+static volatile bool stop;
+static volatile int posting_failed;
+
+static void *poster(void *arg)
+{
+	struct setup *s = arg;
+	uint32_t max = MANY;
+
+	while (s->posted < max && !stop) {
+		int err = post(s, s->dst_mr->lkey);
+
+		if (err == ENOMEM)
+			sched_yield();
+		else if (err)
+			posting_failed = err;
+	}
+	return NULL;
+}
+
+static void *resizer(void *arg)
+{
+	struct setup *s = arg;
+	uint64_t seed = 1;
+	long done = 0;
+
+	while (!stop) {
+		int err = resize(s, rnd_range(&seed, 16, 600));
+
+		if (err && err != EINVAL)	/* more may wait than fit */
+			posting_failed = err;
+		done += !err;
+		usleep(300);
+	}
+	return (void *)done;
+}
+
+/* Each work request must complete once. Return: which isn't so, or MANY */
+static uint32_t count_recvs(struct setup *s, uint8_t *seen, bool ordered)
+{
+	uint32_t sent = 0, got = 0;
+	struct ibv_wc wc[16];
+	uint64_t end = now_ms() + 60000;
+	int i, n, out[QPS] = {};
+
+	while (got < MANY && now_ms() < end && !posting_failed) {
+		i = sent % s->qps;
+		if (sent < MANY && out[i] < DEPTH / 2 && !send_one(s, i)) {
+			out[i]++;
+			sent++;
+		}
+		for (n = ibv_poll_cq(s->scq, 16, wc); n > 0; n--) {
+			if (wc[n - 1].status)
+				return got;
+			out[wc[n - 1].wr_id]--;
+		}
+		n = ibv_poll_cq(s->rcq, 16, wc);
+		for (i = 0; i < n; i++, got++)
+			if (wc[i].status || wc[i].wr_id >= MANY || seen[wc[i].wr_id]++ ||
+			    (ordered && wc[i].wr_id != got))
+				return wc[i].wr_id;
+	}
+	return got;
+}
+
+/* Posts, sends and resizes at the same time */
+static bool load(int qps, bool resizes)
+{
+	struct setup *s = make(qps, 300);
+	uint8_t *seen = calloc(MANY, 1);
+	pthread_t p, r;
+	void *done = NULL;
+	uint32_t got;
+
+	stop = false;
+	posting_failed = 0;
+	if (pthread_create(&p, NULL, poster, s) ||
+	    (resizes && pthread_create(&r, NULL, resizer, s)))
+		die("cannot start a thread");
+	got = count_recvs(s, seen, qps == 1);
+	stop = true;
+	pthread_join(p, NULL);
+	if (resizes)
+		pthread_join(r, &done);
+	free(seen);
+	CHECK(!posting_failed, "posting or resizing: %s", strerror(posting_failed));
+	CHECK(got == MANY, "work request %u is lost, or came twice, or out of order", got);
+	CHECK(!resizes || (long)done > 5, "only %ld resizes", (long)done);
+	return finish(s);
+}
+
+static bool c_load(void)
+{
+	return load(QPS, false);
+}
+
+static bool c_load_resize(void)
+{
+	return load(QPS, true);
+}
+
+static bool c_load_resize_order(void)
+{
+	return load(1, true);
+}
+
+/* a queue pair that dies gives back what it has in use, with an error, and no more [11.6.3.1] */
+static bool c_last_wqe(void)
+{
+	struct setup *s = make(2, 32);
+	struct ibv_async_event e = {};
+	struct ibv_wc wc;
+
+	if (!post_n(s, 6) || !pass(s, 0, 0) || !pass(s, 1, 1))
+		return false;
+	drain_events();
+	CHECK(!qp_to_state(s->to[0], IBV_QPS_ERR), "to ERR");
+	CHECK(next_event(&e, 5000), "no event");
+	CHECK(e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && e.element.qp == s->to[0],
+	      "event %d", e.event_type);
+	CHECK(!wait_wc_ms(s->rcq, &wc, 50), "work request %d was flushed", (int)wc.wr_id);
+	if (!pass(s, 1, 2) || !no_event())
+		return false;
+	/* and again after a reset */
+	CHECK(!qp_to_state(s->to[0], IBV_QPS_RESET) && !qp_to_state(s->from[0], IBV_QPS_RESET),
+	      "to RESET");
+	connect_pair(s, 0);
+	if (!pass(s, 0, 3))
+		return false;
+	drain_events();
+	CHECK(!qp_to_state(s->to[0], IBV_QPS_ERR) && next_event(&e, 5000) &&
+	      e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED, "no event the second time");
+	return pass(s, 1, 4) && finish(s);
+}
+
+static bool c_rnr(void)
+{
+	struct setup *s = make(2, 8);
+	struct ibv_wc wc;
+
+	/* waits for ever, until one is posted */
+	CHECK(!send_one(s, 0), "post_send");
+	CHECK(!wait_wc_ms(s->scq, &wc, 50), "sent to nobody: %s", ibv_wc_status_str(wc.status));
+	if (!post_n(s, 1) || !expect_recv(s, 0, IBV_WC_SUCCESS))
+		return false;
+	CHECK(wait_wc(s->scq, &wc) && wc.status == IBV_WC_SUCCESS, "send");
+	/* gives up */
+	s->attr.rnr_retry = 1;
+	CHECK(!qp_to_state(s->from[1], IBV_QPS_RESET) && !qp_to_state(s->to[1], IBV_QPS_RESET),
+	      "to RESET");
+	connect_pair(s, 1);
+	CHECK(!send_one(s, 1), "post_send");
+	CHECK(wait_wc(s->scq, &wc) && wc.status == IBV_WC_RNR_RETRY_EXC_ERR, "%s",
+	      ibv_wc_status_str(wc.status));
+	return finish(s);
+}
+
+static bool c_write_imm(void)
+{
+	struct setup *s = make(1, 8);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = 77,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_wc wc;
+
+	if (!post_n(s, 2))
+		return false;
+	CHECK(!ibv_post_send(s->from[0], &wr, &bad), "post_send");
+	CHECK(wait_wc(s->rcq, &wc) && wc.status == IBV_WC_SUCCESS && wc.wr_id == 0 &&
+	      wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && wc.imm_data == 77, "completion");
+	CHECK(wait_wc(s->scq, &wc), "send");
+	return pass(s, 0, 1) && finish(s);
+}
+
+/* the SRQ's protection domain counts, not the queue pair's */
+static bool c_foreign_lkey(void)
+{
+	struct setup *s = make(2, 8);
+	struct ibv_mr *mr = ibv_reg_mr(s->pd, s->dst, SLOT, IBV_ACCESS_LOCAL_WRITE);
+
+	if (!post_n(s, 1) || !pass(s, 0, 0))
+		return false;
+	CHECK(mr && !post(s, mr->lkey), "post");
+	CHECK(!post(s, s->dst_mr->lkey), "post");
+	CHECK(!send_one(s, 0), "post_send");
+	if (!expect_recv(s, 1, IBV_WC_LOC_PROT_ERR) || !expect_state(s->to[0], IBV_QPS_ERR))
+		return false;
+	if (!expect_state(s->from[0], IBV_QPS_ERR))
+		return false;
+	while (ibv_poll_cq(s->scq, 1, &(struct ibv_wc){}) > 0)
+		;
+	ibv_dereg_mr(mr);
+	return pass(s, 1, 2) && finish(s);
+}
+
+static int send_ud(struct setup *s, struct ibv_qp *from, struct ibv_qp *to, struct ibv_ah *ah)
+{
+	struct ibv_sge sge = { (uintptr_t)s->src, 8, s->src_mr->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .wr.ud = { ah, to->qp_num, 1 } }, *bad;
+	struct ibv_wc wc;
+
+	return ibv_post_send(from, &wr, &bad) || !wait_wc(s->scq, &wc) || wc.status;
+}
+
+/* datagrams without a receive are dropped; UD and RC share */
+static bool c_ud(void)
+{
+	struct setup *s = make(1, 8);
+	struct ibv_qp *from = new_qp(s, NULL, IBV_QPT_UD), *to = new_qp(s, s->srq, IBV_QPT_UD);
+	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
+				 .grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 } };
+	struct ibv_ah *ah = ibv_create_ah(s->pd, &a);
+	struct ibv_wc wc;
+
+	CHECK(ah, "create_ah: %s", strerror(errno));
+	ud_up(from, 1, 0);
+	ud_up(to, 1, 0);
+	CHECK(!send_ud(s, from, to, ah), "send");
+	CHECK(!wait_wc_ms(s->rcq, &wc, 50), "received without a receive");
+	if (!post_n(s, 2))
+		return false;
+	CHECK(!send_ud(s, from, to, ah), "send");
+	if (!expect_recv(s, 0, IBV_WC_SUCCESS) || !pass(s, 0, 1))
+		return false;
+	CHECK(!ibv_destroy_qp(from) && !ibv_destroy_qp(to) && !ibv_destroy_ah(ah), "destroy");
+	return finish(s);
+}
+
+/* The mapping that is new since the last call: the SRQ's, if nothing else was made */
+static struct rxe_queue_buf *find_ring(uint32_t capacity, uint32_t elem)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	struct rxe_queue_buf *found = NULL;
+	char line[512];
+	unsigned long at;
+
+	while (fgets(line, sizeof(line), f)) {
+		struct rxe_queue_buf *q;
+
+		if (!strstr(line, "/dev/infiniband/uverbs") || sscanf(line, "%lx", &at) != 1)
+			continue;
+		q = (void *)at;
+		if (q->index_mask == capacity && 1u << q->log2_elem_size == elem)
+			found = q;
+	}
+	fclose(f);
+	return found;
+}
+
+/* who takes a spoilt work request has the error; the others go on */
+static bool c_spoilt_wqe(void)
+{
+	struct setup *s = make(2, 2000);
+	struct rxe_queue_buf *ring;
+	struct rxe_recv_wqe *wqe;
+
+	ring = find_ring(query(s).max_wr, 128);
+	CHECK(ring, "the ring isn't found");
+	if (!post_n(s, 2))
+		return false;
+	wqe = (void *)ring->data;
+	wqe->dma.num_sge = 0xfffffff0;
+	CHECK(!send_one(s, 0), "post_send");
+	if (!expect_recv(s, 0, IBV_WC_LOC_LEN_ERR) || !expect_state(s->to[0], IBV_QPS_ERR) ||
+	    !expect_state(s->from[0], IBV_QPS_ERR))
+		return false;
+	while (ibv_poll_cq(s->scq, 1, &(struct ibv_wc){}) > 0)
+		;
+	return pass(s, 1, 1) && finish(s);
+}
+
+/* a wild index is nothing but work requests of the process's own; a resize copes with it */
+static bool c_spoilt_index(void)
+{
+	static const uint32_t wild[] = { ~0u, 0x80000001, 12345678, 3 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(wild); i++) {
+		struct setup *s = make(1, 2000);
+		struct rxe_queue_buf *ring = find_ring(query(s).max_wr, 128);
+		struct ibv_wc wc;
+
+		CHECK(ring, "the ring isn't found");
+		ring->producer_index = wild[i];
+		ring->consumer_index = ~wild[i];
+		ring->index_mask = wild[i];
+		CHECK(!send_one(s, 0), "post_send");
+		CHECK(wait_wc(s->rcq, &wc), "no completion");
+		resize(s, 100);
+		resize(s, 10000);
+		if (!finish(s))
+			return false;
+	}
+	return true;
+}
+
+#define CASES(X) X(create_limits) X(attributes) X(in_order) X(limit) X(resize) X(load) \
+	X(load_resize) X(load_resize_order) X(last_wqe) X(rnr) X(write_imm) X(foreign_lkey) \
+	X(ud) X(spoilt_wqe) X(spoilt_index)
+#define CASE(n) { #n, c_ ## n },
+
+static const struct { const char *name; bool (*fn)(void); } cases[] = { CASES(CASE) };
+
+static const char usage[] =
+"usage: verbs_srq [-d DEV] [-g GID_INDEX] [CASE...]\n"
+"Shared receive queues on one device.\n"
+"  -d, --dev DEV     device (the first one)\n"
+"  -g, --gid N       GID index (the first v2 one)\n"
+"  -h, --help        this text\n";
+
+static const struct option options[] = {
+	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "help", 0, NULL, 'h' }, {},
+};
+
+static bool wanted(const char *name, char **names)
+{
+	if (!*names)
+		return true;
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = NULL;
+	unsigned int i;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "d:g:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'd': name = optarg; break;
+		case 'g': gid_index = atoi(optarg); break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	ctx = open_device(name);
+	if (gid_index < 0)
+		gid_index = find_gid(ctx, "v2");
+	if (ibv_query_device(ctx, &dev) || ibv_query_gid(ctx, 1, gid_index, &gid))
+		die("query failed");
+	fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK);
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		this_case = cases[i].name;
+		if (wanted(this_case, argv + optind) && cases[i].fn())
+			case_ok(this_case);
+	}
+	ibv_close_device(ctx);
+	return !!cases_failed;
+}

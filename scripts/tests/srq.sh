@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: shared receive queues: own cases, and well-known programs
+# nodes: 1
+# level: core
+# debug: yes
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+run_srq_pingpong() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_srq_pingpong -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -q 8 -n 200 -s 3000 -- \
+		ibv_srq_pingpong -e -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -q 8 -n 200 -s 3000 "$SRV4"
+}
+
+run_perftest_srq() { # NAME
+	local args=(-e -F -n 200 -s 3000 --use-srq -x)
+	[ "$1" != send_bw ] || args=(-q 4 "${args[@]}")	# the others have one queue pair
+	PORT=$((PORT + 1))
+	both wait_tcp "ib_$1" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
+		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
+}
+
+# its rc_verbs transport has one shared queue for all peers; not in every image
+run_ucx() { # TEST
+	PORT=$((PORT + 1))
+	export UCX_TLS=rc_verbs UCX_NET_DEVICES=rxe0:1 UCX_IB_GID_INDEX=$SRV_GID
+	both wait_tcp ucx_perftest -p $PORT -t "$1" -n 1000 -- \
+		ucx_perftest -p $PORT -t "$1" -n 1000 "$SRV4"
+}
+
+# `rdma resource show srq` has the SRQ of a program that waits
+shown() {
+	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
+	wait_for 10 eval "rdma resource show srq | grep -q 'type BASIC lqpn .*pid $!'" && kill $!
+}
+
+path_up loop
+for type in v2-ipv4 v1-ipv4; do
+	use_gid $type
+	cases "$type-" verbs_srq -d rxe0 -g "$SRV_GID"
+	try "$type-ibv_srq_pingpong" run_srq_pingpong
+	try "$type-ib_send_bw" run_perftest_srq send_bw
+	try "$type-ib_send_lat" run_perftest_srq send_lat
+done
+use_gid v2-ipv4
+try shown shown
+if command -v ucx_perftest > /dev/null; then
+	for name in tag_lat tag_bw ucp_am_bw; do
+		try "ucx-$name" run_ucx $name
+	done
+else
+	skip ucx "no ucx_perftest here"
+fi
+try resources-gone wait_for 5 resources_gone
