@@ -61,11 +61,13 @@ vlan_joins() {
 		let_go && wait_for 10 eval '! joined veth.6' && ip -n B link del veth.6
 }
 
-# IPv6 goes away with a small MTU, and its groups with it.
+# IPv6 goes away with a small MTU, with its groups and its addresses.
 ipv6_comes_back() {
 	hold B $G6 && joined6 veth && ip -n B link set veth mtu 1200 &&
 		! mld B ff0e0000000000000000000000010203 veth && ip -n B link set veth mtu 1500 &&
-		wait_for 10 joined6 veth && let_go && wait_for 10 eval '! joined6 veth'
+		wait_for 10 joined6 veth && let_go && wait_for 10 eval '! joined6 veth' &&
+		ip -n B addr add $SRV6/64 dev veth nodad &&
+		wait_for 10 eval 'srv gid_index rxeB v1 $SRV6 > /dev/null'
 }
 
 # The device goes while there is a member; so does its netdev.
