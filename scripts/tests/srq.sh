@@ -21,14 +21,6 @@ run_perftest_srq() { # NAME
 		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
-# its rc_verbs transport has one shared queue for all peers; not in every image
-run_ucx() { # TEST
-	PORT=$((PORT + 1))
-	export UCX_TLS=rc_verbs UCX_NET_DEVICES=rxe0:1 UCX_IB_GID_INDEX=$SRV_GID
-	both wait_tcp ucx_perftest -p $PORT -t "$1" -n 1000 -- \
-		ucx_perftest -p $PORT -t "$1" -n 1000 "$SRV4"
-}
-
 # `rdma resource show srq` has the SRQ of a program that waits
 shown() {
 	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
@@ -45,11 +37,4 @@ for type in v2-ipv4 v1-ipv4; do
 done
 use_gid v2-ipv4
 try shown shown
-if command -v ucx_perftest > /dev/null; then
-	for name in tag_lat tag_bw ucp_am_bw; do
-		try "ucx-$name" run_ucx $name
-	done
-else
-	skip ucx "no ucx_perftest here"
-fi
 try resources-gone wait_for 5 resources_gone
