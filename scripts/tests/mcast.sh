@@ -9,7 +9,7 @@
 
 G4=239.1.2.3 MAC4=01005e010203
 G6=ff0e::1:203 MAC6=333300010203
-GV1=ff0e::ffff:239.1.2.3 MACV1=3333ef010203	# as RDMA_CM writes an IPv4 group for RoCE v1
+MACV1=3333ef010203	# RDMA_CM writes an IPv4 group as ff0e::ffff:239.1.2.3 for RoCE v1
 
 # What a netdev of a namespace has joined
 igmp() { # NS HEX-ADDRESS NETDEV
