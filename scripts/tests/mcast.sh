@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: UD multicast: members here and there, what the netdev joins and leaves, limits, frames
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
