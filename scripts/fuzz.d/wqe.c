@@ -150,6 +150,15 @@ static void check_operands(const struct rxe_swqe *wqe, const struct rxe_send_wr 
 	}
 }
 
+static void check_flush(const struct rxe_swqe *wqe)
+{
+	const struct rxe_flush_wr *wr = (const void *)&posted()->wr.wr;
+
+	CHECK(wqe->raddr == wr->remote_addr && wqe->rkey == wr->rkey);
+	CHECK(wqe->flush_len == posted()->dma.length);
+	CHECK(wqe->feth == ((wr->type & 0xf) | (wr->level & 0x3) << 4));
+}
+
 static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wr *wr = &posted()->wr;
@@ -163,6 +172,8 @@ static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe
 		CHECK(wqe->raddr == wr->wr.atomic.remote_addr);
 		CHECK(wqe->rkey == wr->wr.atomic.rkey);
 		check_operands(wqe, wr);
+	} else if (wqe->opcode == IB_WR_FLUSH) {
+		check_flush(wqe);
 	} else {
 		CHECK(wqe->raddr == wr->wr.rdma.remote_addr);
 		CHECK(wqe->rkey == wr->wr.rdma.rkey);
@@ -178,10 +189,13 @@ static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 		return true;
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return !rules->datagram;
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return !rules->datagram;
+	case IB_WR_FLUSH:
+	case IB_WR_ATOMIC_WRITE:
+		return rules->services == RXE_WR_FOR_RC;
 	default:
 		return false;
 	}
@@ -196,10 +210,13 @@ static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_sw
 	CHECK(wqe->imm == posted()->wr.ex.imm_data);
 	CHECK(!(posted()->wr.send_flags & ~0xf));	/* none that nobody knows */
 	CHECK(wqe->length <= *rules->max_msg);
+	CHECK(rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC_WRITE || wqe->length == sizeof(u64));
 	check_remote(rules, wqe);
-	if (wqe->flags & IB_SEND_INLINE) {
-		CHECK(!rxe_is_rd_atomic(wqe));
-		CHECK(wqe->length <= rules->max_inline);
+	if (wqe->opcode == IB_WR_FLUSH) {
+		CHECK(!wqe->length && !wqe->num_sge);
+	} else if (wqe->flags & IB_SEND_INLINE) {
+		CHECK(!rxe_is_rd_atomic(wqe) || wqe->opcode == IB_WR_ATOMIC_WRITE);
+		CHECK(wqe->length <= rules->max_inline && !wqe->num_sge);
 		CHECK(!memcmp(wqe->data, dma->inline_data, wqe->length));
 	} else {
 		CHECK(wqe->num_sge == dma->num_sge);
@@ -266,7 +283,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 how = take_u8(&in), sges = take_u8(&in) % (RXE_MAX_SGE + 1);
 	u32 mtu = 256 << how % 5;
 	struct rxe_wr_rules rules = {
-		.services = how & 0x40 ? RXE_WR_FOR_UD : RXE_WR_FOR_RC,
+		.services = how & 0x40 ? RXE_WR_FOR_UD :
+			    how & 0x08 ? RXE_WR_FOR_UC : RXE_WR_FOR_RC,
 		.datagram = how & 0x40,
 		.max_sge = sges,
 		.max_inline = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1),
