@@ -41,6 +41,8 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_srq_sge = RXE_MAX_SGE;
 	attr->max_mr = RXE_MAX_MR;
 	attr->max_mr_size = RXE_MAX_MR_SIZE;
+	attr->max_mw = RXE_MAX_MW;
+	attr->max_fast_reg_page_list_len = RXE_MAX_FAST_PAGES;
 	attr->max_pd = RXE_MAX_PD;
 	attr->max_ah = RXE_MAX_AH;
 	attr->max_mcast_grp = RXE_MAX_MCAST_GRP;
@@ -65,6 +67,9 @@ static int rxe_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_CURR_QP_STATE_MOD |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
@@ -222,6 +227,10 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.get_dma_mr		= rxe_get_dma_mr,
 	.rereg_user_mr		= rxe_rereg_user_mr,
 	.dereg_mr		= rxe_dereg_mr,
+	.alloc_mr		= rxe_alloc_mr,
+	.map_mr_sg		= rxe_map_mr_sg,
+	.alloc_mw		= rxe_alloc_mw,
+	.dealloc_mw		= rxe_dealloc_mw,
 
 	.create_qp		= rxe_create_qp,
 	.modify_qp		= rxe_modify_qp,
@@ -234,6 +243,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, rxe_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rxe_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, rxe_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rxe_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_srq, rxe_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rxe_ucontext, ibuc),

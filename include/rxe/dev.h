@@ -28,6 +28,8 @@ enum rxe_limits {
 	RXE_MAX_SRQ		= 1 << 16,
 	RXE_MAX_SRQ_WR		= (1 << 15) - 1,	/* a ring of 2^15 */
 	RXE_MAX_MR		= 1 << 20,
+	RXE_MAX_MW		= 1 << 20,
+	RXE_MAX_FAST_PAGES	= 1 << 10,
 	RXE_MAX_PD		= 1 << 16,
 	RXE_MAX_AH		= 1 << 20,
 	RXE_MAX_UCONTEXT	= 1 << 16,
@@ -93,6 +95,7 @@ struct rxe_tune {
  * @num_cq: CQs
  * @num_srq: SRQs
  * @num_mr: MRs
+ * @num_mw: memory windows
  * @num_pd: PDs
  * @num_ah: AHs
  * @num_ucontext: user contexts
@@ -121,6 +124,7 @@ struct rxe_dev {
 	atomic_t		num_cq;
 	atomic_t		num_srq;
 	atomic_t		num_mr;
+	atomic_t		num_mw;
 	atomic_t		num_pd;
 	atomic_t		num_ah;
 	atomic_t		num_ucontext;

@@ -8,12 +8,17 @@
 #ifndef RXE_MEM_H
 #define RXE_MEM_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include <rxe/dev.h>
 
 struct ib_umem;
+struct scatterlist;
+
+#define RXE_KEY_VARIANT_BITS	8
 
 /**
  * struct rxe_region - memory
@@ -21,24 +26,48 @@ struct ib_umem;
  * @idle: completed when @ref reaches zero
  * @pages: address of each page. NULL: the region is all of the kernel's memory, and
  *	a position in it is an address
+ * @shift: log2 of the bytes per page
  */
 struct rxe_region {
 	struct kref		ref;
 	struct completion	idle;
 	void			**pages;
+	u8			shift;
+};
+
+/**
+ * enum rxe_key_kind - what a key belongs to, and so how it becomes valid
+ * @RXE_KEY_FIXED: a region that is valid from its registration to its end
+ * @RXE_KEY_FAST: a region that work requests register and invalidate
+ * @RXE_KEY_MW_1: a memory window of type 1, which work requests bind and unbind
+ * @RXE_KEY_MW_2: a memory window of type 2B, which work requests bind and invalidate
+ */
+enum rxe_key_kind {
+	RXE_KEY_FIXED,
+	RXE_KEY_FAST,
+	RXE_KEY_MW_1,
+	RXE_KEY_MW_2,
 };
 
 /**
  * struct rxe_key - what a key allows
- * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0
+ * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0; 0, which
+ *	is no key, while it is invalid
  * @access: enum ib_access_flags
- * @pd: protection domain
+ * @pd: protection domain; NULL: the key is a memory window's, see struct rxe_window
  * @iova: address of the first byte in work requests and on the wire
  * @length: bytes
  * @start: position of the first byte in the region
  * @region: the memory
+ * @name: @value when it was valid last; 0: the key has been retired
+ * @kind: enum rxe_key_kind
+ * @ending: it has been invalidated, and a task may still use its memory
+ * @lock: orders those who change the key
  *
- * Found under RCU; freed after a grace period. Only @access and @pd ever change.
+ * Found under RCU; freed after a grace period. While @value is set, only @access and
+ * @pd ever change. While a task holds a reference to the region, and had found @value
+ * after it took that, the key doesn't become valid anew: what the task knows of it stays
+ * true.
  */
 struct rxe_key {
 	u32			value;
@@ -48,6 +77,10 @@ struct rxe_key {
 	u64			length;
 	u64			start;
 	struct rxe_region	*region;
+	u32			name;
+	u8			kind;
+	bool			ending;
+	spinlock_t		lock;	/* changes */
 };
 
 /**
@@ -57,6 +90,10 @@ struct rxe_key {
  * @key: the key
  * @region: the memory
  * @umem: the pinned user memory; NULL if there are no bytes
+ * @windows: memory windows that are bound to it; -1: none may be bound any more
+ * @next: RXE_KEY_FAST: the pages of the next registration
+ * @num_next: pages in @next
+ * @max_pages: room in @next
  */
 struct rxe_mr {
 	struct ib_mr		ibmr;
@@ -64,6 +101,60 @@ struct rxe_mr {
 	struct rxe_key		key;
 	struct rxe_region	region;
 	struct ib_umem		*umem;
+	atomic_t		windows;
+	void			**next;
+	u32			num_next;
+	u32			max_pages;
+};
+
+/**
+ * struct rxe_window - the part of a memory window that lookups find
+ * @rcu: frees the struct after the last lookup
+ * @key: the key
+ * @region: the bound memory: the pages of @mr, with references of its own, which say
+ *	whether a task uses this key
+ * @pd: protection domain of the window
+ * @mr: the region that it is bound to, or NULL
+ * @qp: RXE_KEY_MW_2: the QP that it is bound to, valid with @mr
+ *
+ * All but @rcu and @pd are protected by the key's lock, as far as its rules for lookups
+ * don't say more.
+ */
+struct rxe_window {
+	struct rcu_head		rcu;
+	struct rxe_key		key;
+	struct rxe_region	region;
+	struct ib_pd		*pd;
+	struct rxe_mr		*mr;
+	const struct ib_qp	*qp;
+};
+
+/**
+ * struct rxe_mw - memory window
+ * @ibmw: the RDMA core's MW, which it frees right after dealloc_mw
+ * @window: the part that lookups find
+ */
+struct rxe_mw {
+	struct ib_mw		ibmw;
+	struct rxe_window	*window;
+};
+
+/**
+ * struct rxe_bind - what a Bind Memory Window work request asks for
+ * @mw_rkey: the window's R_Key until now
+ * @new_rkey: its R_Key from now on
+ * @mr_lkey: L_Key of the region
+ * @access: enum ib_access_flags
+ * @addr: first byte, by @mr_lkey
+ * @length: bytes; 0 unbinds a window of type 1
+ */
+struct rxe_bind {
+	u32	mw_rkey;
+	u32	new_rkey;
+	u32	mr_lkey;
+	int	access;
+	u64	addr;
+	u64	length;
 };
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
@@ -71,15 +162,24 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rxe_mr, ibmr);
 }
 
+static inline struct rxe_mw *to_rxe_mw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct rxe_mw, ibmw);
+}
+
 /* key.c */
-int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key);
+int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid);
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key);
-int rxe_key_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value);
+int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key);
-int rxe_key_get_all(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		    struct rxe_key **key);
-int rxe_key_keep(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		 u64 va, u64 len, struct rxe_key **key);
+int rxe_key_end(struct rxe_key *key);
+bool rxe_window_is_for(const struct rxe_key *key, const struct ib_pd *pd,
+		       const struct ib_qp *remote);
 void *rxe_key_run(const struct rxe_key *key, u64 va, u32 *len);
 
 /* region.c */
@@ -124,5 +224,22 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
 				struct ib_pd *ibpd, struct ib_udata *udata);
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+bool rxe_mr_access_ok(int access);
+
+/* fast.c */
+struct ib_mr *rxe_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
+int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
+		  unsigned int *offset);
+int rxe_mr_register(const struct ib_qp *qp, u32 value, int access);
+
+/* invalidate.c */
+int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value);
+
+/* mw.c */
+int rxe_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int rxe_dealloc_mw(struct ib_mw *ibmw);
+int rxe_window_bind(const struct ib_qp *qp, const struct rxe_bind *bind);
+void rxe_window_unbind(struct rxe_window *window);
+void rxe_windows_leave(const struct ib_qp *qp);
 
 #endif /* RXE_MEM_H */

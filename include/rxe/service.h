@@ -13,15 +13,18 @@ struct rxe_pkt;
 struct rxe_qp;
 struct sk_buff;
 
-/* Bits of rxe_service.wrs */
+/* Bits of rxe_service.wrs and .kernel_wrs */
 #define RXE_WR_FOR_RC	BIT(0)
 #define RXE_WR_FOR_UD	BIT(1)
 #define RXE_WR_FOR_UC	BIT(2)
+#define RXE_WR_FOR_PROCESS_RC	BIT(3)	/* the kernel's API has no such work request */
+#define RXE_WR_FOR_KERNEL_RC	BIT(4)	/* the ABI has no such work request */
 
 /**
  * struct rxe_service - a row of the table
  * @opcode: the upper bits of its BTH opcodes
- * @wrs: its bit in the table of work requests
+ * @wrs: its bits in the table of work requests, for QPs of processes
+ * @kernel_wrs: the same for QPs of kernel consumers
  * @qpn: fixed QP number, reserved for kernel consumers; 0: any number
  * @acked: requests are acknowledged, and the receive task completes the send queue.
  *	If false, the send task completes it
@@ -38,6 +41,7 @@ struct sk_buff;
 struct rxe_service {
 	u8	opcode;
 	u8	wrs;
+	u8	kernel_wrs;
 	u8	qpn;
 	bool	acked;
 	bool	datagram;

@@ -71,6 +71,7 @@ struct rxe_qpn {
  *	(to ERR, SQE), read locklessly
  * @state_lock: orders writers of @state
  * @is_user: rings are in user memory
+ * @binds: it has bound memory windows
  * @sig_all: every send completion is signalled
  * @cap: queue sizes as created
  * @attr: as query_qp returns it
@@ -103,6 +104,7 @@ struct rxe_qp {
 	u8			state;
 	spinlock_t		state_lock;	/* writers of state */
 	bool			is_user;
+	bool			binds;
 	bool			sig_all;
 	struct ib_qp_cap	cap;
 	struct ib_qp_attr	attr;

@@ -14,23 +14,28 @@ struct rxe_ah_ref;
  * struct rxe_swqe - the kernel's copy of a send work request
  * @wr_id: for the completion
  * @raddr: remote address (not for SEND)
- * @rkey: R_Key of @raddr
+ * @rkey: R_Key of @raddr, or to invalidate; of the window to bind; of the region to
+ *	register
  * @ah_num: UD, posted by a process: AH number, to look up @ah
- * @length: bytes of payload; READ: bytes to fetch; atomics: 8; FLUSH: 0
+ * @length: bytes of payload; READ: bytes to fetch; atomics: 8; FLUSH, local: 0
  * @imm: immediate data
  * @compare: compare operand
  * @swap_add: swap or add operand
  * @flush_len: FLUSH: bytes
  * @feth: FLUSH: types and level, see enum rxe_feth
+ * @bind_len: Bind: bytes from @raddr on
+ * @mr_lkey: Bind: L_Key of the region
  * @ah: UD: destination, reference held
  * @remote_qpn: UD: destination QP
  * @remote_qkey: UD: Q_Key
+ * @new_rkey: Bind: the window's next R_Key
+ * @access: Bind, Register: enum ib_access_flags
  * @first_psn: PSN of the first packet
  * @last_psn: PSN of the last packet (READ: of the last response)
  * @opcode: enum ib_wr_opcode, or RXE_WR_NONE
  * @flags: enum ib_send_flags
  * @status: enum ib_wc_status: not 0 if it can't be sent
- * @started: PSNs are assigned
+ * @started: PSNs are assigned; local: it has been executed
  * @num_sge: entries in @sge; 0 if the data is inline
  * @sge: where the data is
  * @data: the data, if IB_SEND_INLINE
@@ -53,10 +58,22 @@ struct rxe_swqe {
 			u32	flush_len;
 			u32	feth;
 		};
+		struct {
+			u64	bind_len;
+			u32	mr_lkey;
+		};
 	};
 	struct rxe_ah_ref	*ah;
-	u32			remote_qpn;
-	u32			remote_qkey;
+	union {
+		struct {
+			u32	remote_qpn;
+			u32	remote_qkey;
+		};
+		struct {
+			u32	new_rkey;
+			int	access;
+		};
+	};
 	u32			first_psn;
 	u32			last_psn;
 	u8			opcode;
@@ -87,7 +104,7 @@ struct rxe_rwqe {
 };
 
 /* The last row of the table: opcodes that no service supports */
-#define RXE_WR_NONE		(IB_WR_ATOMIC_WRITE + 1)
+#define RXE_WR_NONE		(IB_WR_REG_MR + 1)
 
 /*
  * Flags that a work request may have. FENCE and SOLICITED are always allowed, since
@@ -101,6 +118,7 @@ struct rxe_rwqe {
 /**
  * enum rxe_wr_kind - what a send work request does with its memory
  * @RXE_WR_DATA: sends it
+ * @RXE_WR_LOCAL: has no memory, and sends nothing: it changes a key of this device
  * @RXE_WR_READ: fills it, from one response packet per MTU
  * @RXE_WR_ATOMIC: fills its eight bytes, from one response
  * @RXE_WR_ATOMIC_WRITE: sends its eight bytes; the response has no data
@@ -108,6 +126,7 @@ struct rxe_rwqe {
  */
 enum rxe_wr_kind {
 	RXE_WR_DATA,
+	RXE_WR_LOCAL,
 	RXE_WR_READ,
 	RXE_WR_ATOMIC,
 	RXE_WR_ATOMIC_WRITE,
@@ -124,6 +143,7 @@ enum rxe_wr_kind {
  *	RXE_WR_DATA, of the FIRST of several packets
  * @remote: it names memory of the peer
  * @imm: it has immediate data
+ * @inv: it has a key to invalidate, which is posted in the place of immediate data
  */
 struct rxe_wr_type {
 	u8	services;
@@ -133,6 +153,7 @@ struct rxe_wr_type {
 	u8	opcode;
 	bool	remote;
 	bool	imm;
+	bool	inv;
 };
 
 /**
@@ -161,7 +182,12 @@ static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 /* The peer answers with more than an ACK, and initiator depth limits them */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
-	return rxe_wr_type(wqe)->kind != RXE_WR_DATA;
+	return rxe_wr_type(wqe)->kind > RXE_WR_LOCAL;
+}
+
+static inline bool rxe_is_local(const struct rxe_swqe *wqe)
+{
+	return rxe_wr_type(wqe)->kind == RXE_WR_LOCAL;
 }
 
 /* The peer answers with a response that has no data */

@@ -100,7 +100,7 @@ static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
 	int err;
 
 	rcu_read_lock();
-	err = rxe_key_get(&c->rxe, pd, key, access, va, len, &found);
+	err = rxe_key_get(pd, NULL, key, access, va, len, &found);
 	if (!err)
 		rxe_key_put(found);
 	rcu_read_unlock();
@@ -239,7 +239,7 @@ static void part(struct kunit *test)
 	};
 	u32 len = key.length, done, run;
 
-	KUNIT_ASSERT_EQ(test, rxe_key_publish(&c->rxe, &key), 0);
+	KUNIT_ASSERT_EQ(test, rxe_key_publish(&c->rxe, &key, true), 0);
 	KUNIT_EXPECT_TRUE(test, found(c, &c->other, key.value,
 				      IB_ACCESS_REMOTE_WRITE, 0x100, len));
 	KUNIT_EXPECT_FALSE(test, found(c, &c->other, key.value,

@@ -96,6 +96,7 @@ static void opcodes(struct kunit *test)
 		bool known = atomic || op == IB_WR_SEND ||
 			     op == IB_WR_FLUSH || op == IB_WR_ATOMIC_WRITE ||
 			     op == IB_WR_SEND_WITH_IMM ||
+			     op == IB_WR_SEND_WITH_INV || op == IB_WR_LOCAL_INV ||
 			     op == IB_WR_RDMA_WRITE || op == IB_WR_RDMA_READ ||
 			     op == IB_WR_RDMA_WRITE_WITH_IMM;
 

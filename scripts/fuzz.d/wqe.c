@@ -159,6 +159,15 @@ static void check_flush(const struct rxe_swqe *wqe)
 	CHECK(wqe->feth == ((wr->type & 0xf) | (wr->level & 0x3) << 4));
 }
 
+static void check_bind(const struct rxe_swqe *wqe)
+{
+	const struct rxe_send_wr *wr = &posted()->wr;
+
+	CHECK(wqe->raddr == wr->wr.mw.addr && wqe->bind_len == wr->wr.mw.length);
+	CHECK(wqe->mr_lkey == wr->wr.mw.mr_lkey && wqe->rkey == wr->wr.mw.mw_rkey);
+	CHECK(wqe->new_rkey == wr->wr.mw.rkey && wqe->access == (int)wr->wr.mw.access);
+}
+
 static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
 	const struct rxe_send_wr *wr = &posted()->wr;
@@ -174,6 +183,10 @@ static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe
 		check_operands(wqe, wr);
 	} else if (wqe->opcode == IB_WR_FLUSH) {
 		check_flush(wqe);
+	} else if (wqe->opcode == IB_WR_BIND_MW) {
+		check_bind(wqe);
+	} else if (wqe->opcode == IB_WR_LOCAL_INV || wqe->opcode == IB_WR_SEND_WITH_INV) {
+		CHECK(wqe->rkey == wr->ex.invalidate_rkey);
 	} else {
 		CHECK(wqe->raddr == wr->wr.rdma.remote_addr);
 		CHECK(wqe->rkey == wr->wr.rdma.rkey);
@@ -195,7 +208,10 @@ static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 	case IB_WR_FLUSH:
 	case IB_WR_ATOMIC_WRITE:
-		return rules->services == RXE_WR_FOR_RC;
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_LOCAL_INV:
+	case IB_WR_BIND_MW:
+		return rules->services & RXE_WR_FOR_RC;
 	default:
 		return false;
 	}
@@ -212,7 +228,8 @@ static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_sw
 	CHECK(wqe->length <= *rules->max_msg);
 	CHECK(rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC_WRITE || wqe->length == sizeof(u64));
 	check_remote(rules, wqe);
-	if (wqe->opcode == IB_WR_FLUSH) {
+	if (wqe->opcode == IB_WR_FLUSH || rxe_is_local(wqe)) {
+		CHECK(!(wqe->flags & IB_SEND_INLINE));
 		CHECK(!wqe->length && !wqe->num_sge);
 	} else if (wqe->flags & IB_SEND_INLINE) {
 		CHECK(!rxe_is_rd_atomic(wqe) || wqe->opcode == IB_WR_ATOMIC_WRITE);
@@ -284,7 +301,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 mtu = 256 << how % 5;
 	struct rxe_wr_rules rules = {
 		.services = how & 0x40 ? RXE_WR_FOR_UD :
-			    how & 0x08 ? RXE_WR_FOR_UC : RXE_WR_FOR_RC,
+			    how & 0x08 ? RXE_WR_FOR_UC : RXE_WR_FOR_RC | RXE_WR_FOR_PROCESS_RC,
 		.datagram = how & 0x40,
 		.max_sge = sges,
 		.max_inline = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1),

@@ -6,38 +6,39 @@
  * A key is looked up by its index and checked. Its region is then referenced during
  * one run of a task. The L_Key and R_Key of a region are the same number.
  *
- * Context: publish and retire in process context; lookups and copies anywhere but NMI,
- * with bottom halves off, which is the RCU read side that protects the key.
+ * Context: publish and retire in process context; the others anywhere but hard
+ * interrupts, with bottom halves off, which is the RCU read side that protects the key.
  */
-#include <linux/mm.h>
 #include <linux/random.h>
 #include <rxe/mem.h>
 
-#define KEY_VARIANT_BITS	8
 #define KEY_INDEX_MAX		((1U << 24) - 1)
 
 /**
  * rxe_key_publish - give a key its value and let lookups find it
  * @rxe: device
  * @key: all but its value is set
+ * @valid: it is valid at once
  *
  * Indices are assigned cyclically, and the variant is random, so that a stale key
  * hardly ever matches.
  *
  * Return: 0, -ENOMEM, or -EBUSY when all indices are taken.
  */
-int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key)
+int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid)
 {
 	u32 index;
 	int err;
 
+	spin_lock_init(&key->lock);
 	/* Only reserve the index: the value must be set before lookups find the key */
 	err = xa_alloc_cyclic(&rxe->keys, &index, NULL,
 			      XA_LIMIT(1, KEY_INDEX_MAX), &rxe->next_key,
 			      GFP_KERNEL);
 	if (err < 0)
 		return err;
-	key->value = index << KEY_VARIANT_BITS | get_random_u8();
+	key->name = index << RXE_KEY_VARIANT_BITS | get_random_u8();
+	key->value = valid ? key->name : 0;
 	err = xa_err(xa_store(&rxe->keys, index, key, GFP_KERNEL));
 	if (err)
 		xa_erase(&rxe->keys, index);
@@ -53,7 +54,24 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key)
  */
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key)
 {
-	xa_erase(&rxe->keys, key->value >> KEY_VARIANT_BITS);
+	xa_erase(&rxe->keys, key->name >> RXE_KEY_VARIANT_BITS);
+	spin_lock_bh(&key->lock);
+	WRITE_ONCE(key->value, 0);
+	key->name = 0;
+	spin_unlock_bh(&key->lock);
+}
+
+/**
+ * rxe_key_find - find a key to change it, valid or not
+ * @pd: protection domain of who asks, for its device
+ * @value: any key with the same index
+ *
+ * Return: the key, until bottom halves are on again, or NULL. The caller checks all of
+ * it under its lock.
+ */
+struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value)
+{
+	return xa_load(&to_rxe_dev(pd->device)->keys, value >> RXE_KEY_VARIANT_BITS);
 }
 
 /* Are @len bytes at @va in the key's range? No sum may wrap around [o10-37]. */
@@ -64,23 +82,54 @@ static bool key_covers(const struct rxe_key *key, u64 va, u64 len)
 	return va >= key->iova && off <= key->length && len <= key->length - off;
 }
 
-static bool key_permits(const struct rxe_key *key, struct ib_pd *pd, u32 value,
-			int access)
+/**
+ * rxe_window_is_for - may a QP's peer use a window? [10.6.7]
+ * @key: the window's key
+ * @pd: protection domain of the QP
+ * @remote: the QP; NULL for an L_Key: windows are for peers alone
+ *
+ * Return: true if so. A window of type 2B is for the QP that it was bound on.
+ */
+bool rxe_window_is_for(const struct rxe_key *key, const struct ib_pd *pd,
+		       const struct ib_qp *remote)
 {
-	return key->value == value && READ_ONCE(key->pd) == pd &&
-	       (READ_ONCE(key->access) & access) == access;
+	const struct rxe_window *window = container_of(key, struct rxe_window, key);
+
+	if (!remote || window->pd != pd)
+		return false;
+	return key->kind == RXE_KEY_MW_1 || READ_ONCE(window->qp) == remote;
 }
 
-static bool key_allows(const struct rxe_key *key, struct ib_pd *pd, u32 value,
-		       int access, u64 va, u64 len)
+static bool key_permits(const struct rxe_key *key, const struct ib_pd *pd,
+			const struct ib_qp *remote, u32 value, int access)
 {
-	return key_permits(key, pd, value, access) && key_covers(key, va, len);
+	const struct ib_pd *owner;
+
+	/* Pairs with the release of who makes it valid */
+	if (smp_load_acquire(&key->value) != value)
+		return false;
+	owner = READ_ONCE(key->pd);
+	if (owner != pd && (owner || !rxe_window_is_for(key, pd, remote)))
+		return false;
+	return (READ_ONCE(key->access) & access) == access;
+}
+
+/* A reference to the memory of a key that isn't judged yet. Return: NULL if there is none */
+static struct rxe_key *key_take(struct ib_pd *pd, u32 value)
+{
+	struct rxe_key *key = rxe_key_find(pd, value);
+
+	if (!key || !kref_get_unless_zero(&key->region->ref))
+		return NULL;
+	/* Pairs with rxe_key_end(): the value is read while the reference is held */
+	smp_mb__after_atomic();
+	return key;
 }
 
 /**
  * rxe_key_get - find memory by a key, with every check [C10-56] [C10-57] [o10-37]
- * @rxe: device
- * @pd: protection domain of the QP
+ * @pd: protection domain of the QP, or of its SRQ
+ * @remote: R_Key: the QP whose peer asks; L_Key: NULL
  * @value: L_Key or R_Key
  * @access: enum ib_access_flags that are needed: 0 to read local memory,
  *	IB_ACCESS_LOCAL_WRITE to write it, IB_ACCESS_REMOTE_READ, _WRITE or _ATOMIC for
@@ -92,46 +141,44 @@ static bool key_allows(const struct rxe_key *key, struct ib_pd *pd, u32 value,
  *
  * Return: 0, or -EACCES if any check fails.
  */
-int rxe_key_get(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key)
 {
-	struct rxe_key *found = xa_load(&rxe->keys, value >> KEY_VARIANT_BITS);
-
-	*key = NULL;
-	if (!found || !key_allows(found, pd, value, access, va, len) ||
-	    !kref_get_unless_zero(&found->region->ref))
+	*key = key_take(pd, value);
+	if (!*key)
 		return -EACCES;
-	*key = found;
-	return 0;
+	if (key_permits(*key, pd, remote, value, access) && key_covers(*key, va, len))
+		return 0;
+	rxe_key_drop(key);
+	return -EACCES;
 }
 
 /**
  * rxe_key_get_all - find all of the memory of a key
- * @rxe: device
  * @pd: protection domain of the QP
+ * @remote: the QP whose peer asks
  * @value: R_Key
  * @access: enum ib_access_flags that are needed
  * @key: out: as rxe_key_get()
  *
  * Return: as rxe_key_get().
  */
-int rxe_key_get_all(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		    struct rxe_key **key)
 {
-	struct rxe_key *found = xa_load(&rxe->keys, value >> KEY_VARIANT_BITS);
-
-	*key = NULL;
-	if (!found || !key_permits(found, pd, value, access) ||
-	    !kref_get_unless_zero(&found->region->ref))
+	*key = key_take(pd, value);
+	if (!*key)
 		return -EACCES;
-	*key = found;
-	return 0;
+	if (key_permits(*key, pd, remote, value, access))
+		return 0;
+	rxe_key_drop(key);
+	return -EACCES;
 }
 
 /**
  * rxe_key_keep - rxe_key_get() for a run of packets that mostly use one key
- * @rxe: device
- * @pd: protection domain of the QP
+ * @pd: as rxe_key_get()
+ * @remote: as rxe_key_get()
  * @value: L_Key or R_Key
  * @access: enum ib_access_flags that are needed
  * @va: first byte
@@ -140,13 +187,32 @@ int rxe_key_get_all(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access
  *
  * Return: as rxe_key_get().
  */
-int rxe_key_keep(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
+int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		 u64 va, u64 len, struct rxe_key **key)
 {
-	if (*key && key_allows(*key, pd, value, access, va, len))
+	if (*key && key_permits(*key, pd, remote, value, access) &&
+	    key_covers(*key, va, len))
 		return 0;
 	rxe_key_drop(key);
-	return rxe_key_get(rxe, pd, value, access, va, len, key);
+	return rxe_key_get(pd, remote, value, access, va, len, key);
+}
+
+/**
+ * rxe_key_end - make a key invalid
+ * @key: the key, its lock held
+ *
+ * Return: 0; -EAGAIN while a task uses its memory, which it does for one run at most: no
+ * lookup finds the key from now on, and the caller asks again later.
+ */
+int rxe_key_end(struct rxe_key *key)
+{
+	key->ending = true;
+	WRITE_ONCE(key->value, 0);
+	smp_mb();	/* pairs with key_take() */
+	if (kref_read(&key->region->ref) > 1)
+		return -EAGAIN;
+	key->ending = false;
+	return 0;
 }
 
 /**
@@ -160,16 +226,16 @@ int rxe_key_keep(struct rxe_dev *rxe, struct ib_pd *pd, u32 value, int access,
 void *rxe_key_run(const struct rxe_key *key, u64 va, u32 *len)
 {
 	u64 pos = va - key->iova + key->start;
+	u8 shift = key->region->shift;
+	u32 size = 1U << shift, off = pos & (size - 1), run;
 	void **page;
-	u32 off, run;
 
 	if (!key->region->pages)
 		return (void *)(uintptr_t)pos;
-	page = key->region->pages + (pos >> PAGE_SHIFT);
-	off = offset_in_page(pos);
-	for (run = PAGE_SIZE - off; run < *len; run += PAGE_SIZE, page++)
-		if (page[1] != page[0] + PAGE_SIZE)
+	page = key->region->pages + (pos >> shift);
+	for (run = size - off; run < *len; run += size, page++)
+		if (page[1] != page[0] + size)
 			break;
 	*len = min(*len, run);
-	return key->region->pages[pos >> PAGE_SHIFT] + off;
+	return key->region->pages[pos >> shift] + off;
 }

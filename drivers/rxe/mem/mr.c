@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <compat/umem.h>
 #include <compat/verbs.h>
-#include <rxe/mem.h>
+#include <mem/mr.h>
 
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -18,8 +18,27 @@
 			 IB_ACCESS_FLUSH_GLOBAL | \
 			 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
-			       int access)
+/**
+ * rxe_mr_access_ok - does the device have these rights?
+ * @access: enum ib_access_flags
+ *
+ * Return: true if it has all of them, or may ignore them.
+ */
+bool rxe_mr_access_ok(int access)
+{
+	return !(access & ~RXE_MR_ACCESS);
+}
+
+/**
+ * rxe_mr_alloc - make a region without memory
+ * @rxe: device
+ * @ibpd: protection domain
+ * @access: enum ib_access_flags
+ *
+ * Return: the region, or ERR_PTR(-ENOMEM).
+ */
+struct rxe_mr *rxe_mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
+			    int access)
 {
 	struct rxe_mr *mr;
 
@@ -39,21 +58,33 @@ static struct rxe_mr *mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 	return mr;
 }
 
-/* Only for a region that lookups can't find */
-static void mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
+/**
+ * rxe_mr_free - free a region that lookups can't find
+ * @rxe: device
+ * @mr: the region
+ */
+void rxe_mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
 {
 	kvfree(mr->region.pages);
+	kvfree(mr->next);
 	ib_umem_release(mr->umem);
 	kfree_rcu(mr, rcu);
 	atomic_dec(&rxe->num_mr);
 }
 
-static int mr_publish(struct rxe_dev *rxe, struct rxe_mr *mr)
+/**
+ * rxe_mr_publish - give a region its key
+ * @rxe: device
+ * @mr: the region
+ *
+ * Return: as rxe_key_publish().
+ */
+int rxe_mr_publish(struct rxe_dev *rxe, struct rxe_mr *mr)
 {
-	int err = rxe_key_publish(rxe, &mr->key);
+	int err = rxe_key_publish(rxe, &mr->key, mr->key.kind == RXE_KEY_FIXED);
 
-	mr->ibmr.lkey = mr->key.value;
-	mr->ibmr.rkey = mr->key.value;
+	mr->ibmr.lkey = mr->key.name;
+	mr->ibmr.rkey = mr->key.name;
 	return err;
 }
 
@@ -73,15 +104,15 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 	struct rxe_mr *mr;
 	int err;
 
-	if (access & ~RXE_MR_ACCESS)
+	if (!rxe_mr_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc(rxe, ibpd, access);
+	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->key.length = U64_MAX;
-	err = mr_publish(rxe, mr);
+	err = rxe_mr_publish(rxe, mr);
 	if (err) {
-		mr_free(rxe, mr);
+		rxe_mr_free(rxe, mr);
 		return ERR_PTR(err);
 	}
 	return &mr->ibmr;
@@ -152,18 +183,18 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct rxe_mr *mr;
 	int err;
 
-	if (access & ~RXE_MR_ACCESS)
+	if (!rxe_mr_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(rxe, ibpd, access);
+	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	err = mr_pin(mr, start, length, iova);
 	if (!err)
-		err = mr_publish(rxe, mr);
+		err = rxe_mr_publish(rxe, mr);
 	if (err) {
-		mr_free(rxe, mr);
+		rxe_mr_free(rxe, mr);
 		return ERR_PTR(err);
 	}
 	return &mr->ibmr;
@@ -177,6 +208,15 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 	if ((flags & IB_MR_REREG_PD) && (flags & IB_MR_REREG_ACCESS))
 		return false;
 	return !mr->umem || mr->umem->writable || !ib_access_writable(access);
+}
+
+/*
+ * No window can be bound to the region from now on. Return: false if one is bound: it
+ * would keep the old memory and rights [11.2.7.5].
+ */
+static bool mr_close(struct rxe_mr *mr)
+{
+	return !atomic_cmpxchg(&mr->windows, 0, -1);
 }
 
 /*
@@ -206,7 +246,8 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * once. The RDMA core then frees the old one.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
- * region; or ERR_PTR as rxe_reg_user_mr(), with the old one unchanged.
+ * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, with the
+ * old one unchanged.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -214,12 +255,13 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 {
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 	int zero_based = mr->key.access & IB_ZERO_BASED;
+	struct ib_mr *new = NULL;
 
 	if (!(flags & IB_MR_REREG_PD))
 		ibpd = mr->key.pd;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->key.access;
-	if (access & ~RXE_MR_ACCESS)
+	if (!rxe_mr_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		access = (access & ~IB_ZERO_BASED) | zero_based;
@@ -227,11 +269,15 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		length = mr->key.length;
 		iova = mr->key.iova;
 	}
-	if (mr_can_stay(mr, flags, access)) {
+	if (!mr_close(mr))
+		return ERR_PTR(-EBUSY);
+	if (mr_can_stay(mr, flags, access))
 		mr_change(mr, access, ibpd);
-		return NULL;
-	}
-	return rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
+	else
+		new = rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
+	if (IS_ERR_OR_NULL(new))
+		atomic_set(&mr->windows, 0);	/* it stays */
+	return new;
 }
 
 /**
@@ -239,15 +285,17 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
  * @ibmr: the region
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0, once the memory isn't used any more.
+ * Return: 0, once the memory isn't used any more; -EBUSY if a window is bound to it.
  */
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibmr->device);
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 
+	if (!mr_close(mr) && atomic_read(&mr->windows) > 0)
+		return -EBUSY;
 	rxe_key_retire(rxe, &mr->key);
 	rxe_region_end(&mr->region);
-	mr_free(rxe, mr);
+	rxe_mr_free(rxe, mr);
 	return 0;
 }

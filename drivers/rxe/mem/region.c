@@ -14,6 +14,7 @@ void rxe_region_init(struct rxe_region *region)
 {
 	kref_init(&region->ref);
 	init_completion(&region->idle);
+	region->shift = PAGE_SHIFT;
 }
 
 static void set_region_idle(struct kref *kref)

@@ -19,7 +19,7 @@ static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 	seg->key = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return true;
-	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, sge->lkey, 0, seg->va, len, key))
+	if (rxe_key_keep(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, key))
 		return false;
 	seg->key = *key;
 	rxe_key_hold(seg->key);
@@ -115,7 +115,7 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 
 	if (!sge->lkey && !qp->is_user)
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
-	else if (!rxe_key_keep(qp->rxe, list->pd, sge->lkey,
+	else if (!rxe_key_keep(list->pd, NULL, sge->lkey,
 			       IB_ACCESS_LOCAL_WRITE, va, len, list->key))
 		whole = rxe_data_write(data, len, *list->key, va);
 	else

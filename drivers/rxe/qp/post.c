@@ -47,14 +47,21 @@ static int fill_ud(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	return 0;
 }
 
-/* The kernel's API has no FLUSH */
+/* The kernel's API has no FLUSH; of the local ones it has REG_MR and LOCAL_INV */
 static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
 	if (type->kind == RXE_WR_FLUSH)
 		return -EINVAL;
-	if (type->kind == RXE_WR_ATOMIC) {
+	if (type->inv) {
+		wqe->rkey = wr->ex.invalidate_rkey;
+	} else if (type->kind == RXE_WR_LOCAL) {
+		wqe->rkey = reg_wr(wr)->key;
+		wqe->access = reg_wr(wr)->access;
+		return (wqe->rkey ^ reg_wr(wr)->mr->lkey) >> RXE_KEY_VARIANT_BITS ?
+		       -EINVAL : 0;
+	} else if (type->kind == RXE_WR_ATOMIC) {
 		wqe->raddr = atomic_wr(wr)->remote_addr;
 		wqe->rkey = atomic_wr(wr)->rkey;
 		rxe_wr_set_operands(wqe, atomic_wr(wr)->compare_add,
@@ -71,10 +78,11 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_rules *rules = &qp->sq.q.rules;
-	u64 length = wr_length(wr);
+	u64 length;
 
 	if (!rxe_wr_offered(rules, wr->opcode, wr->send_flags) || wr->num_sge < 0)
 		return -EINVAL;
+	length = wr_length(wr);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
@@ -82,6 +90,8 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 	wqe->imm = wr->ex.imm_data;
 	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
+	if (rxe_is_local(wqe) && wr->num_sge)
+		return -EINVAL;
 	if (rxe_wr_check(rules, wqe, length))
 		return -EINVAL;
 	if (rules->datagram ? fill_ud(wr, wqe) : fill_rc(wr, wqe))

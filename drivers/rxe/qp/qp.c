@@ -266,6 +266,8 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
 	cancel_work_sync(&qp->event_work);
+	if (qp->binds)
+		rxe_windows_leave(ibqp);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	rxe_replay_free(&qp->rq.replay);

@@ -49,7 +49,7 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 	cap->max_send_wr = rxe_ring_capacity(ring);
 	cap->max_inline_data = min_t(u32, data, RXE_MAX_INLINE);
 	q->rules = (struct rxe_wr_rules) {
-		.services	= service->wrs,
+		.services	= uctx ? service->wrs : service->kernel_wrs,
 		.datagram	= service->datagram,
 		.max_sge	= cap->max_send_sge,
 		.max_inline	= cap->max_inline_data,

@@ -32,11 +32,25 @@ static void import_flush(const struct rxe_flush_wr *wr, struct rxe_swqe *wqe)
 		    (level & RXE_FETH_LEVEL_MASK) << RXE_FETH_LEVEL_SHIFT;
 }
 
+static void import_bind(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
+{
+	wqe->raddr = READ_ONCE(wr->wr.mw.addr);
+	wqe->bind_len = READ_ONCE(wr->wr.mw.length);
+	wqe->mr_lkey = READ_ONCE(wr->wr.mw.mr_lkey);
+	wqe->rkey = READ_ONCE(wr->wr.mw.mw_rkey);
+	wqe->new_rkey = READ_ONCE(wr->wr.mw.rkey);
+	wqe->access = READ_ONCE(wr->wr.mw.access);
+}
+
 static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
 	u8 kind = rxe_wr_type(wqe)->kind;
 
-	if (kind == RXE_WR_FLUSH) {
+	if (rxe_wr_type(wqe)->inv) {
+		wqe->rkey = (__force u32)wqe->imm;	/* has its place */
+	} else if (kind == RXE_WR_LOCAL) {
+		import_bind(wr, wqe);
+	} else if (kind == RXE_WR_FLUSH) {
 		import_flush((const struct rxe_flush_wr *)&wr->wr, wqe);
 	} else if (kind == RXE_WR_ATOMIC) {
 		wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
@@ -74,8 +88,9 @@ static u64 import_data(const struct rxe_wr_rules *rules,
 
 	if (kind == RXE_WR_ATOMIC_WRITE)
 		wqe->flags |= IB_SEND_INLINE;	/* implied by the provider */
-	if (kind == RXE_WR_FLUSH) {
-		wqe->flush_len = READ_ONCE(dma->length);
+	if (kind == RXE_WR_FLUSH || kind == RXE_WR_LOCAL) {
+		if (kind == RXE_WR_FLUSH)
+			wqe->flush_len = READ_ONCE(dma->length);
 		wqe->num_sge = 0;
 		return 0;
 	}

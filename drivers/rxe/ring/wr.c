@@ -13,6 +13,8 @@
 #define RC		RXE_WR_FOR_RC
 #define CONNECTED	(RXE_WR_FOR_RC | RXE_WR_FOR_UC)
 #define EVERY		(CONNECTED | RXE_WR_FOR_UD)
+#define PROCESS_RC	RXE_WR_FOR_PROCESS_RC
+#define KERNEL_RC	RXE_WR_FOR_KERNEL_RC
 
 const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 	[IB_WR_SEND] = {
@@ -55,6 +57,22 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_ATOMIC_WRITE,
 		.opcode = IB_OPCODE_RC_ATOMIC_WRITE, .remote = true,
 		.kind = RXE_WR_ATOMIC_WRITE,
+	},
+	[IB_WR_SEND_WITH_INV] = {
+		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
+		.opcode = IB_OPCODE_SEND_FIRST, .inv = true,
+	},
+	[IB_WR_LOCAL_INV] = {
+		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_LOCAL_INV,
+		.inv = true, .kind = RXE_WR_LOCAL,
+	},
+	[IB_WR_BIND_MW] = {
+		.services = PROCESS_RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_BIND_MW,
+		.kind = RXE_WR_LOCAL,
+	},
+	[IB_WR_REG_MR] = {
+		.services = KERNEL_RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_REG_MR,
+		.kind = RXE_WR_LOCAL,
 	},
 	[RXE_WR_NONE] = { .wc = IB_WC_SEND },
 };

@@ -22,6 +22,42 @@ static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	rxe_cq_post(rxe_scq(qp), &wc, status);
 }
 
+static void finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	/* Before the completion: its reader may post into this place at once */
+	sq->q.tail++;
+	rxe_ring_release(sq->q.ring, sq->q.tail);
+	if (wqe->started && rxe_is_rd_atomic(wqe))
+		sq->flight.rd_atomic--;
+	if (unlikely(sq->memops) && wqe->started && rxe_is_local(wqe))
+		sq->memops--;
+	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
+		complete_send(qp, wqe, status);
+	rxe_swqe_put_ah(wqe);
+}
+
+/**
+ * rxe_sq_finish_memops - complete local work requests whose turn it is
+ * @qp: the QP
+ *
+ * They are executed when they are reached, and complete in the order of the queue.
+ * Context: sq.lock held.
+ */
+void rxe_sq_finish_memops(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	while (sq->memops) {
+		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+		if (!wqe->started || !rxe_is_local(wqe))
+			break;
+		finish_wqe(qp, wqe, IB_WC_SUCCESS);
+	}
+}
+
 /**
  * rxe_sq_finish - complete a send work request and free its place
  * @qp: the QP
@@ -32,16 +68,9 @@ static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
  */
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
-	struct rxe_sq *sq = &qp->sq;
-
-	/* Before the completion: its reader may post into this place at once */
-	sq->q.tail++;
-	rxe_ring_release(sq->q.ring, sq->q.tail);
-	if (wqe->started && rxe_is_rd_atomic(wqe))
-		sq->flight.rd_atomic--;
-	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
-		complete_send(qp, wqe, status);
-	rxe_swqe_put_ah(wqe);
+	finish_wqe(qp, wqe, status);
+	if (unlikely(qp->sq.memops) && !status)
+		rxe_sq_finish_memops(qp);
 }
 
 /* The oldest work request that isn't complete; NULL if none was started */
@@ -247,8 +276,10 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 	if (!wqe)
 		return;
-	if (rxe_is_placement(wqe))
+	if (rxe_is_placement(wqe)) {
 		empty_response(qp, wqe, pkt);
+		return;
+	}
 	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;

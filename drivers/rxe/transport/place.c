@@ -27,9 +27,14 @@ static int flush_access(const struct rxe_pkt *pkt)
 	       (types & IB_FLUSH_PERSISTENT ? IB_ACCESS_FLUSH_PERSISTENT : 0);
 }
 
+static u32 flush_level(const struct rxe_pkt *pkt)
+{
+	return pkt->feth >> RXE_FETH_LEVEL_SHIFT & RXE_FETH_LEVEL_MASK;
+}
+
 static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	u32 level = pkt->feth >> RXE_FETH_LEVEL_SHIFT & RXE_FETH_LEVEL_MASK;
+	u32 level = flush_level(pkt);
 	u32 types = flush_types(pkt);
 	int access = flush_access(pkt);
 
@@ -47,17 +52,16 @@ static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  */
 u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	bool all = pkt->feth >> RXE_FETH_LEVEL_SHIFT & IB_FLUSH_MR;
 	struct rxe_key *key;
 	int err;
 
 	if (!flush_valid(qp, pkt))
 		return RXE_NAK_INV_REQ;
-	if (all)
-		err = rxe_key_get_all(qp->rxe, qp->ibqp.pd, pkt->rkey,
+	if (flush_level(pkt) == IB_FLUSH_MR)
+		err = rxe_key_get_all(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
 				      flush_access(pkt), &key);
 	else if (pkt->dma_len)
-		err = rxe_key_get(qp->rxe, qp->ibqp.pd, pkt->rkey,
+		err = rxe_key_get(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
 				  flush_access(pkt), pkt->va, pkt->dma_len, &key);
 	else
 		return 0;	/* zero bytes need no key [C9-88] */
@@ -89,7 +93,7 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (pkt->payload_len != sizeof(u64) || pkt->dma_len != sizeof(u64) ||
 	    (pkt->va & 7))
 		return RXE_NAK_INV_REQ;
-	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
+	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
 			 pkt->va, sizeof(u64), &rq->write.key))
 		return RXE_NAK_REM_ACCESS;
 	p = rxe_key_run(rq->write.key, pkt->va, &len);

@@ -14,7 +14,7 @@ static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 {
 	if (!len)
 		return true;	/* zero bytes need no key [C9-88] */
-	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rkey, IB_ACCESS_REMOTE_READ,
+	return !rxe_key_keep(qp->ibqp.pd, &qp->ibqp, rkey, IB_ACCESS_REMOTE_READ,
 			     va, len, &qp->rq.read.key);
 }
 

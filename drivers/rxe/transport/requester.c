@@ -267,6 +267,25 @@ static void end_run(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
+/* The next work request that sends something; NULL if there is none, or it has to wait */
+static struct rxe_swqe *next_wqe(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_swqe *wqe;
+
+	for (;;) {
+		if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
+			return NULL;
+		wqe = rxe_sendq_at(&sq->q, sq->q.cur);
+		if (likely(!rxe_is_local(wqe)) || wqe->status)
+			return wqe;
+		if (!wqe->started && !rxe_memop(qp, wqe))
+			return wqe->status ? wqe : NULL;
+		sq->q.cur++;
+		rxe_sq_finish_memops(qp);
+	}
+}
+
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -278,9 +297,9 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 		return true;
 	if (sq->stalled || (sq->rnr && sq->q.cur != sq->q.tail))
 		return false;
-	if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
+	wqe = next_wqe(qp);
+	if (!wqe)
 		return false;
-	wqe = rxe_sendq_at(&sq->q, sq->q.cur);
 	if (!wqe->status && !wqe->started) {
 		if (may_start(qp, wqe))
 			start_wqe(qp, wqe);
@@ -331,6 +350,9 @@ static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
+	if (last && type->inv)
+		return first ? IB_OPCODE_SEND_ONLY_WITH_INVALIDATE :
+			       IB_OPCODE_SEND_LAST_WITH_INVALIDATE;
 	if (!last)
 		return type->opcode + (first ? IB_OPCODE_SEND_FIRST :
 					       IB_OPCODE_SEND_MIDDLE);
@@ -578,6 +600,7 @@ void rxe_requester_reset(struct rxe_sq *sq, bool is_user)
 	sq->timed = (struct rxe_timed){};
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
+	sq->memops = 0;
 	sq->stalled = false;
 	sq->drained = false;
 	sq->anew = false;

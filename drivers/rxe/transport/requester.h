@@ -84,6 +84,7 @@ struct rxe_sender {
  * @sender: state of sending
  * @flight: what was sent
  * @resend: what is to be sent again
+ * @memops: local work requests that were executed and haven't completed
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr: enum rxe_rnr
  * @moved: something was acknowledged in this run of recv_task
@@ -104,6 +105,7 @@ struct rxe_sq {
 	struct rxe_sender	sender;
 	struct rxe_flight	flight;
 	struct rxe_resend	resend;
+	u32			memops;
 	u8			rnr_retries;
 	u8			rnr;
 	bool			moved;
@@ -152,6 +154,9 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp);
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data);
 
+/* memop.c */
+bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe);
+
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		      struct rxe_data *data);
@@ -160,5 +165,6 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_complete_end(struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
+void rxe_sq_finish_memops(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_REQUESTER_H */

@@ -132,8 +132,6 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 {
 	int access = qp->attr.qp_access_flags;
 
-	if (flags & RXE_OP_IETH)
-		return false;
 	if (flags & RXE_OP_WRITE)
 		return access & IB_ACCESS_REMOTE_WRITE;
 	if (flags & RXE_OP_READ_REQ)
@@ -172,8 +170,42 @@ static void send_done(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (pkt->flags & RXE_OP_IMMDT) {
 		wc.wc_flags = IB_WC_WITH_IMM;
 		wc.ex.imm_data = pkt->imm;
+	} else if (pkt->flags & RXE_OP_IETH) {
+		wc.wc_flags = IB_WC_WITH_INVALIDATE;
+		wc.ex.invalidate_rkey = pkt->rkey;
 	}
 	rxe_recv_done(qp, &wc, pkt->solicited);
+}
+
+/*
+ * A task on another CPU uses the memory of the key that is to be invalidated. The sender
+ * tries again at once, as if the packet had been lost; nothing can use the key by then.
+ */
+static enum verdict not_yet(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
+	rq->nak_sent = true;
+	rq->early_psn = rq->epsn;
+	return SILENT;
+}
+
+/* The data is in its place: invalidate the key, then complete [9.4.1.1] */
+static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	int err;
+
+	rxe_key_drop(&qp->rq.write.key);
+	rxe_key_drop(&qp->rq.read.key);
+	rxe_key_drop(&qp->sq.target);
+	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
+	if (err == -EAGAIN)
+		return not_yet(qp);
+	if (!err)
+		return DONE;
+	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, IB_WC_LOC_ACCESS_ERR, 0);
+	return SILENT;
 }
 
 /* Bytes that the receive work request in use still takes */
@@ -204,6 +236,8 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		qp->service->refuse(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}
+	if ((pkt->flags & RXE_OP_IETH) && send_invalidate(qp, pkt) != DONE)
+		return SILENT;
 	rq->off += len;
 	if (pkt->flags & RXE_OP_END)
 		send_done(qp, pkt);
@@ -217,7 +251,7 @@ static bool write_region(struct rxe_qp *qp, bool start)
 
 	if (!rq->write.resid || (rq->write.key && !start))
 		return true;	/* zero bytes need no key [C9-88] */
-	return !rxe_key_keep(qp->rxe, qp->ibqp.pd, rq->write.rkey,
+	return !rxe_key_keep(qp->ibqp.pd, &qp->ibqp, rq->write.rkey,
 			     IB_ACCESS_REMOTE_WRITE, rq->write.va, rq->write.resid, &rq->write.key);
 }
 
@@ -298,7 +332,7 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp->rxe, RX_ATOMIC_REQ);
 	if (pkt->va & 7)
 		return refuse_op(qp);
-	if (rxe_key_keep(qp->rxe, qp->ibqp.pd, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
+	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
 			 pkt->va, sizeof(u64), &rq->write.key))
 		return refuse_access(qp);
 	p = rxe_key_run(rq->write.key, pkt->va, &len);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fast registration (section 10.6.4): regions of kernel consumers that work
+ * requests give their memory.
+ *
+ * A region has two lists of pages: that of its memory, and that of the next
+ * registration. ib_map_mr_sg() fills the second one, also while the region is valid. A
+ * Fast Register work request exchanges the two. Invalidation is the key's (key.c).
+ *
+ * Context: alloc: process; map: any; register: bottom halves off.
+ */
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <mem/mr.h>
+
+/**
+ * rxe_alloc_mr - a region for fast registration
+ * @ibpd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: pages that it may have
+ *
+ * Return: the region, invalid; ERR_PTR: -EOPNOTSUPP for another type, -EINVAL beyond
+ * max_fast_reg_page_list_len, -ENOMEM.
+ */
+struct ib_mr *rxe_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
+	struct rxe_mr *mr;
+	int err = -ENOMEM;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > RXE_MAX_FAST_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = rxe_mr_alloc(rxe, ibpd, 0);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->key.kind = RXE_KEY_FAST;
+	mr->max_pages = max_num_sg;
+	mr->region.pages = kvcalloc(max_num_sg, sizeof(*mr->next), GFP_KERNEL);
+	mr->next = kvcalloc(max_num_sg, sizeof(*mr->next), GFP_KERNEL);
+	if (mr->region.pages && mr->next)
+		err = rxe_mr_publish(rxe, mr);
+	if (err) {
+		rxe_mr_free(rxe, mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
+}
+
+/* "DMA addresses" are kernel addresses */
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct rxe_mr *mr = to_rxe_mr(ibmr);
+
+	if (mr->num_next == mr->max_pages)
+		return -ENOMEM;
+	mr->next[mr->num_next++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+/**
+ * rxe_map_mr_sg - list the pages of the next registration
+ * @ibmr: the region, with page_size set; address and length are filled in
+ * @sg: the memory
+ * @num: entries in @sg
+ * @offset: in and out: first byte in @sg; NULL: 0
+ *
+ * Return: entries of @sg that fit, or -EINVAL.
+ */
+int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
+		  unsigned int *offset)
+{
+	struct rxe_mr *mr = to_rxe_mr(ibmr);
+
+	if (mr->key.kind != RXE_KEY_FAST || ibmr->page_size < SZ_4K ||
+	    !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->num_next = 0;
+	return ib_sg_to_pages(ibmr, sg, num, offset, add_page);
+}
+
+static void register_next(struct rxe_mr *mr, u32 value, int access)
+{
+	struct rxe_key *key = &mr->key;
+
+	swap(mr->region.pages, mr->next);
+	mr->region.shift = ilog2(mr->ibmr.page_size ?: PAGE_SIZE);
+	key->access = access;
+	key->iova = access & IB_ZERO_BASED ? 0 : mr->ibmr.iova;
+	key->length = mr->num_next ? mr->ibmr.length : 0;
+	key->start = mr->ibmr.iova & (BIT(mr->region.shift) - 1);
+	key->name = value;
+	mr->num_next = 0;
+	smp_store_release(&key->value, value);	/* pairs with lookups */
+}
+
+/**
+ * rxe_mr_register - execute a Fast Register work request [10.6.4]
+ * @qp: the QP that has it
+ * @value: the key that the region gets; its index names the region
+ * @access: enum ib_access_flags
+ *
+ * Return: 0; -EINVAL if the region is valid, or isn't for this, or not in the QP's
+ * protection domain, or the device lacks a right.
+ */
+int rxe_mr_register(const struct ib_qp *qp, u32 value, int access)
+{
+	struct rxe_key *key = rxe_key_find(qp->pd, value);
+	int err = -EINVAL;
+
+	if (!key || key->kind != RXE_KEY_FAST || !rxe_mr_access_ok(access))
+		return err;
+	spin_lock(&key->lock);
+	if (key->name && !key->value && !key->ending && key->pd == qp->pd) {
+		register_next(container_of(key, struct rxe_mr, key), value, access);
+		err = 0;
+	}
+	spin_unlock(&key->lock);
+	return err;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Invalidation (section 10.6.5): a QP, or its peer, takes back a key that a work request
+ * has given out.
+ *
+ * Context: bottom halves off.
+ */
+#include <rxe/mem.h>
+
+#define ACCESS_REMOTE		(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+
+/* May this QP invalidate the key? A peer may if it could use the memory, or some of it */
+static bool may_invalidate(const struct rxe_key *key, const struct ib_qp *qp, bool remote)
+{
+	if (key->kind == RXE_KEY_MW_2)
+		return rxe_window_is_for(key, qp->pd, qp);
+	return key->kind == RXE_KEY_FAST && key->pd == qp->pd &&
+	       (!remote || (key->access & ACCESS_REMOTE));
+}
+
+/**
+ * rxe_key_invalidate - invalidate a key [10.6.5]
+ * @qp: the QP that has the work request, or whose peer asks
+ * @remote: the peer asks
+ * @value: L_Key or R_Key
+ *
+ * A window is unbound. The caller holds no reference to the memory of a key.
+ *
+ * Return: 0; -EINVAL if it can't be invalidated, or is invalid; -EAGAIN as rxe_key_end().
+ */
+int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value)
+{
+	struct rxe_key *key = rxe_key_find(qp->pd, value);
+	int err = -EINVAL;
+
+	if (!key)
+		return err;
+	spin_lock(&key->lock);
+	if (key->name == value && (key->value || key->ending) &&
+	    may_invalidate(key, qp, remote))
+		err = rxe_key_end(key);
+	if (!err && key->kind == RXE_KEY_MW_2)
+		rxe_window_unbind(container_of(key, struct rxe_window, key));
+	spin_unlock(&key->lock);
+	return err;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Local work requests (section 10.6): Fast Register, Bind Memory Window, Local
+ * Invalidate. They change keys of this device, and send nothing.
+ *
+ * Each is executed when the send task reaches it, before the work requests behind it
+ * are sent. It completes in the order of the queue (rxe_sq_finish_memops()). Those
+ * before it needn't be complete, unless it has the fence indicator: a consumer that
+ * invalidates what they still use asks for that [10.8.3.3].
+ *
+ * Context: send_task, sq.lock held.
+ */
+#include <rxe/transport.h>
+
+static int bind_window(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_bind bind = {
+		.mw_rkey	= wqe->rkey,
+		.new_rkey	= wqe->new_rkey,
+		.mr_lkey	= wqe->mr_lkey,
+		.access		= wqe->access,
+		.addr		= wqe->raddr,
+		.length		= wqe->bind_len,
+	};
+
+	qp->binds = true;
+	return rxe_window_bind(&qp->ibqp, &bind);
+}
+
+static int execute(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	switch (wqe->opcode) {
+	case IB_WR_REG_MR:
+		return rxe_mr_register(&qp->ibqp, wqe->rkey, wqe->access);
+	case IB_WR_BIND_MW:
+		return bind_window(qp, wqe);
+	case IB_WR_LOCAL_INV:
+		return rxe_key_invalidate(&qp->ibqp, false, wqe->rkey);
+	}
+	return -EINVAL;
+}
+
+static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	const struct rxe_sq *sq = &qp->sq;
+
+	if (READ_ONCE(qp->state) == IB_QPS_SQD)
+		return false;
+	return !(wqe->flags & IB_SEND_FENCE) || sq->q.cur == sq->q.tail;
+}
+
+/**
+ * rxe_memop - execute a local work request
+ * @qp: the QP
+ * @wqe: the work request, the next to be sent
+ *
+ * Return: true once it has been executed. False if it must wait, or has failed with
+ * @wqe->status.
+ */
+bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
+{
+	struct rxe_sq *sq = &qp->sq;
+	int err;
+
+	if (!memop_may_start(qp, wqe))
+		return false;
+	rxe_key_drop(&sq->sender.source);
+	err = execute(qp, wqe);
+	if (err == -EAGAIN)	/* a task on another CPU uses the memory, for one run */
+		rxe_task_schedule(&qp->send_task);
+	else if (err)
+		wqe->status = IB_WC_MW_BIND_ERR;
+	if (err)
+		return false;
+	wqe->first_psn = sq->flight.psn;
+	wqe->last_psn = rxe_psn_add(sq->flight.psn, -1);
+	wqe->started = true;
+	sq->memops++;
+	return true;
+}

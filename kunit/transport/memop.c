@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Local work requests and SEND with Invalidate (transport/memop.c, responder.c): each is
+ * executed once, and in time for what follows it; completions are in the order of the
+ * queue; a key is invalid when the receive completes; nothing is ended while in use.
+ */
+#include <linux/scatterlist.h>
+#include "../fake.h"
+#include "../util.h"
+
+#define SQ_PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
+#define RQ_PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
+#define MTU		FAKE_MTU
+
+static struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+/* A region for fast registration, which maps the whole of fake.mem */
+static struct ib_mr *fast_mr(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct ib_mr *mr = rxe_alloc_mr(&f->pd, IB_MR_TYPE_MEM_REG, 16);
+	struct scatterlist sg;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	sg_init_one(&sg, f->mem, FAKE_MEM);
+	sg_dma_address(&sg) = (uintptr_t)f->mem;
+	sg_dma_len(&sg) = FAKE_MEM;
+	mr->page_size = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, rxe_map_mr_sg(mr, &sg, 1, NULL), 1);
+	return mr;
+}
+
+static bool valid(struct kunit *test, u32 rkey)
+{
+	struct rxe_key *key;
+	int err;
+
+	local_bh_disable();
+	err = rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp, rkey, 0, &key);
+	rxe_key_drop(&key);
+	local_bh_enable();
+	return !err;
+}
+
+static int post(struct kunit *test, struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+	int err = rxe_post_send(&fake(test)->qp->ibqp, wr, &bad);
+
+	fake_settle(test);
+	return err;
+}
+
+static void post_reg(struct kunit *test, u64 wr_id, struct ib_mr *mr)
+{
+	struct ib_reg_wr wr = {
+		.wr = { .wr_id = wr_id, .opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED },
+		.mr = mr, .key = mr->rkey, .access = IB_ACCESS_REMOTE_WRITE,
+	};
+
+	KUNIT_ASSERT_EQ(test, post(test, &wr.wr), 0);
+}
+
+static void post_inv(struct kunit *test, u64 wr_id, u32 rkey, int flags)
+{
+	struct ib_send_wr wr = {
+		.wr_id = wr_id, .opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED | flags, .ex.invalidate_rkey = rkey,
+	};
+
+	KUNIT_ASSERT_EQ(test, post(test, &wr), 0);
+}
+
+static void ack(struct kunit *test, u32 psn, u8 syndrome)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome,
+	};
+
+	fake_inject(test, &pkt, NULL, 0);
+}
+
+static void done(struct kunit *test, u64 wr_id, enum ib_wc_opcode opcode)
+{
+	struct ib_wc wc;
+
+	fake_completion(test, fake(test)->scq, wr_id, IB_WC_SUCCESS, &wc);
+	KUNIT_EXPECT_EQ(test, (u32)wc.opcode, (u32)opcode);
+}
+
+/* With nothing before them, they are executed and complete at once; no PSN is used */
+static void at_once(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	post_inv(test, 2, mr->rkey, 0);
+	done(test, 2, IB_WC_LOCAL_INV);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	fake_expect_nothing(test);
+	fake_send(test, 3, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
+	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	done(test, 3, IB_WC_SEND);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* They don't wait for what is before them, and don't complete before that [10.8.3.3] */
+static void in_order(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+
+	fake_send(test, 1, 0, 8);
+	post_reg(test, 2, mr);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	post_inv(test, 3, mr->rkey, 0);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	fake_send(test, 4, 0, 8);
+	fake_no_completion(test, fake(test)->scq);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
+	ack(test, SQ_PSN(1), RXE_AETH_ACK);
+	done(test, 1, IB_WC_SEND);
+	done(test, 2, IB_WC_REG_MR);
+	done(test, 3, IB_WC_LOCAL_INV);
+	done(test, 4, IB_WC_SEND);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* With the fence indicator, it waits until all before it is complete [10.8.3.3] */
+static void fence(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	fake_send(test, 2, 0, 8);
+	post_inv(test, 3, mr->rkey, IB_SEND_FENCE);
+	fake_send(test, 4, 0, 8);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
+	fake_expect_nothing(test);
+	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	done(test, 2, IB_WC_SEND);
+	done(test, 3, IB_WC_LOCAL_INV);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
+	ack(test, SQ_PSN(1), RXE_AETH_ACK);
+	done(test, 4, IB_WC_SEND);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* What is sent again around them doesn't execute them again: that would fail */
+static void resent(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+
+	fake_send(test, 1, 0, 8);
+	post_reg(test, 2, mr);
+	fake_send(test, 3, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
+	ack(test, SQ_PSN(0), RXE_AETH_RNR_NAK | 1);	/* goes back to it */
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, SQ_PSN(0));
+	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	done(test, 1, IB_WC_SEND);
+	done(test, 2, IB_WC_REG_MR);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
+	ack(test, SQ_PSN(1), RXE_AETH_ACK);
+	done(test, 3, IB_WC_SEND);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* It fails when it is the oldest, and the QP with it */
+static void fails(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+
+	fake_send(test, 1, 0, 8);
+	post_inv(test, 2, mr->rkey, 0);
+	fake_send(test, 3, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
+	fake_expect_nothing(test);
+	fake_no_completion(test, fake(test)->scq);
+	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	done(test, 1, IB_WC_SEND);
+	fake_completion(test, fake(test)->scq, 2, IB_WC_MW_BIND_ERR, NULL);
+	fake_completion(test, fake(test)->scq, 3, IB_WC_WR_FLUSH_ERR, NULL);
+	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(fake(test)->qp->state), (u32)IB_QPS_ERR);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* What a post itself refuses [11.4.1.1] */
+static void post_refused(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct ib_reg_wr wr = {
+		.wr = { .opcode = IB_WR_REG_MR },
+		.mr = mr, .key = mr->rkey ^ 0x100,
+	};
+
+	KUNIT_EXPECT_EQ(test, post(test, &wr.wr), -EINVAL);
+	wr.key = mr->rkey;
+	wr.wr.send_flags = IB_SEND_INLINE;
+	KUNIT_EXPECT_EQ(test, post(test, &wr.wr), -EINVAL);
+	wr.wr.send_flags = 0;
+	wr.wr.opcode = IB_WR_BIND_MW;	/* the kernel's API has none */
+	KUNIT_EXPECT_EQ(test, post(test, &wr.wr), -EINVAL);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* A task uses the memory: the invalidation, and all behind it, waits for its end */
+static void waits(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_key *key;
+	const struct ib_send_wr *bad;
+	struct ib_send_wr wr = {
+		.wr_id = 2, .opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED, .ex.invalidate_rkey = mr->rkey,
+	};
+	struct ib_wc wc;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp,
+					      mr->rkey, 0, &key), 0);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad), 0);
+	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&fake(test)->scq->ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	rxe_key_put(key);
+	KUNIT_ASSERT_TRUE(test, fake_wait_completion(test, fake(test)->scq, &wc));
+	KUNIT_EXPECT_EQ(test, (u32)wc.status, (u32)IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2ull);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* The last packet names the key, and no other does */
+static void sent_inv(struct kunit *test)
+{
+	struct ib_send_wr wr = {
+		.wr_id = 1, .opcode = IB_WR_SEND_WITH_INV,
+		.send_flags = IB_SEND_SIGNALED, .ex.invalidate_rkey = 0x12345678,
+	};
+	struct rxe_pkt pkt;
+
+	fake_post(test, &wr, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY_WITH_INVALIDATE, SQ_PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x12345678u);
+	fake_post(test, &wr, 0, 2 * MTU);
+	fake_expect(test, IB_OPCODE_RC_SEND_FIRST, SQ_PSN(1), &pkt);
+	fake_expect(test, IB_OPCODE_RC_SEND_LAST_WITH_INVALIDATE, SQ_PSN(2), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x12345678u);
+	ack(test, SQ_PSN(2), RXE_AETH_ACK);
+	done(test, 1, IB_WC_SEND);
+	done(test, 1, IB_WC_SEND);
+}
+
+static void come_inv(struct kunit *test, u32 psn, u32 rkey)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_SEND_ONLY_WITH_INVALIDATE,
+		.psn = psn, .rkey = rkey, .ack_req = true,
+	};
+	u8 data[8] = "inv data";
+
+	fake_inject(test, &pkt, data, sizeof(data));
+}
+
+/* The receive tells which key became invalid [9.4.1.1] */
+static void received_inv(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt;
+	struct ib_wc wc;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	fake_post_recv(test, 2, 0, 64);
+	come_inv(test, RQ_PSN(0), mr->rkey);
+	fake_completion(test, fake(test)->rcq, 2, IB_WC_SUCCESS, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, (int)IB_WC_WITH_INVALIDATE);
+	KUNIT_EXPECT_EQ(test, wc.ex.invalidate_rkey, mr->rkey);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, "inv data", 8);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
+	post_reg(test, 3, mr);	/* it is free again */
+	done(test, 3, IB_WC_REG_MR);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* A key that can't be invalidated: both sides learn of it */
+static void received_wrong(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	fake_post_recv(test, 2, 0, 64);
+	come_inv(test, RQ_PSN(0), fake(test)->mr->rkey);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, (u8)RXE_NAK_REM_ACCESS);
+	fake_completion(test, fake(test)->rcq, 2, IB_WC_LOC_ACCESS_ERR, NULL);
+	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(fake(test)->qp->state), (u32)IB_QPS_ERR);
+}
+
+/* A task uses the memory: the peer is asked to send the packet again */
+static void received_busy(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_key *key;
+	struct rxe_pkt pkt;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	fake_post_recv(test, 2, 0, 64);
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp,
+					      mr->rkey, 0, &key), 0);
+	local_bh_enable();
+	come_inv(test, RQ_PSN(0), mr->rkey);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, (u8)RXE_NAK_PSN_SEQ);
+	fake_no_completion(test, fake(test)->rcq);
+	rxe_key_put(key);
+	come_inv(test, RQ_PSN(0), mr->rkey);
+	fake_completion(test, fake(test)->rcq, 2, IB_WC_SUCCESS, NULL);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
+	rxe_dereg_mr(mr, NULL);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(at_once),
+	KUNIT_CASE(in_order),
+	KUNIT_CASE(fence),
+	KUNIT_CASE(resent),
+	KUNIT_CASE(fails),
+	KUNIT_CASE(post_refused),
+	KUNIT_CASE(waits),
+	KUNIT_CASE(sent_inv),
+	KUNIT_CASE(received_inv),
+	KUNIT_CASE(received_wrong),
+	KUNIT_CASE(received_busy),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-memop",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
