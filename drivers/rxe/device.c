@@ -194,6 +194,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.del_gid		= rxe_del_gid,
 	.alloc_hw_port_stats	= rxe_alloc_hw_port_stats,
 	.get_hw_stats		= rxe_get_hw_stats,
+	.process_mad		= rxe_process_mad,
 	.dealloc_driver		= rxe_dealloc_driver,
 
 	.alloc_ucontext		= rxe_alloc_ucontext,

@@ -36,6 +36,8 @@
 	X(RCVD_PKTS, rcvd_pkts) \
 	X(SENT_BYTES, sent_bytes) \
 	X(RCVD_BYTES, rcvd_bytes) \
+	X(SENT_MCAST, multicast_xmit_packets) \
+	X(RCVD_MCAST, multicast_rcv_packets) \
 	X(DUP_REQ, duplicate_request) \
 	X(OUT_OF_SEQ_REQ, out_of_seq_request) \
 	X(RCVD_RNR, rcvd_rnr_err) \
@@ -83,15 +85,24 @@ struct rxe_stats {
 #define rxe_count(rxe, c)	rxe_count_add(rxe, c, 1)
 
 struct ib_device;
+struct ib_grh;
+struct ib_mad;
+struct ib_wc;
 struct rdma_hw_stats;
 struct rxe_dev;
 
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
+
+u64 rxe_count_sum(const struct rxe_dev *rxe, int index);
 
 /* ib_device_ops */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,
 					      u32 port);
 int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);
+
+int rxe_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
+		    const struct ib_grh *in_grh, const struct ib_mad *in_mad,
+		    struct ib_mad *out_mad, size_t *out_size, u16 *out_pkey_index);
 
 #endif /* RXE_STATS_H */

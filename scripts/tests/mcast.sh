@@ -89,20 +89,25 @@ moved_away() {
 		! mac A $MAC4 moved && let_go && ip -n A link del moved
 }
 
-gid() { # NS TYPE: v1 or v2, of the IPv4 or IPv6 address
-	local address
-	case $1-$2 in
-	A-*ipv4) address=203.0.113.1 ;;
-	A-*) address=2001:db8:1::1 ;;
-	B-*ipv4) address=203.0.113.2 ;;
-	B-*) address=2001:db8:1::2 ;;
-	esac
-	gid_index "rxe$1" "${2%-*}" $address
+gid() { # TYPE: v1 or v2, of the IPv4 or IPv6 address of A
+	local address=$CLI4
+	[[ $1 = *ipv4 ]] || address=$CLI6
+	gid_index rxeA "${1%-*}" "$address"
+}
+
+count() { # NS COUNTER
+	cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/$2"
+}
+
+# counted NS COUNTER FROM: ten more than FROM, as soon as the RDMA core reads it anew
+counted() {
+	wait_for 5 eval "[ \$(count $1 $2) = $(($3 + 10)) ]"
 }
 
 # crosses TYPE GROUP: two members in B, one in A, and the sender in A
 crosses() {
-	local n pids=() status=0
+	local n pids=() status=0 sent rcvd
+	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
 	rm -f /tmp/recv.*
 	for n in A.0 B.0 B.1; do
 		ip netns exec ${n%.*} timeout $LIMIT verbs_mcast recv rxe${n%.*} 0 "$2" 10 > /tmp/recv.$n &
@@ -111,11 +116,12 @@ crosses() {
 	for n in A.0 B.0 B.1; do
 		wait_for 20 grep -q ready /tmp/recv.$n || return 1
 	done
-	ip netns exec A verbs_mcast send rxeA "$(gid A "$1")" "$2" 10 || status=1
+	ip netns exec A verbs_mcast send rxeA "$(gid "$1")" "$2" 10 || status=1
 	for n in "${pids[@]}"; do
 		wait "$n" || status=1
 	done
-	[ "$(cat /tmp/recv.*.? | grep -cx "got 10")" = 3 ] && [ $status = 0 ]
+	[ "$(cat /tmp/recv.*.? | grep -cx "got 10")" = 3 ] && [ $status = 0 ] &&
+		counted A multicast_xmit_packets "$sent" && counted B multicast_rcv_packets "$rcvd"
 }
 
 # frames TYPE GROUP MAC: one on the wire for each datagram, to the group's MAC address
@@ -161,7 +167,7 @@ print('ready', flush=True)
 signal.pause()" > /tmp/hold &
 	pid=$!
 	before=$(cat $file)
-	wait_for 20 grep -q ready /tmp/hold && ip netns exec A verbs_mcast send rxeA "$(gid A v2-ipv4)" $G4 5 &&
+	wait_for 20 grep -q ready /tmp/hold && ip netns exec A verbs_mcast send rxeA "$(gid v2-ipv4)" $G4 5 &&
 		wait_for 10 eval "[ \$(cat $file) = $((before + 5)) ]" || status=1
 	kill $pid
 	wait $pid || true
@@ -176,7 +182,7 @@ done
 for type in v2-ipv4 v1-ipv4 v2-ipv6 v1-ipv6; do
 	group=$G4
 	[[ $type = *ipv4 ]] || group=$G6
-	cases "local-$type-" ip netns exec A verbs_mcast local rxeA "$(gid A $type)" $group
+	cases "local-$type-" ip netns exec A verbs_mcast local rxeA "$(gid $type)" $group
 done
 try joins-igmp joins_and_leaves $G4 joined
 try joins-mld joins_and_leaves $G6 joined6

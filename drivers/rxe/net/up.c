@@ -84,6 +84,8 @@ void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 	rxe_count_add(rxe, RCVD_PKTS, rx->npkts);
 	rxe_count_add(rxe, RCVD_BYTES, skb->len);
 	if (rx->same_dev || rxe_rx_is_ours(skb, ndev)) {
+		if (unlikely(rx->mcast))
+			rxe_count(rxe, RCVD_MCAST);
 		rxe_net_ops->rcv(rxe, skb);
 	} else {
 		rxe_drop(rxe, RXE_DROP_ADDR, 1);

@@ -154,6 +154,8 @@ int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 	train->skb = NULL;
 	rxe_count_add(rxe, SENT_PKTS, train->npkts);
 	rxe_count_add(rxe, SENT_BYTES, skb->len);
+	if (unlikely(path->mcast))
+		rxe_count_add(rxe, SENT_MCAST, train->npkts);
 	if (path->same_dev)
 		return rxe_xmit_same_dev(rxe, path, train, skb);
 	return rxe_xmit_wire(rxe, path, train, skb);

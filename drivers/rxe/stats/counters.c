@@ -27,7 +27,16 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
+/**
+ * rxe_count_sum - read a counter
+ * @rxe: the device
+ * @index: enum rxe_counter
+ *
+ * Context: any.
+ *
+ * Return: its value on all CPUs.
+ */
+u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
 {
 	u64 sum = 0;
 	int cpu;
