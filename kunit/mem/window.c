@@ -206,6 +206,19 @@ static void whole(struct kunit *test)
 	local_bh_enable();
 }
 
+/* Local write is taken, and no right */
+static void local_write(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_bind bind = good(c, 0);
+
+	bind.access |= IB_ACCESS_LOCAL_WRITE;
+	KUNIT_ASSERT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, PAGE_SIZE));
+	KUNIT_EXPECT_PTR_EQ(test, take(c, &c->qp, bind.new_rkey, IB_ACCESS_LOCAL_WRITE,
+				       IOVA + 100, 1), NULL);
+}
+
 static void zero_based(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -298,7 +311,6 @@ static void bind_refused(struct kunit *test)
 	REFUSED(addr = IOVA + LENGTH - PAGE_SIZE + 1);
 	REFUSED(length = LENGTH);
 	REFUSED(length = U64_MAX);
-	REFUSED(access = IB_ACCESS_LOCAL_WRITE);
 	REFUSED(access = IB_ACCESS_MW_BIND);
 	REFUSED(access = IB_ZERO_BASED);	/* for type 2 alone */
 	REFUSED(access = IB_ACCESS_FLUSH_GLOBAL);
@@ -475,6 +487,7 @@ static void fast_refused(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bound),
 	KUNIT_CASE(whole),
+	KUNIT_CASE(local_write),
 	KUNIT_CASE(zero_based),
 	KUNIT_CASE(anew),
 	KUNIT_CASE(type_2),

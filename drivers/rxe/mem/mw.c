@@ -129,7 +129,7 @@ static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
 		WRITE_ONCE(window->qp, qp);
 	window->region.pages = mr->region.pages;
 	window->region.shift = mr->region.shift;
-	key->access = bind->access;
+	key->access = bind->access & ~IB_ACCESS_LOCAL_WRITE;
 	key->iova = bind->access & IB_ZERO_BASED ? 0 : bind->addr;
 	key->length = bind->length;
 	key->start = mr->key.start + (bind->addr - mr->key.iova);
@@ -137,12 +137,15 @@ static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
 	smp_store_release(&key->value, bind->new_rkey);	/* pairs with lookups */
 }
 
-/* Is the window as the work request says, and may it be bound? [10.6.7] */
+/*
+ * Is the window as the work request says, and may it be bound? [10.6.7] Local write is
+ * taken and means nothing, as with adapters: an R_Key has no local rights.
+ */
 static bool window_takes(const struct rxe_window *window, const struct ib_qp *qp,
 			 const struct rxe_bind *bind)
 {
 	const struct rxe_key *key = &window->key;
-	int access = WINDOW_ACCESS;
+	int access = WINDOW_ACCESS | IB_ACCESS_LOCAL_WRITE;
 
 	if (key->kind == RXE_KEY_MW_2) {
 		if (window->mr)
