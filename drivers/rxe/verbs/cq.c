@@ -27,6 +27,17 @@ void rxe_cq_set_ops(const struct rxe_cq_ops *ops)
 	rxe_cq_ops = ops;
 }
 
+/* IBV_WC_WITH_INV; as enum ib_wc_flags it would mean something else */
+#define USER_WC_WITH_INV	BIT(3)
+
+/* The kernel's flags as those of user space, which has only some of them */
+static u32 wc_flags_to_user(u32 flags)
+{
+	u32 same = flags & (IB_WC_GRH | IB_WC_WITH_IMM);
+
+	return flags & IB_WC_WITH_INVALIDATE ? same | USER_WC_WITH_INV : same;
+}
+
 static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 {
 	*dst = (struct ib_uverbs_wc) {
@@ -38,7 +49,7 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 		.ex.imm_data	= wc->ex.imm_data,
 		.qp_num		= wc->qp->qp_num,
 		.src_qp		= wc->src_qp,
-		.wc_flags	= wc->wc_flags,
+		.wc_flags	= wc_flags_to_user(wc->wc_flags),
 		.pkey_index	= wc->pkey_index,
 		.slid		= wc->slid,
 		.sl		= wc->sl,
