@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: NVMe over Fabrics: the kernel's target and host, over RoCE v2 and v1
+# nodes: 2
+# level: core
+# debug: yes
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SIZE=4			# MiB that are written and read
+DISK='' CONTROLLER=''	# of the connection
+
+connect() { # [ARGUMENT...]
+	nvme connect -t rdma -a "$SRV_CM" -s 4420 -n test -i 2 --reconnect-delay=1 "$@" >&2 &&
+		wait_for 10 find_disk
+}
+
+find_disk() {
+	local ctrl
+	for ctrl in /sys/class/nvme/nvme*; do
+		[ "$(cat "$ctrl/subsysnqn" 2> /dev/null)" = test ] || continue
+		CONTROLLER=${ctrl##*/}
+		DISK=$(find /dev -name 'nvme*n1' | head -n 1)
+		[ -b "$DISK" ] && return
+	done
+	return 1
+}
+
+live() {
+	[ "$(cat "/sys/class/nvme/$CONTROLLER/state")" = live ]
+}
+
+gone() {
+	! grep -qsx test /sys/class/nvme/nvme*/subsysnqn
+}
+
+disconnect() {
+	nvme disconnect -n test >&2 && wait_for 10 gone
+}
+
+discover() {
+	nvme discover -t rdma -a "$SRV_CM" -s 4420 | tee /dev/stderr | grep -q 'subnqn: *test$'
+}
+
+new_data() {
+	dd if=/dev/urandom of=/tmp/data bs=1M count=$SIZE status=none
+}
+
+same_data() { # BYTES
+	dd if="$DISK" of=/tmp/back bs="$1" iflag=direct,count_bytes count=${SIZE}M status=none && cmp /tmp/data /tmp/back
+}
+
+# Written, and read with another size of requests, past the page cache
+write_compare() { # BYTES [OF READS]
+	new_data && dd if=/tmp/data of="$DISK" bs="$1" oflag=direct status=none && same_data "${2:-$1}"
+}
+
+# Eight programs at once, each with its part of the disk
+parallel() {
+	local pids=() i status=0 part=$((SIZE * 8))
+	new_data
+	for i in {0..7}; do
+		dd if=/tmp/data of="$DISK" bs=16k count=$part skip=$((i * part)) \
+			seek=$((i * part)) oflag=direct conv=notrunc status=none &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || status=1
+	done
+	[ $status -eq 0 ] && same_data 1M
+}
+
+reset() {
+	nvme reset "/dev/$CONTROLLER" && wait_for 20 live && same_data 64k
+}
+
+# A link that goes away for longer than the queue pairs try: the host connects anew
+flap() {
+	local pid
+	new_data
+	dd if=/tmp/data of="$DISK" bs=4k oflag=direct status=none &
+	pid=$!
+	ip link set eth0 down && wait_for 30 eval '! live' && ip link set eth0 up &&
+		ip addr add "$A6/64" dev eth0 nodad && wait_for 60 live && wait $pid && same_data 64k
+}
+
+loss() {
+	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
+		write_compare 64k && write_compare 4k 1M
+	local status=$?
+	tc qdisc del dev eth0 root
+	on_b tc qdisc del dev eth0 root
+	return $status
+}
+
+# The target goes, and the controller gives up when it may
+removed() {
+	srv nvme-target hide && wait_for 60 gone
+}
+
+begin() {
+	try "$type-target" srv nvme-target up "${SRV_CM%%%*}"
+	try "$type-discover" discover
+	try "$type-connect" connect --ctrl-loss-tmo=600
+	try "$type-64k" write_compare 64k 4k
+}
+
+end() {
+	try "$type-disconnect" disconnect
+	try "$type-target-gone" srv nvme-target down
+}
+
+everything() {
+	begin
+	try "$type-4k" write_compare 4k 64k
+	try "$type-1m" write_compare 1M
+	try "$type-parallel" parallel
+	try "$type-reset" reset
+	[ "$PATH_NAME" != vms ] || try "$type-loss" loss
+	[ "$type" != v2-ipv4 ] || try "$type-flap" flap
+	try "$type-disconnect-first" disconnect
+	try "$type-connect-again" connect --ctrl-loss-tmo=2
+	try "$type-same-data" same_data 1M
+	try "$type-removed" removed
+	try "$type-target-gone" srv nvme-target down
+}
+
+modprobe -a nvme-fabrics nvme-rdma
+path_up vms
+for type in v2-ipv4 v1-ipv4; do
+	use_gid $type
+	everything
+done
+type=v2-ipv6
+use_gid $type
+begin
+end
+path loop
+use_gid v2-ipv4
+type=loop
+everything
+modprobe -r nvme-rdma
+try resources-gone wait_for 10 resources_gone 99
+try resources-gone-peer on_b_tools wait_for 10 resources_gone 99

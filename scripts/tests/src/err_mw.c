@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_err: memory windows [10.6.7]: what is bound can be used, by whom and for what it
+ * was bound, until it is unbound, invalidated or bound anew; what can't be bound isn't.
+ */
+#include "verbs_err.h"
+
+#define WIN_OFF		1000	/* of the window in its region */
+#define WIN_LEN		5000
+#define BIND_ERR	IBV_WC_MW_BIND_ERR
+#define OK		IBV_WC_SUCCESS
+#define REM_WRITE	IBV_ACCESS_REMOTE_WRITE
+
+/* Side b has the region and the windows, side a uses them */
+static struct pair *mw_pair(void)
+{
+	struct pair *p = pair_up();
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	return p;
+}
+
+static struct ibv_mw *new_mw(struct pair *p, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(p->pd, type);
+
+	if (!mw)
+		die("alloc_mw: %s", strerror(errno));
+	return mw;
+}
+
+static struct ibv_mw_bind_info window_of(struct pair *p, int access)
+{
+	return (struct ibv_mw_bind_info) {
+		.mr = p->dst_mr, .addr = ADDR(p, WIN_OFF), .length = WIN_LEN,
+		.mw_access_flags = access,
+	};
+}
+
+/* Type 2 has a work request, type 1 a verb. Return: what the post returned */
+static int post_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind_info info)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 77, .send_flags = IBV_SEND_SIGNALED, .bind_info = info,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 77, .send_flags = IBV_SEND_SIGNALED, .opcode = IBV_WR_BIND_MW,
+		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind_info = info },
+	};
+	int err;
+
+	if (mw->type == IBV_MW_TYPE_1)
+		return ibv_bind_mw(qp, mw, &bind);
+	err = post_one(qp, &wr);
+	if (!err)
+		mw->rkey = wr.bind_mw.rkey;
+	return err;
+}
+
+static bool bind_is(struct pair *p, struct ibv_mw *mw, struct ibv_mw_bind_info info,
+		    enum ibv_wc_status want)
+{
+	CHECK(!post_bind(p->b, mw, info), "the bind is refused when it is posted");
+	return expect_status(p->cb, want, want);
+}
+
+static bool write_is(struct pair *p, uint64_t addr, uint32_t len, uint32_t rkey,
+		     enum ibv_wc_status want)
+{
+	struct ibv_sge sge = sge_of(p->src, len, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, addr, rkey);
+
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	return expect_status(p->ca, want, want);
+}
+
+static bool mw_free(struct pair *p, struct ibv_mw *mw)
+{
+	CHECK(!ibv_dealloc_mw(mw), "dealloc_mw failed");
+	return pair_free(p);
+}
+
+static bool write_whole(struct pair *p, uint32_t rkey)
+{
+	if (!write_is(p, ADDR(p, WIN_OFF), WIN_LEN, rkey, OK))
+		return false;
+	CHECK(!memcmp(p->dst + WIN_OFF, p->src, WIN_LEN), "wrong bytes in the window");
+	CHECK(!p->dst[WIN_OFF - 1] && !p->dst[WIN_OFF + WIN_LEN], "bytes beside the window");
+	return true;
+}
+
+static bool use_window(enum ibv_mw_type type)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, type);
+
+	return bind_is(p, mw, window_of(p, REM_WRITE), OK) && write_whole(p, mw->rkey) &&
+	       mw_free(p, mw);
+}
+
+bool c_mw_type1(void) { return use_window(IBV_MW_TYPE_1); }
+bool c_mw_type2(void) { return use_window(IBV_MW_TYPE_2); }
+
+/* The region has all rights, and more bytes than the window */
+static bool refused_by_window(int access, uint64_t off, uint32_t len)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	return bind_is(p, mw, window_of(p, access), OK) &&
+	       write_is(p, ADDR(p, off), len, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+bool c_mw_one_before(void) { return refused_by_window(REM_WRITE, WIN_OFF - 1, 8); }
+bool c_mw_one_past(void) { return refused_by_window(REM_WRITE, WIN_OFF + 1, WIN_LEN); }
+bool c_mw_no_access(void) { return refused_by_window(IBV_ACCESS_REMOTE_READ, WIN_OFF, 8); }
+
+bool c_mw_unbound(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+
+	return write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+bool c_mw_zero_based(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE | IBV_ACCESS_ZERO_BASED), OK) ||
+	    !write_is(p, 0, WIN_LEN, mw->rkey, OK))
+		return false;
+	CHECK(!memcmp(p->dst + WIN_OFF, p->src, WIN_LEN), "wrong bytes in the window");
+	return write_is(p, 1, WIN_LEN, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+/* A window of type 1 that is bound anew has a new R_Key; the old one ends */
+bool c_mw_anew(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+	uint32_t old;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	old = mw->rkey;
+	return bind_is(p, mw, window_of(p, REM_WRITE), OK) && write_whole(p, mw->rkey) &&
+	       write_is(p, ADDR(p, WIN_OFF), 8, old, REM_ACC) && mw_free(p, mw);
+}
+
+/* No bytes: type 1 is unbound, and its region can go */
+bool c_mw_unbind(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+	struct ibv_mw_bind_info info = window_of(p, REM_WRITE);
+
+	if (!bind_is(p, mw, info, OK))
+		return false;
+	CHECK(ibv_dereg_mr(p->dst_mr) == EBUSY, "dereg_mr of a bound region isn't EBUSY");
+	info.length = 0;
+	if (!bind_is(p, mw, info, OK))
+		return false;
+	CHECK(!ibv_dereg_mr(p->dst_mr), "dereg_mr of an unbound region failed");
+	p->dst_mr = new_mr(p->pd, p->src, 64, 0);
+	return write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+bool c_mw_dealloc_bound(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	uint32_t rkey;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	rkey = mw->rkey;
+	CHECK(!ibv_dealloc_mw(mw), "dealloc_mw of a bound window failed");
+	return refused(p, W, 8, ADDR(p, WIN_OFF), rkey, REM_ACC);
+}
+
+/* Type 2B is of the QP that bound it, others of its PD have no access */
+bool c_mw_other_qp(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	struct ibv_sge sge = sge_of(p->dst, 8, p->dst_mr->lkey);
+	struct ibv_send_wr wr;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	wr = remote_wr(W, &sge, ADDR(p, WIN_OFF), mw->rkey);	/* by b, executed by a */
+	CHECK(!post_one(p->b, &wr), "post_send refused it");
+	return expect_status(p->cb, REM_ACC, REM_ACC) && mw_free(p, mw);
+}
+
+bool c_mw_type2_twice(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	return bind_is(p, mw, window_of(p, REM_WRITE), OK) &&
+	       bind_is(p, mw, window_of(p, REM_WRITE), BIND_ERR) &&
+	       expect_state(p->b, IBV_QPS_ERR) && mw_free(p, mw);
+}
+
+static bool bind_refused(struct pair *p, struct ibv_mw_bind_info info)
+{
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	return bind_is(p, mw, info, BIND_ERR) && expect_state(p->b, IBV_QPS_ERR) &&
+	       mw_free(p, mw);
+}
+
+/* The region lacks a right that the window needs */
+static bool bind_without(int right)
+{
+	struct pair *p = pair_up();
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN,
+			   (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND) & ~right);
+	return bind_refused(p, window_of(p, REM_WRITE));
+}
+
+bool c_mw_bind_no_right(void) { return bind_without(IBV_ACCESS_MW_BIND); }
+bool c_mw_bind_no_write(void) { return bind_without(IBV_ACCESS_LOCAL_WRITE); }
+
+bool c_mw_bind_past(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw_bind_info info = window_of(p, REM_WRITE);
+
+	info.length = BUF_LEN - WIN_OFF + 1;
+	return bind_refused(p, info);
+}
+
+/* Window and region have the same PD, the QP another: the provider can't know */
+bool c_mw_bind_other_pd(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw_bind_info info;
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd2, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	info = window_of(p, REM_WRITE);
+	return bind_refused(p, info);
+}
+
+static struct ibv_send_wr inv_wr(enum ibv_wr_opcode op, uint32_t rkey)
+{
+	struct ibv_send_wr wr = wr_of(op, NULL, 0);
+
+	wr.invalidate_rkey = rkey;
+	return wr;
+}
+
+static bool inv_is(struct pair *p, uint32_t rkey, enum ibv_wc_status want)
+{
+	struct ibv_send_wr wr = inv_wr(IBV_WR_LOCAL_INV, rkey);
+
+	CHECK(!post_one(p->b, &wr), "post_send refused it");
+	return expect_status(p->cb, want, want);
+}
+
+bool c_mw_invalidate(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	return bind_is(p, mw, window_of(p, REM_WRITE), OK) && inv_is(p, mw->rkey, OK) &&
+	       write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+/* Windows of type 1, and regions of reg_mr, can't be invalidated [10.6.5] */
+bool c_mw_invalidate_type1(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+
+	return bind_is(p, mw, window_of(p, REM_WRITE), OK) && inv_is(p, mw->rkey, BIND_ERR) &&
+	       mw_free(p, mw);
+}
+
+bool c_mw_invalidate_mr(void)
+{
+	struct pair *p = mw_pair();
+
+	return inv_is(p, p->dst_mr->rkey, BIND_ERR) && pair_free(p);
+}
+
+/* SEND with Invalidate, of 100 bytes */
+static int post_send_inv(struct pair *p, uint32_t rkey)
+{
+	struct ibv_sge sge = sge_of(p->src, 100, p->src_mr->lkey);
+	struct ibv_send_wr wr = inv_wr(IBV_WR_SEND_WITH_INV, rkey);
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	return post_one(p->a, &wr);
+}
+
+static bool recv_inv(struct pair *p, uint32_t rkey)
+{
+	struct ibv_wc wc;
+
+	CHECK(wait_wc(p->cb, &wc), "no completion of the receive");
+	CHECK(wc.status == OK, "receive: %s", ibv_wc_status_str(wc.status));
+	CHECK(wc.wc_flags & IBV_WC_WITH_INV, "no IBV_WC_WITH_INV: flags %#x", wc.wc_flags);
+	CHECK(wc.invalidated_rkey == rkey, "invalidated %#x", wc.invalidated_rkey);
+	return true;
+}
+
+bool c_mw_invalidate_remote(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	recv_one(p->b, 9, p->dst, 100, p->dst_mr->lkey);
+	CHECK(!post_send_inv(p, mw->rkey), "post_send refused it");
+	return expect_status(p->ca, OK, OK) && recv_inv(p, mw->rkey) &&
+	       write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
+}
+
+/* A peer may invalidate nothing but what it was given */
+static bool refuse_send_inv(struct pair *p, uint32_t rkey)
+{
+	recv_one(p->b, 9, p->src, 100, p->src_mr->lkey);
+	CHECK(!post_send_inv(p, rkey), "post_send refused it");
+	return expect_status(p->ca, REM_ACC, IBV_WC_REM_INV_REQ_ERR) &&
+	       expect_state(p->b, IBV_QPS_ERR) && pair_free(p);
+}
+
+bool c_mw_invalidate_remote_mr(void)
+{
+	struct pair *p = mw_pair();
+
+	return refuse_send_inv(p, p->dst_mr->rkey);
+}
+
+bool c_mw_invalidate_remote_stale(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	uint32_t rkey = mw->rkey;
+
+	CHECK(!ibv_dealloc_mw(mw), "dealloc_mw failed");
+	return refuse_send_inv(p, rkey);
+}
+
+/* A window isn't for local access */
+bool c_mw_as_lkey(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE | IBV_ACCESS_REMOTE_READ), OK))
+		return false;
+	sge = sge_of(p->dst + WIN_OFF, 8, mw->rkey);
+	wr = wr_of(IBV_WR_SEND, &sge, 1);
+	CHECK(!post_one(p->b, &wr), "post_send refused it");
+	return expect_status(p->cb, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR) && mw_free(p, mw);
+}
+
+bool c_mw_bind_flushed(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	uint32_t rkey;
+
+	qp_to_state(p->b, IBV_QPS_ERR);
+	CHECK(!post_bind(p->b, mw, window_of(p, REM_WRITE)), "the bind is refused");
+	rkey = mw->rkey;
+	return expect_flush(p->cb, 77, 1) && !ibv_dealloc_mw(mw) &&
+	       refused_or(p, W, 8, ADDR(p, WIN_OFF), rkey, IBV_WC_RETRY_EXC_ERR,
+			  IBV_WC_RETRY_EXC_ERR);
+}
+
+/* UD has no windows */
+bool c_mw_bind_ud(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	struct ibv_qp *ud = new_qp(p->pd, p->cb, IBV_QPT_UD);
+
+	ud_up(ud, 0x11111111, 0);
+	CHECK(post_bind(ud, mw, window_of(p, REM_WRITE)), "accepted");
+	CHECK(!ibv_destroy_qp(ud), "destroy_qp failed");
+	return mw_free(p, mw);
+}
+
+/* One round of what a storage protocol does: bind, the peer writes, and takes the key back */
+static bool load_round(struct pair *p, struct ibv_mw *mw, int round)
+{
+	struct ibv_mw_bind_info info = window_of(p, REM_WRITE);
+	uint32_t off = (uint32_t)round * 8 % 4000;
+	struct ibv_sge sge = sge_of(p->src + off, WIN_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr;
+
+	recv_one(p->b, 9, p->dst, 100, p->dst_mr->lkey);
+	if (!bind_is(p, mw, info, OK))
+		return false;
+	wr = remote_wr(W, &sge, info.addr, mw->rkey);
+	wr.send_flags = 0;
+	CHECK(!post_one(p->a, &wr) && !post_send_inv(p, mw->rkey), "post_send refused it");
+	if (!recv_inv(p, mw->rkey) || !expect_status(p->ca, OK, OK))
+		return false;
+	CHECK(!memcmp(p->dst + WIN_OFF, p->src + off, WIN_LEN), "wrong bytes in round %d", round);
+	return true;
+}
+
+bool c_mw_rounds(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		if (!load_round(p, mw, i))
+			return false;
+	return mw_free(p, mw);
+}
+
+/* As many as query_device says, and not one more */
+bool c_mw_limit(void)
+{
+	struct ibv_mw **mw = calloc(dev.max_mw, sizeof(*mw)), *more;
+	struct pair *p = pair_make();
+	int i, n;
+
+	if (!access("/sys/kernel/debug/kmemleak", F_OK)) {
+		free(mw);
+		case_skip(this_case, "a million windows are too many for a debug kernel");
+		pair_free(p);
+		return false;
+	}
+	for (n = 0; n < dev.max_mw; n++) {
+		mw[n] = ibv_alloc_mw(p->pd, n % 2 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+		if (!mw[n])
+			break;
+	}
+	errno = 0;
+	more = n == dev.max_mw ? ibv_alloc_mw(p->pd, IBV_MW_TYPE_1) : NULL;
+	CHECK(n == dev.max_mw && !more && errno == ENOMEM, "%d of %d windows%s: %s", n,
+	      dev.max_mw, more ? ", and one more" : "", strerror(errno));
+	for (i = 0; i < n; i++)
+		CHECK(!ibv_dealloc_mw(mw[i]), "dealloc_mw failed");
+	free(mw);
+	return pair_free(p);
+}
