@@ -97,6 +97,7 @@ static void make_dev(struct kunit *test, struct fake *f)
 	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
 	rxe_mcast_init(&rxe->mcast);
+	xa_init_flags(&rxe->counters, XA_FLAGS_ALLOC1);
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	KUNIT_ASSERT_NOT_NULL(test, rxe->stats);
 	rxe->txq = rxe_txq_create();

@@ -173,6 +173,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	xa_destroy(&rxe->qps);
 	xa_destroy(&rxe->keys);
 	xa_destroy(&rxe->ahs);
+	xa_destroy(&rxe->counters);
 	free_percpu(rxe->stats);
 	rxe_txq_put(rxe->txq);
 	netdev_put(rxe->ndev, &rxe->ndev_tracker);
@@ -194,6 +195,9 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.del_gid		= rxe_del_gid,
 	.alloc_hw_port_stats	= rxe_alloc_hw_port_stats,
 	.get_hw_stats		= rxe_get_hw_stats,
+	.counter_alloc_stats	= rxe_counter_alloc_stats,
+	.counter_update_stats	= rxe_counter_update,
+	.counter_dealloc	= rxe_counter_dealloc,
 	.process_mad		= rxe_process_mad,
 	.dealloc_driver		= rxe_dealloc_driver,
 
@@ -386,6 +390,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	xa_init_flags(&rxe->counters, XA_FLAGS_ALLOC1);
 	rxe_mcast_init(&rxe->mcast);
 	/* Packets under way to QPs of an earlier device should find no QP here */
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */

@@ -71,7 +71,33 @@ static void rxe_op_report_port_event(struct ib_device *ibdev,
 #define RXE_OP_PORT_EVENT
 #endif
 
+#ifdef HAVE_COUNTER_BIND_QP_PORT
+static int rxe_op_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
+{
+	return rxe_counter_bind(counter, ibqp);
+}
+
+static int rxe_op_counter_unbind(struct ib_qp *ibqp, u32 port)
+{
+	return rxe_counter_unbind(ibqp);
+}
+
+/* The RDMA core allocates as much as the driver says, which may not be nothing */
+struct rxe_op_counter {
+	struct rdma_counter rdma_counter;
+};
+
+#define RXE_OP_COUNTER INIT_RDMA_OBJ_SIZE(rdma_counter, rxe_op_counter, rdma_counter),
+#else
+#define rxe_op_counter_bind rxe_counter_bind
+#define rxe_op_counter_unbind rxe_counter_unbind
+#define RXE_OP_COUNTER
+#endif
+
 #define RXE_COMPAT_OPS				\
+	.counter_bind_qp = rxe_op_counter_bind,	\
+	.counter_unbind_qp = rxe_op_counter_unbind, \
+	RXE_OP_COUNTER				\
 	.create_cq = rxe_op_create_cq,		\
 	.reg_user_mr = rxe_op_reg_user_mr,	\
 	RXE_OP_USER_CQ				\

@@ -67,6 +67,14 @@ void *probe_report_port_event(const struct ib_device_ops *ops)
 	return ops->report_port_event;
 }
 
+/* 7.0: a counter is bound to a QP on a port, and the driver says how large a counter is */
+#line 1 "HAVE_COUNTER_BIND_QP_PORT"
+int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c);
+int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c)
+{
+	return ops->counter_bind_qp(c, NULL, 1) + (int)ops->size_rdma_counter;
+}
+
 /* 7.3: ib_umem_get() was split by where the description comes from */
 #line 1 "HAVE_IB_UMEM_GET_VA"
 struct ib_umem *probe_umem_get_va(struct ib_device *dev);

@@ -79,6 +79,8 @@ struct rxe_tune {
  *	xarray's plain lock is enough; the same holds for @keys and @ahs
  * @keys: key index -> struct rxe_key
  * @ahs: AH number -> struct rxe_ah_ref of user AHs
+ * @counters: number of an RDMA core's counter -> its counters (stats/bind.c)
+ * @next_counter: where @counters looks for a free number; protected by its lock
  * @next_qpn: where the next search for a free QPN starts
  * @next_key: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
@@ -109,6 +111,8 @@ struct rxe_dev {
 	struct xarray		qps;
 	struct xarray		keys;
 	struct xarray		ahs;
+	struct xarray		counters;
+	u32			next_counter;
 	u32			next_qpn;
 	u32			next_key;
 	u32			next_ah;

@@ -79,20 +79,27 @@ struct rxe_stats {
 	u64 cnt[RXE_NUM_COUNTERS];
 };
 
-/* Count @n of counter RXE_CNT_@c on @rxe; any context. */
-#define rxe_count_add(rxe, c, n) \
-	this_cpu_add((rxe)->stats->cnt[RXE_CNT_##c], n)
-#define rxe_count(rxe, c)	rxe_count_add(rxe, c, 1)
+/*
+ * Count @n of counter RXE_CNT_@c. @of is a device, in any context, or a QP, with bottom
+ * halves off: what is counted for a QP is its device's, or that of the counter to which
+ * `rdma statistic` has bound it.
+ */
+#define rxe_count_add(of, c, n) \
+	this_cpu_add(READ_ONCE((of)->stats)->cnt[RXE_CNT_##c], n)
+#define rxe_count(of, c)	rxe_count_add(of, c, 1)
 
 struct ib_device;
 struct ib_grh;
 struct ib_mad;
+struct ib_qp;
 struct ib_wc;
+struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_dev;
 
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
 
+u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index);
 u64 rxe_count_sum(const struct rxe_dev *rxe, int index);
 
 /* ib_device_ops */
@@ -100,6 +107,12 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,
 					      u32 port);
 int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);
+
+int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp);
+int rxe_counter_unbind(struct ib_qp *ibqp);
+int rxe_counter_dealloc(struct rdma_counter *counter);
+struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
+int rxe_counter_update(struct rdma_counter *counter);
 
 int rxe_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 		    const struct ib_grh *in_grh, const struct ib_mad *in_mad,

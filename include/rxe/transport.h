@@ -63,6 +63,8 @@ struct rxe_qpn {
  * struct rxe_qp - queue pair
  * @ibqp: the RDMA core's QP
  * @rxe: the device
+ * @stats: where it counts: the device's, or a counter of `rdma statistic`; changes at any
+ *	time, the old ones are freed after a grace period
  * @service: operations of its type
  * @entry: its entry in the table of QP numbers
  * @idle: completed when @entry has no reference left
@@ -97,6 +99,7 @@ struct rxe_qpn {
 struct rxe_qp {
 	struct ib_qp		ibqp;
 	struct rxe_dev		*rxe;
+	struct rxe_stats __percpu *stats;
 	const struct rxe_service *service;
 	struct rxe_qpn		*entry;
 	struct completion	idle;

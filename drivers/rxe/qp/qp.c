@@ -103,6 +103,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 		    const struct ib_qp_init_attr *init, bool user)
 {
 	qp->rxe = rxe;
+	qp->stats = rxe->stats;
 	qp->service = rxe_service_find(init->qp_type);
 	qp->is_user = user;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;

@@ -28,8 +28,27 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 }
 
 /**
- * rxe_count_sum - read a counter
- * @rxe: the device
+ * rxe_stats_sum - read a counter
+ * @stats: counters of a device or a QP
+ * @index: enum rxe_counter
+ *
+ * Context: any.
+ *
+ * Return: its value on all CPUs.
+ */
+u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->cnt[index]);
+	return sum;
+}
+
+/**
+ * rxe_count_sum - read a counter of a device
+ * @rxe: the device, without its QPs that are bound to counters of their own
  * @index: enum rxe_counter
  *
  * Context: any.
@@ -38,12 +57,7 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
  */
 u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
 {
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(rxe->stats, cpu)->cnt[index]);
-	return sum;
+	return rxe_stats_sum(rxe->stats, index);
 }
 
 /**

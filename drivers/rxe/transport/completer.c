@@ -158,13 +158,13 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
 	if (verdict.timeout) {
-		rxe_count(qp->rxe, ACK_TIMEOUT);
+		rxe_count(qp, ACK_TIMEOUT);
 		rxe_cc_timeout(&sq->cc, sq->flight.top);
 	} else if (verdict.act != RXE_LOSS_WAIT) {
 		rxe_cc_lost(&sq->cc, sq->flight.una, sq->flight.top);
 	}
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
-		rxe_count(qp->rxe, RCVD_SEQ_ERR);
+		rxe_count(qp, RCVD_SEQ_ERR);
 	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
 		rxe_out_again(qp, &sq->sender.out, sq->flight.una,
 			      min_t(u32, rxe_psn_diff(sq->flight.psn, sq->flight.una),
@@ -178,7 +178,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 		rxe_sq_rewind(qp);
 		break;
 	case RXE_LOSS_FAIL:
-		rxe_count(qp->rxe, RETRY_EXCEEDED);
+		rxe_count(qp, RETRY_EXCEEDED);
 		fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
 		break;
 	case RXE_LOSS_WAIT:
@@ -321,12 +321,12 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	rxe_count(qp->rxe, RCVD_RNR);
+	rxe_count(qp, RCVD_RNR);
 	if (sq->flight.una != pkt->psn)
 		return;
 	settle_timer(qp);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
-		rxe_count(qp->rxe, RNR_EXCEEDED);
+		rxe_count(qp, RNR_EXCEEDED);
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}

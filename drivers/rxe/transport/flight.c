@@ -19,7 +19,7 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
 	struct rxe_sq *sq = &qp->sq;
 	bool timed = sq->timed.start && sq->timed.una == sq->flight.una;
 
-	rxe_count(qp->rxe, COMP_RETRY);
+	rxe_count(qp, COMP_RETRY);
 	rxe_recovery_resent(&sq->rec, sq->flight.una, end,
 			    timed ? sq->timed.start : sq->rec.since, ktime_get());
 	sq->timed.start = 0;

@@ -160,7 +160,7 @@ static bool give_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 	u32 budget = RXE_TASK_BUDGET;
 
 	if (pass_packet(peer, pkt) && take_request(peer, pkt, data)) {
-		rxe_count(peer->rxe, OUT_OF_SEQ_REQ);
+		rxe_count(peer, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}
 	rxe_data_skip(data, pkt->payload_len - data->taken);

@@ -21,7 +21,7 @@ void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
 	out->train.l3_icrc = &out->l3_icrc;
 	out->train.sqpn = rxe_qp_num(qp);
 	if (rxe_train_xmit(qp->rxe, &qp->path, &out->train))
-		rxe_count(qp->rxe, SEND_ERR);
+		rxe_count(qp, SEND_ERR);
 	out->train.npkts = 0;
 	out->trains++;
 }
@@ -64,7 +64,7 @@ void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts)
 	    !rxe_firsts_again(&out->firsts, psn, npkts))
 		return;
 	WRITE_ONCE(path->alone, true);
-	rxe_count(qp->rxe, TRAINS_OFF);
+	rxe_count(qp, TRAINS_OFF);
 	ibdev_warn_ratelimited(&qp->rxe->ibdev,
 			       "QP %u: of each train only the first packet arrives, so no more are sent. Does %s count up IPv4 IDs? If not: ethtool -K %s tx-udp-segmentation off\n",
 			       rxe_qp_num(qp), netdev, netdev);

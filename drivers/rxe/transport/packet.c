@@ -283,7 +283,7 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 		}
 	}
 	if (in == &qp->requests)
-		rxe_count_add(qp->rxe, OUT_OF_SEQ_REQ, num);
+		rxe_count_add(qp, OUT_OF_SEQ_REQ, num);
 	if (num && p->off < end)
 		rxe_inq_rest(qp->rxe, in, p->skb, p->off);
 	return num ? RXE_TOO_EARLY : RXE_REFUSED;

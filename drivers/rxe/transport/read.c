@@ -48,7 +48,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 	u32 npkts;
 
-	rxe_count(qp->rxe, RX_READ_REQ);
+	rxe_count(qp, RX_READ_REQ);
 	if (!read_allowed(qp, pkt))
 		return false;
 	npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);

@@ -151,7 +151,7 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	if (rxe_is_rd_atomic(wqe))
 		sq->flight.rd_atomic++;
 	else
-		rxe_count(qp->rxe, RDMA_SENDS);
+		rxe_count(qp, RDMA_SENDS);
 }
 
 /*

@@ -50,7 +50,7 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
 	wc->port_num = 1;
 	rq->wqe.valid = false;
 	rxe_cq_post(rxe_rcq(qp), wc, solicited);
-	rxe_count(qp->rxe, RDMA_RECVS);
+	rxe_count(qp, RDMA_RECVS);
 }
 
 /**
@@ -107,12 +107,12 @@ static enum verdict not_ready(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rxe_count(qp->rxe, OUT_OF_BUFFER);
+	rxe_count(qp, OUT_OF_BUFFER);
 	if (!qp->service->acked) {
 		rxe_drop(qp->rxe, RXE_DROP_NO_RECV, 1);
 		return SILENT;
 	}
-	rxe_count(qp->rxe, SENT_RNR);
+	rxe_count(qp, SENT_RNR);
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
 	rq->nak_sent = true;	/* later packets are out of sequence: no more NAKs */
@@ -272,7 +272,7 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rxe_count(qp->rxe, RX_WRITE_REQ);
+	rxe_count(qp, RX_WRITE_REQ);
 	rq->write.va = pkt->va;
 	rq->write.rkey = pkt->rkey;
 	rq->write.resid = pkt->dma_len;
@@ -329,7 +329,7 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	u64 orig;
 	void *p;
 
-	rxe_count(qp->rxe, RX_ATOMIC_REQ);
+	rxe_count(qp, RX_ATOMIC_REQ);
 	if (pkt->va & 7)
 		return refuse_op(qp);
 	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
@@ -416,7 +416,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_rq *rq = &qp->rq;
 	u64 orig;
 
-	rxe_count(qp->rxe, DUP_REQ);
+	rxe_count(qp, DUP_REQ);
 	rxe_gap_late(&rq->gap, pkt->psn);
 	if (pkt->flags & RXE_OP_READ_REQ) {
 		if (op_enabled(qp, pkt->flags))

@@ -89,7 +89,7 @@ static bool uc_in_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	bool start = pkt->flags & RXE_OP_START;
 
 	if (diff)
-		rxe_count(qp->rxe, OUT_OF_SEQ_REQ);
+		rxe_count(qp, OUT_OF_SEQ_REQ);
 	if (diff < 0 && !start)
 		return false;
 	rq->epsn = rxe_psn_add(pkt->psn, pkt->more + 1);

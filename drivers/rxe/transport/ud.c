@@ -58,8 +58,8 @@ static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		return IB_WC_LOC_PROT_ERR;
 	}
 	if (rxe_train_xmit(qp->rxe, path, &train))
-		rxe_count(qp->rxe, SEND_ERR);
-	rxe_count(qp->rxe, RDMA_SENDS);
+		rxe_count(qp, SEND_ERR);
+	rxe_count(qp, RDMA_SENDS);
 	return IB_WC_SUCCESS;
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own, or one
+ * that it shares with others by type or process. What the QP counts goes there, and no
+ * longer to the port's counters; the RDMA core adds the two where it shows the port.
+ *
+ * Context: process; the RDMA core holds the lock of the counter.
+ */
+#include <rxe/dev.h>
+#include <rxe/transport.h>
+
+/**
+ * struct counter_set - what belongs to a struct rdma_counter of the RDMA core
+ * @stats: the counters
+ */
+struct counter_set {
+	struct rxe_stats __percpu *stats;
+};
+
+/* The counter's number is its index in rxe->counters; 0 before the first QP is bound */
+static struct counter_set *find_set(const struct rdma_counter *counter)
+{
+	struct rxe_dev *rxe = to_rxe_dev(counter->device);
+
+	return counter->id ? xa_load(&rxe->counters, counter->id) : NULL;
+}
+
+static void free_set(struct counter_set *set)
+{
+	free_percpu(set->stats);
+	kfree(set);
+}
+
+static struct counter_set *add_set(struct rdma_counter *counter)
+{
+	struct rxe_dev *rxe = to_rxe_dev(counter->device);
+	struct counter_set *set = kzalloc(sizeof(*set), GFP_KERNEL);
+
+	if (!set)
+		return NULL;
+	set->stats = alloc_percpu(struct rxe_stats);
+	/* Cyclically: the RDMA core still has a number for a moment after it is free here */
+	if (set->stats && xa_alloc_cyclic(&rxe->counters, &counter->id, set, xa_limit_31b,
+					  &rxe->next_counter, GFP_KERNEL) >= 0)
+		return set;
+	counter->id = 0;
+	free_set(set);
+	return NULL;
+}
+
+/**
+ * rxe_counter_bind - have a QP count into a counter from now on
+ * @counter: the counter; has no number before its first QP
+ * @ibqp: the QP; the RDMA core reads in it which counter it has
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
+{
+	struct counter_set *set = find_set(counter);
+
+	if (!set)
+		set = add_set(counter);
+	if (!set)
+		return -ENOMEM;
+	WRITE_ONCE(to_rxe_qp(ibqp)->stats, set->stats);
+	ibqp->counter = counter;
+	return 0;
+}
+
+/**
+ * rxe_counter_unbind - have a QP count for its port again
+ * @ibqp: the QP
+ *
+ * Return: 0
+ */
+int rxe_counter_unbind(struct ib_qp *ibqp)
+{
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	WRITE_ONCE(qp->stats, qp->rxe->stats);
+	ibqp->counter = NULL;
+	return 0;
+}
+
+/**
+ * rxe_counter_dealloc - the last QP of a counter is unbound
+ * @counter: the counter; the RDMA core has read it before
+ *
+ * Return: 0, when nobody counts there any more.
+ */
+int rxe_counter_dealloc(struct rdma_counter *counter)
+{
+	struct rxe_dev *rxe = to_rxe_dev(counter->device);
+	struct counter_set *set = find_set(counter);
+
+	if (!set)
+		return 0;
+	xa_erase(&rxe->counters, counter->id);
+	synchronize_rcu();	/* tasks that read qp->stats before it was unbound */
+	free_set(set);
+	return 0;
+}
+
+/**
+ * rxe_counter_alloc_stats - describe the counters of a QP
+ * @counter: the counter
+ *
+ * Return: as rxe_alloc_hw_port_stats()
+ */
+struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return rxe_alloc_hw_port_stats(counter->device, counter->port);
+}
+
+/**
+ * rxe_counter_update - read the counters of a QP
+ * @counter: the counter; its stats are written
+ *
+ * Return: 0
+ */
+int rxe_counter_update(struct rdma_counter *counter)
+{
+	struct counter_set *set = find_set(counter);
+	int i;
+
+	for (i = 0; set && i < RXE_NUM_COUNTERS; i++)
+		counter->stats->value[i] = rxe_stats_sum(set->stats, i);
+	return 0;
+}

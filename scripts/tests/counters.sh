@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: counters of queue pairs: bound by hand, by type, and what the port shows then
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+LINK=rxe0/1
+
+# One counter of the port, those of its queue pairs included
+port_count() { # NAME
+	cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"
+}
+
+# Sum of one counter in what `rdma statistic qp show` prints
+qp_count() { # NAME [FILTER...]
+	local name=$1
+	shift
+	rdma statistic qp show link $LINK "$@" | tee /dev/stderr |
+		grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
+}
+
+run_program() {
+	run_perftest write_bw 100 1000
+}
+
+# The port shows what queue pairs counted, also after they are gone
+auto_type() {
+	local before after
+	before=$(port_count rx_write_requests)
+	rdma statistic qp set link $LINK auto type on &&
+		rdma statistic qp mode link $LINK | grep -q 'auto type' && run_program &&
+		rdma statistic qp set link $LINK auto off || return 1
+	after=$(port_count rx_write_requests)
+	say "rx_write_requests: $before, then $after"
+	[ $((after - before)) -ge 100 ]
+}
+
+# While it runs, one end's queue pair is bound to a counter
+by_hand() {
+	local client qpn counter status=1 before after
+	PORT=$((PORT + 1))
+	ib_write_bw -F -D 20 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT > /dev/null &
+	wait_tcp $PORT
+	ib_write_bw -F -D 20 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT "$SRV4" > /dev/null &
+	client=$!
+	wait_for 20 eval 'rdma resource show qp link $LINK | grep "type RC" | grep -q "state RTS.*pid $client "' || return 1
+	qpn=$(rdma resource show qp link $LINK | grep "type RC .*pid $client " | grep -o 'lqpn [0-9]*')
+	rdma statistic qp bind link $LINK $qpn && wait_for 10 eval '[ "$(qp_count rdma_sends)" -gt 100 ]' &&
+		counter=$(rdma statistic qp show link $LINK | grep -o 'cntn [0-9]*') &&
+		before=$(port_count rdma_sends) && rdma statistic qp unbind link $LINK $counter $qpn && {
+			! rdma statistic qp show link $LINK | grep -q cntn || return 1
+			after=$(port_count rdma_sends)
+			say "rdma_sends of the port: $before, $after without the counter"
+			[ "$after" -ge "$before" ]
+		} && status=0
+	kill $client
+	wait || true
+	return $status
+}
+
+path_up loop
+use_gid v2-ipv4
+try auto-type auto_type
+try by-hand by_hand
+try resources-gone wait_for 5 resources_gone
