@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: NVMe over Fabrics: the kernel's target and host, over RoCE v2 and v1
 # nodes: 2
-# level: core
+# level: full
 # debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
