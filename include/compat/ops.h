@@ -87,7 +87,14 @@ struct rxe_op_counter {
 	struct rdma_counter rdma_counter;
 };
 
-#define RXE_OP_COUNTER INIT_RDMA_OBJ_SIZE(rdma_counter, rxe_op_counter, rdma_counter),
+/* The RDMA core calls it in any case; it has set to zero all that it allocated */
+static void rxe_op_counter_init(struct rdma_counter *counter)
+{
+}
+
+#define RXE_OP_COUNTER						\
+	.counter_init = rxe_op_counter_init,			\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, rxe_op_counter, rdma_counter),
 #else
 #define rxe_op_counter_bind rxe_counter_bind
 #define rxe_op_counter_unbind rxe_counter_unbind

@@ -67,11 +67,12 @@ void *probe_report_port_event(const struct ib_device_ops *ops)
 	return ops->report_port_event;
 }
 
-/* 7.0: a counter is bound to a QP on a port, and the driver says how large a counter is */
+/* 7.0: a counter is bound to a QP on a port; the driver gives its size and initializes it */
 #line 1 "HAVE_COUNTER_BIND_QP_PORT"
 int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c);
 int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c)
 {
+	ops->counter_init(c);
 	return ops->counter_bind_qp(c, NULL, 1) + (int)ops->size_rdma_counter;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: counters of queue pairs: bound by hand, by type, and what the port shows then
 # nodes: 1
-# level: full
+# level: core
 # debug: yes
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
