@@ -198,6 +198,9 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.counter_alloc_stats	= rxe_counter_alloc_stats,
 	.counter_update_stats	= rxe_counter_update,
 	.counter_dealloc	= rxe_counter_dealloc,
+	.fill_res_qp_entry	= rxe_fill_qp,
+	.fill_res_cq_entry	= rxe_fill_cq,
+	.fill_res_mr_entry	= rxe_fill_mr,
 	.process_mad		= rxe_process_mad,
 	.dealloc_driver		= rxe_dealloc_driver,
 

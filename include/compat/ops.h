@@ -101,7 +101,14 @@ static void rxe_op_counter_init(struct rdma_counter *counter)
 #define RXE_OP_COUNTER
 #endif
 
+#ifdef HAVE_FILL_RES_SRQ_ENTRY
+#define RXE_OP_FILL_SRQ .fill_res_srq_entry = rxe_fill_srq,
+#else
+#define RXE_OP_FILL_SRQ
+#endif
+
 #define RXE_COMPAT_OPS				\
+	RXE_OP_FILL_SRQ				\
 	.counter_bind_qp = rxe_op_counter_bind,	\
 	.counter_unbind_qp = rxe_op_counter_unbind, \
 	RXE_OP_COUNTER				\

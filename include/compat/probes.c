@@ -67,6 +67,14 @@ void *probe_report_port_event(const struct ib_device_ops *ops)
 	return ops->report_port_event;
 }
 
+/* 6.4: SRQs have details of the driver, too */
+#line 1 "HAVE_FILL_RES_SRQ_ENTRY"
+void *probe_fill_srq(const struct ib_device_ops *ops);
+void *probe_fill_srq(const struct ib_device_ops *ops)
+{
+	return ops->fill_res_srq_entry;
+}
+
 /* 7.0: a counter is bound to a QP on a port; the driver gives its size and initializes it */
 #line 1 "HAVE_COUNTER_BIND_QP_PORT"
 int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c);

@@ -90,12 +90,16 @@ struct rxe_stats {
 
 struct ib_device;
 struct ib_grh;
+struct ib_cq;
 struct ib_mad;
+struct ib_mr;
 struct ib_qp;
+struct ib_srq;
 struct ib_wc;
 struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_dev;
+struct sk_buff;
 
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
 
@@ -113,6 +117,11 @@ int rxe_counter_unbind(struct ib_qp *ibqp);
 int rxe_counter_dealloc(struct rdma_counter *counter);
 struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
 int rxe_counter_update(struct rdma_counter *counter);
+
+int rxe_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int rxe_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int rxe_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int rxe_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
 
 int rxe_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 		    const struct ib_grh *in_grh, const struct ib_mad *in_mad,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: counters of queue pairs: bound by hand, by type, and what the port shows then
+# test: counters of queue pairs, by hand and by type; the driver's details of objects
 # nodes: 1
 # level: core
 # debug: yes
@@ -18,8 +18,7 @@ port_count() { # NAME
 qp_count() { # NAME [FILTER...]
 	local name=$1
 	shift
-	rdma statistic qp show link $LINK "$@" | tee /dev/stderr |
-		grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
+	rdma statistic qp show link $LINK "$@" | grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
 }
 
 run_program() {
@@ -57,12 +56,34 @@ by_hand() {
 			[ "$after" -ge "$before" ]
 		} && status=0
 	kill $client
-	wait || true
+	wait $client || true
 	return $status
+}
+
+# The driver's own details of objects that a program has
+details() {
+	local pid
+	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
+	pid=$!
+	wait_for 10 eval "rdma resource show srq | grep -q 'pid $pid'" &&
+		shows qp "pid $pid .*mtu 4096.*open_sends 0.*early_bytes 0" &&
+		shows cq "pid $pid .*overflow 0" && shows mr "pid $pid .*access 0x.*valid 1" &&
+		shows_srq "pid $pid " && kill $pid
+}
+
+shows() { # OBJECT PATTERN
+	local text
+	text=$(rdma resource show "$1" -dd | tr '\n' ' ') && say "$text" && grep -q "$2" <<< "$text"
+}
+
+# SRQs have them from Linux 6.4 on
+shows_srq() {
+	[[ $(uname -r) == 6.1.* ]] || shows srq "$1.*limit 0"
 }
 
 path_up loop
 use_gid v2-ipv4
+try details details
 try auto-type auto_type
 try by-hand by_hand
 try resources-gone wait_for 5 resources_gone

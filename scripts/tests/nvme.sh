@@ -39,7 +39,8 @@ disconnect() {
 }
 
 discover() {
-	nvme discover -t rdma -a "$SRV_CM" -s 4420 | tee /dev/stderr | grep -q 'subnqn: *test$'
+	local text
+	text=$(nvme discover -t rdma -a "$SRV_CM" -s 4420) && say "$text" && grep -q 'subnqn: *test$' <<< "$text"
 }
 
 new_data() {

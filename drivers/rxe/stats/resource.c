@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What `rdma resource show -dd` tells of this driver's objects beside the RDMA core's own
+ * attributes.
+ *
+ * Context: process. The RDMA core keeps the memory of an object while it is shown, but the
+ * driver may have destroyed the object already: nothing behind a pointer in it may be read.
+ * A value may be a moment old.
+ */
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+#include <rxe/srq.h>
+#include <rxe/transport.h>
+
+/* What connected QPs have: packets under way, and what is known of the path */
+static int put_flight(struct sk_buff *msg, struct rxe_qp *qp)
+{
+	u32 in_flight, window, rtt;
+
+	spin_lock_bh(&qp->sq.lock);
+	in_flight = rxe_psn_diff(qp->sq.flight.psn, qp->sq.flight.una);
+	window = qp->sq.cc.window;
+	rtt = div_u64(qp->sq.rtt.smooth, NSEC_PER_USEC);
+	spin_unlock_bh(&qp->sq.lock);
+	return rdma_nl_put_driver_u32(msg, "in_flight_pkts", in_flight) ?:
+	       rdma_nl_put_driver_u32(msg, "window_pkts", window) ?:
+	       rdma_nl_put_driver_u32(msg, "rtt_us", rtt);
+}
+
+static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
+{
+	const struct rxe_sendq *q = &qp->sq.q;
+	u32 sends, held;
+	int err;
+
+	spin_lock_bh(&qp->sq.lock);
+	sends = q->head - q->tail;
+	spin_unlock_bh(&qp->sq.lock);
+	held = READ_ONCE(qp->requests.held_bytes) + READ_ONCE(qp->responses.held_bytes);
+	err = rdma_nl_put_driver_u32(msg, "mtu", qp->mtu) ?:
+	      rdma_nl_put_driver_u32(msg, "open_sends", sends) ?:
+	      rdma_nl_put_driver_u32(msg, "early_bytes", held);
+	if (err || !READ_ONCE(qp->path_valid))
+		return err;
+	return put_flight(msg, qp);
+}
+
+static int put_cq(struct sk_buff *msg, const struct rxe_cq *cq)
+{
+	return rdma_nl_put_driver_u32(msg, "cpu", cq->cpu) ?:
+	       rdma_nl_put_driver_u32(msg, "overflow", READ_ONCE(cq->overflow));
+}
+
+static int put_mr(struct sk_buff *msg, struct rxe_mr *mr)
+{
+	return rdma_nl_put_driver_u32_hex(msg, "access", READ_ONCE(mr->key.access)) ?:
+	       rdma_nl_put_driver_u32(msg, "valid", !!READ_ONCE(mr->key.value)) ?:
+	       rdma_nl_put_driver_u32(msg, "windows", max(atomic_read(&mr->windows), 0));
+}
+
+static int put_srq(struct sk_buff *msg, struct rxe_srq *srq)
+{
+	return rdma_nl_put_driver_u32(msg, "limit", READ_ONCE(srq->shared.limit));
+}
+
+static struct nlattr *start_table(struct sk_buff *msg)
+{
+	return nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+}
+
+static int end_table(struct sk_buff *msg, struct nlattr *table, int err)
+{
+	if (err) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/**
+ * rxe_fill_qp - describe a queue pair
+ * @msg: netlink message
+ * @ibqp: the object
+ *
+ * Return: 0; -EMSGSIZE if @msg is full.
+ */
+int rxe_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct nlattr *table = start_table(msg);
+
+	return table ? end_table(msg, table, put_qp(msg, to_rxe_qp(ibqp))) : -EMSGSIZE;
+}
+
+/**
+ * rxe_fill_cq - describe a completion queue
+ * @msg: netlink message
+ * @ibcq: the object
+ *
+ * Return: 0; -EMSGSIZE if @msg is full.
+ */
+int rxe_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct nlattr *table = start_table(msg);
+
+	return table ? end_table(msg, table, put_cq(msg, to_rxe_cq(ibcq))) : -EMSGSIZE;
+}
+
+/**
+ * rxe_fill_mr - describe a memory region
+ * @msg: netlink message
+ * @ibmr: the object
+ *
+ * Return: 0; -EMSGSIZE if @msg is full.
+ */
+int rxe_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct nlattr *table = start_table(msg);
+
+	return table ? end_table(msg, table, put_mr(msg, to_rxe_mr(ibmr))) : -EMSGSIZE;
+}
+
+/**
+ * rxe_fill_srq - describe a shared receive queue
+ * @msg: netlink message
+ * @ibsrq: the object
+ *
+ * Return: 0; -EMSGSIZE if @msg is full.
+ */
+int rxe_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct nlattr *table = start_table(msg);
+
+	return table ? end_table(msg, table, put_srq(msg, to_rxe_srq(ibsrq))) : -EMSGSIZE;
+}
