@@ -63,6 +63,8 @@
 	     "least limit of bytes in a netdev's queue")			\
 	KNOB(txq_max_bytes, SZ_16M, SZ_16M, SZ_1G,				\
 	     "largest limit of bytes in a netdev's queue")			\
+	KNOB(txq_sender_skbs, 40, 2, SZ_64K,					\
+	     "packets or trains that a sender may have in a netdev's queue")	\
 	KNOB(txq_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
 	     "time that a netdev's queue is worth")				\
 	KNOB(txq_period_ns, 10 * NSEC_PER_MSEC, NSEC_PER_MSEC, NSEC_PER_SEC, \

@@ -27,11 +27,26 @@ judge() { # LINE
 	[ "$qdisc" = tbf ] || [ "$drops" = 0 ]
 }
 
-while read -r qdisc version op way qps; do
-	name=$qdisc-$version-$op-$way-$qps
+measure() { # QDISC VERSION OP WAY QPS [NAME]
+	local name=${6-$1-$2-$3-$4-$5} line
 	# it is another program, which sets up and cleans up for itself
-	line=$(bash "$TESTS/../bench.d/flows-measure" "$qdisc" "$version" "$op" "$way" "$qps" \
+	line=$(bash "$TESTS/../bench.d/flows-measure" "$1" "$2" "$3" "$4" "$5" \
 		3000 0 3>&- < /dev/null | head -n 1) || true
 	say "$line"
 	try "$name" judge "${line:-- - - - - - nothing}"
+}
+
+# As on a fast wire, more bytes may be in the queue than one flow may have packets in fq's
+many_bytes() {
+	echo txq_min_bytes $((1 << 20)) > /sys/kernel/debug/rdma_rxe/knobs
+}
+
+while read -r flow; do
+	# shellcheck disable=SC2086 # words
+	measure $flow
 done <<< "$FLOWS"
+
+rxe_up
+many_bytes
+on_b "$(declare -f many_bytes); many_bytes"
+measure fq v2 write both 4 fq-many-bytes

@@ -14,8 +14,12 @@
  * that completes late, or a queueing discipline that delays (netem). The limit changes
  * by a factor of two at most per txq_period_ns.
  *
+ * A sender, too, has a limit: txq_sender_skbs. Queueing disciplines that keep flows apart
+ * limit each flow by packets (fq: 100). The requests and the READ responses of a QP are two
+ * senders, but one flow.
+ *
  * One packet may always be queued. Senders that must wait get their turn in order of
- * arrival, when half of the limit is free. In its turn a sender sends what its task
+ * arrival, when half of the limits is free. In its turn a sender sends what its task
  * sends in one run. So many senders share a slow netdev evenly. The limit is per device:
  * a stuck netdev stops only its own senders.
  *
@@ -199,13 +203,34 @@ static bool txq_full(const struct rxe_txq *q)
 	return atomic_read(&q->bytes) >= READ_ONCE(q->limit);
 }
 
+static bool tx_has_many(const struct rxe_tx *tx, u32 skbs)
+{
+	return unlikely(rxe_tx_skbs(tx) >= skbs);
+}
+
+/*
+ * The first waiting sender that has half of its own limit free. Few are passed over: their
+ * skbs are within the device's limit.
+ */
+static struct rxe_tx *txq_next(const struct rxe_txq *q)
+{
+	struct rxe_tx *tx;
+
+	list_for_each_entry(tx, &q->waiting, wait)
+		if (!tx_has_many(tx, rxe_knob(txq_sender_skbs) / 2 + 1))
+			return tx;
+	return NULL;
+}
+
 /* Give the turn to the next sender. Context: lock held */
 static void txq_give_turn(struct rxe_txq *q)
 {
-	struct rxe_tx *tx = list_first_entry_or_null(&q->waiting, struct rxe_tx,
-						     wait);
+	struct rxe_tx *tx;
 
-	if (!tx || q->turn || txq_full(q))
+	if (q->turn || txq_full(q))
+		return;
+	tx = txq_next(q);
+	if (!tx)
 		return;
 	list_del_init(&tx->wait);
 	WRITE_ONCE(q->turn, true);
@@ -287,7 +312,7 @@ bool rxe_tx_busy(const struct rxe_tx *tx)
 {
 	struct rxe_txq *q = tx->q;
 
-	return txq_full(q) ||
+	return txq_full(q) || tx_has_many(tx, rxe_knob(txq_sender_skbs)) ||
 	       (!list_empty(&q->waiting) && !READ_ONCE(tx->turn));
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The limits on what a device and each of its senders have in the queues below
+ * (net/tx.c), and whose turn it is when something leaves.
+ */
+#include <rxe/knobs.h>
+#include "../../drivers/rxe/net/internal.h"
+#include "../util.h"
+
+#define SENDERS	3
+#define SKBS	16u	/* limit of a sender */
+#define BYTES	100u	/* of an skb */
+
+static struct {
+	u64 knob;
+	struct rxe_txq *q;
+	struct rxe_tx *tx[SENDERS];
+	struct sk_buff_head queue[SENDERS];
+	u32 called[SENDERS];
+} fix;
+
+static void sent(void *owner)
+{
+	++*(u32 *)owner;
+}
+
+static const struct rxe_net_ops ops = { .sent = sent };
+
+static int tx_init(struct kunit *test)
+{
+	int i;
+
+	memset(&fix, 0, sizeof(fix));
+	fix.knob = rxe_knob(txq_sender_skbs);
+	rxe_knobs[RXE_KNOB_txq_sender_skbs] = SKBS;
+	rxe_tx_set_ops(&ops);
+	fix.q = rxe_txq_create();
+	KUNIT_ASSERT_NOT_NULL(test, fix.q);
+	for (i = 0; i < SENDERS; i++) {
+		skb_queue_head_init(&fix.queue[i]);
+		fix.tx[i] = rxe_tx_create(fix.q, &fix.called[i]);
+		KUNIT_ASSERT_NOT_NULL(test, fix.tx[i]);
+	}
+	return 0;
+}
+
+static void tx_exit(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < SENDERS; i++) {
+		skb_queue_purge(&fix.queue[i]);
+		rxe_tx_destroy(fix.tx[i]);
+	}
+	rxe_txq_put(fix.q);
+	rxe_knobs[RXE_KNOB_txq_sender_skbs] = fix.knob;
+}
+
+/* The sender puts skbs into the queues until it must wait. Return: how many */
+static u32 fill(struct kunit *test, int i, u32 bytes)
+{
+	struct sk_buff *skb;
+	u32 n;
+
+	for (n = 0; n < 10000 && !rxe_tx_full(fix.tx[i]); n++) {
+		skb = alloc_skb(bytes, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_put(skb, bytes);
+		rxe_tx_own(fix.tx[i], NULL, skb);
+		skb_queue_tail(&fix.queue[i], skb);
+	}
+	return n;
+}
+
+static void leave(int i, u32 num)
+{
+	while (num--)
+		kfree_skb(skb_dequeue(&fix.queue[i]));
+}
+
+/* A sender that has its own limit in the queues doesn't keep others from sending */
+static void own_limit(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 0u);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+	KUNIT_EXPECT_EQ(test, fix.called[1], 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), SKBS);
+}
+
+/* It may go on when half of it has left, and is called once */
+static void own_half(struct kunit *test)
+{
+	fill(test, 0, BYTES);
+	leave(0, SKBS / 2);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 0u);
+	leave(0, 1);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+	leave(0, 1);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS / 2 + 2);
+}
+
+/* The turn passes over one that has too much, and comes back to it */
+static void passed_over(struct kunit *test)
+{
+	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS + 4);
+
+	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), SKBS);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), 0u);
+	KUNIT_EXPECT_EQ(test, fix.called[1], 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), 5u);
+	KUNIT_EXPECT_EQ(test, fill(test, 2, bytes), 0u);
+	KUNIT_EXPECT_EQ(test, fix.called[2], 0u);
+	leave(0, SKBS - 2);
+	KUNIT_EXPECT_EQ(test, fix.called[0] + fix.called[1] + fix.called[2], 2u);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+	KUNIT_EXPECT_TRUE(test, fix.tx[0]->turn);
+}
+
+/* The last of its skbs always calls it */
+static void last(struct kunit *test)
+{
+	rxe_knobs[RXE_KNOB_txq_sender_skbs] = 2;
+	fill(test, 0, BYTES);
+	leave(0, 2);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(own_limit),
+	KUNIT_CASE(own_half),
+	KUNIT_CASE(passed_over),
+	KUNIT_CASE(last),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "net-tx",
+	.init = tx_init,
+	.exit = tx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
