@@ -928,7 +928,24 @@ static void bad_posts(struct kunit *test)
 	no_completion(test);
 }
 
+/* Of work requests posted together, the first that is refused is named, or else the first */
+static void bad_wr(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct ib_send_wr refused = { .opcode = IB_WR_LSO };
+	struct ib_send_wr second = { .opcode = IB_WR_SEND };
+	struct ib_send_wr first = { .opcode = IB_WR_SEND, .next = &second };
+	const struct ib_send_wr *bad = NULL;
+
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&f->qp->ibqp, &first, &bad), 0);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&first);
+	second.next = &refused;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&f->qp->ibqp, &first, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&refused);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(bad_wr),
 	KUNIT_CASE(send_only),
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(write),

@@ -146,7 +146,7 @@ static bool refuse(struct rxe_qp *qp)
  * rxe_post_send - ib_device_ops.post_send
  * @ibqp: the QP
  * @wr: work requests of a kernel consumer; NULL is user space's doorbell
- * @bad_wr: out: the first that was refused
+ * @bad_wr: out: the first that was refused; if none was, @wr, which RDS relies on
  *
  * Return: 0, -EINVAL for a work request or state that doesn't fit, -ENOMEM if
  * the queue is full, -EOPNOTSUPP if user space passes work requests this way.
@@ -168,10 +168,13 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return 0;
 	}
 	spin_lock_irqsave(&qp->post_sq_lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next) {
+	for (; wr; wr = wr->next) {
 		err = post_one_send(qp, wr);
-		*bad_wr = wr;
+		if (err)
+			break;
 	}
+	if (err)
+		*bad_wr = wr;
 	spin_unlock_irqrestore(&qp->post_sq_lock, flags);
 	rxe_sq_kick(qp);
 	return err;

@@ -79,7 +79,7 @@ static int post_one_recv(struct rxe_recvq *recvq, const struct ib_recv_wr *wr)
  * rxe_recvq_post - post a kernel consumer's work requests
  * @recvq: the queue
  * @wr: the work requests
- * @bad_wr: out: the first that was refused
+ * @bad_wr: out: the first that was refused; if none was, @wr
  *
  * Return: 0, -EINVAL for a work request that doesn't fit, -ENOMEM if the queue is full.
  */
@@ -91,10 +91,13 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
 
 	*bad_wr = wr;
 	spin_lock_irqsave(&recvq->lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next) {
+	for (; wr; wr = wr->next) {
 		err = post_one_recv(recvq, wr);
-		*bad_wr = wr;
+		if (err)
+			break;
 	}
+	if (err)
+		*bad_wr = wr;
 	spin_unlock_irqrestore(&recvq->lock, flags);
 	return err;
 }
