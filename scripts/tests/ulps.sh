@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the kernel's own protocols on RDMA: RDS, SMC-R
+# nodes: 2
+# level: full
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SIZE=4			# MiB that are sent
+
+# What this machine has received by RDMA, in packets
+received() {
+	cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts
+}
+
+# SIZE MiB there and back, by RDMA: a protocol that falls back to TCP doesn't count
+sockets() { # rds|smc PORT
+	local before status=0 program=$TESTS/py/ulp_sockets.py pid
+	on_b "timeout 100 $program $1 listen $SRV4 $2" > /tmp/ulp.out 2>&1 &
+	pid=$!
+	wait_for 20 grep -q ready /tmp/ulp.out || { say "$(cat /tmp/ulp.out)"; return 1; }
+	before=$(received)
+	timeout 90 $program "$1" send "$CLI4" "$2" "$SRV4" $SIZE >&2 || status=1
+	on_b pkill -f ulp_sockets || true
+	wait $pid || true
+	say "$(cat /tmp/ulp.out)"
+	say "$(($(received) - before)) packets received"
+	[ $status -eq 0 ] && [ $(($(received) - before)) -gt $((SIZE << 20 >> 12)) ]
+}
+
+path_up vms
+for type in v2-ipv4 v1-ipv4; do
+	use_gid $type
+	modprobe rds_rdma
+	on_b modprobe rds_rdma
+	try rds-$type sockets rds 18634
+	modprobe -r rds_rdma
+	on_b modprobe -r rds_rdma
+done
+use_gid v2-ipv4
+modprobe smc
+on_b modprobe smc
+try smc sockets smc 6000
+modprobe -r smc
+on_b modprobe -r smc
+try resources-gone wait_for 10 resources_gone 99
+try resources-gone-peer on_b_tools wait_for 10 resources_gone 99
