@@ -170,11 +170,11 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	spin_lock_irqsave(&qp->post_sq_lock, flags);
 	for (; wr; wr = wr->next) {
 		err = post_one_send(qp, wr);
-		if (err)
+		if (err) {
+			*bad_wr = wr;
 			break;
+		}
 	}
-	if (err)
-		*bad_wr = wr;
 	spin_unlock_irqrestore(&qp->post_sq_lock, flags);
 	rxe_sq_kick(qp);
 	return err;

@@ -79,7 +79,7 @@ static int post_one_recv(struct rxe_recvq *recvq, const struct ib_recv_wr *wr)
  * rxe_recvq_post - post a kernel consumer's work requests
  * @recvq: the queue
  * @wr: the work requests
- * @bad_wr: out: the first that was refused; if none was, @wr
+ * @bad_wr: out: the first that was refused; if none was, it isn't written
  *
  * Return: 0, -EINVAL for a work request that doesn't fit, -ENOMEM if the queue is full.
  */
@@ -89,15 +89,14 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
 	unsigned long flags;
 	int err = 0;
 
-	*bad_wr = wr;
 	spin_lock_irqsave(&recvq->lock, flags);
 	for (; wr; wr = wr->next) {
 		err = post_one_recv(recvq, wr);
-		if (err)
+		if (err) {
+			*bad_wr = wr;
 			break;
+		}
 	}
-	if (err)
-		*bad_wr = wr;
 	spin_unlock_irqrestore(&recvq->lock, flags);
 	return err;
 }

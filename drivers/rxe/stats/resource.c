@@ -12,37 +12,27 @@
 #include <rxe/srq.h>
 #include <rxe/transport.h>
 
-/* What connected QPs have: packets under way, and what is known of the path */
-static int put_flight(struct sk_buff *msg, struct rxe_qp *qp)
-{
-	u32 in_flight, window, rtt;
-
-	spin_lock_bh(&qp->sq.lock);
-	in_flight = rxe_psn_diff(qp->sq.flight.psn, qp->sq.flight.una);
-	window = qp->sq.cc.window;
-	rtt = div_u64(qp->sq.rtt.smooth, NSEC_PER_USEC);
-	spin_unlock_bh(&qp->sq.lock);
-	return rdma_nl_put_driver_u32(msg, "in_flight_pkts", in_flight) ?:
-	       rdma_nl_put_driver_u32(msg, "window_pkts", window) ?:
-	       rdma_nl_put_driver_u32(msg, "rtt_us", rtt);
-}
-
 static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 {
-	const struct rxe_sendq *q = &qp->sq.q;
-	u32 sends, held;
+	const struct rxe_sq *sq = &qp->sq;
+	u32 sends, in_flight, window, rtt, held;
 	int err;
 
 	spin_lock_bh(&qp->sq.lock);
-	sends = q->head - q->tail;
+	sends = sq->q.head - sq->q.tail;
+	in_flight = rxe_psn_diff(sq->flight.psn, sq->flight.una);
+	window = sq->cc.window;
+	rtt = div_u64(sq->rtt.smooth, NSEC_PER_USEC);
 	spin_unlock_bh(&qp->sq.lock);
 	held = READ_ONCE(qp->requests.held_bytes) + READ_ONCE(qp->responses.held_bytes);
 	err = rdma_nl_put_driver_u32(msg, "mtu", qp->mtu) ?:
 	      rdma_nl_put_driver_u32(msg, "open_sends", sends) ?:
 	      rdma_nl_put_driver_u32(msg, "early_bytes", held);
-	if (err || !READ_ONCE(qp->path_valid))
+	if (err || !READ_ONCE(qp->path_valid))	/* the rest is of connected QPs */
 		return err;
-	return put_flight(msg, qp);
+	return rdma_nl_put_driver_u32(msg, "in_flight_pkts", in_flight) ?:
+	       rdma_nl_put_driver_u32(msg, "window_pkts", window) ?:
+	       rdma_nl_put_driver_u32(msg, "rtt_us", rtt);
 }
 
 static int put_cq(struct sk_buff *msg, const struct rxe_cq *cq)

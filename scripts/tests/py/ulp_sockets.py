@@ -5,8 +5,9 @@
 usage: ulp_sockets.py rds|smc listen ADDRESS PORT
        ulp_sockets.py rds|smc send ADDRESS PORT PEER MIB
 
-The listener says "ready", sends all bytes back, and ends only when it is killed.  The
-sender compares them, and exits with 0 if they are the same.
+The listener says "ready" and sends all bytes back, until the stream ends; with RDS, which
+has no end, until it is killed.  The sender compares them, and exits with 0 if they are the
+same.
 """
 import os
 import socket
@@ -74,8 +75,8 @@ class Smc:
 
 
 def echo(sock):
-    while True:
-        sock.send(sock.receive())
+    while data := sock.receive():
+        sock.send(data)
 
 
 def compare(sock, mib):
