@@ -87,15 +87,18 @@ test_kernel() {
 	fi
 	mkdir -p "$KERNELS"
 	exec 9>"$KERNELS/lock"
-	flock -n 9 || { say "waiting for another build of a test kernel" && flock 9; }
+	flock 9
 	src=$(kernel_source)
+	exec 9>&-
 	# shellcheck disable=SC2086 # a list
 	frags=$(printf "$KERNEL_D/%s.config\n" $frags)
 	# shellcheck disable=SC2086
 	key=$({ cat $frags; gcc --version; } | sha256sum | cut -c1-12)
 	out=$KERNELS/${src##*_}-$kind-$key
+	mkdir -p "$out"
+	exec 9>"$out/lock"
+	flock -n 9 || { say "another process is building the $kind test kernel, waiting" && flock 9; }
 	if [ ! -e "$out/done" ]; then
-		mkdir -p "$out"
 		log=$out/build.log
 		start=$SECONDS
 		say "building the $kind test kernel (5 to 10 minutes of CPU time, once; log: $log)"
