@@ -51,6 +51,7 @@ bool rxe_tx_busy(const struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
 bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns);
 u32 rxe_tx_room(const struct rxe_tx *tx);
+u32 rxe_tx_share(const struct rxe_tx *tx);
 bool rxe_tx_shared(const struct rxe_tx *tx);
 
 /**

@@ -98,7 +98,9 @@ static void own_half(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 	leave(0, 1);
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), SKBS / 2 + 2);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS / 2 + 2);
+	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), 0u);
 }
 
 /* The turn passes over one that has too much, and comes back to it */

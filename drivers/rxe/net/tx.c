@@ -365,6 +365,19 @@ u32 rxe_tx_room(const struct rxe_tx *tx)
 }
 
 /**
+ * rxe_tx_share - how many more skbs the sender may have in the queues
+ * @tx: the sender
+ *
+ * Return: skbs, a guess; 0 if it must wait.
+ */
+u32 rxe_tx_share(const struct rxe_tx *tx)
+{
+	u32 skbs = rxe_tx_skbs(tx), most = rxe_knob(txq_sender_skbs);
+
+	return most > skbs ? most - skbs : 0;
+}
+
+/**
  * rxe_tx_shared - do senders wait for the queues?
  * @tx: the sender
  *

@@ -115,11 +115,26 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 }
 
 /*
- * Send until the train is full or the response is complete. The response to the next
- * READ may follow in the same train.
+ * Trains to send before the queues below are asked again: one, or as many single packets
+ * as these queues and the budget have room for.
+ */
+static u32 run_length(const struct rxe_qp *qp, u32 budget)
+{
+	const struct rxe_rq *rq = &qp->rq;
+	u32 npkts;
+
+	if (qp->path.same_dev || !rq->out.train.alone)
+		return 1;
+	npkts = min(budget, rxe_tx_room(rq->tx)) >> ilog2(qp->mtu);
+	return clamp(npkts, 1U, max(rxe_tx_share(rq->tx), 1U));
+}
+
+/*
+ * Send @trains trains, or until the response is complete. The response to the next READ
+ * may follow in the same train.
  */
 static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
-			   struct rxe_data *data)
+			   struct rxe_data *data, u32 trains)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
@@ -131,7 +146,8 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		next_pkt(qp, &pkt);
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
-	} while (rq->read.active && !rxe_outlet_full(outlet));
+		trains -= rxe_outlet_full(outlet);
+	} while (rq->read.active && trains);
 }
 
 /* The key became invalid during the response; for a duplicate this is no error */
@@ -174,7 +190,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && !read_blocked(qp)) {
-		send_responses(qp, &outlet, &data);
+		send_responses(qp, &outlet, &data, run_length(qp, *budget));
 		rxe_task_spend(budget, outlet.spent);
 	}
 	return rq->read.active;
