@@ -3,7 +3,7 @@
  * cc/window.c: the window grows while packets don't queue, follows delay when they do,
  * and loss down to one packet.
  */
-#include <cc/window.h>
+#include <cc/cc.h>
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
 #include "../util.h"
@@ -15,7 +15,7 @@ static u32 una;		/* of the connection that a case plays */
 static void begin(struct rxe_cc *cc)
 {
 	una = 0xfffff0;
-	rxe_cc_init(cc);
+	rxe_cc_init(cc, &rxe_cc_window);
 }
 
 /* @pkts come through in a round trip of @rtt, of which 1 ms is the path's own */
@@ -28,13 +28,13 @@ static void come_through(struct rxe_cc *cc, u32 pkts, u64 rtt, bool limited,
 	};
 
 	una = rxe_psn_add(una, pkts);
-	rxe_cc_acked(cc, &sample, una);
+	cc->ops->acked(cc, &sample, una);
 }
 
 /* All that was in flight comes through, and one packet of it is lost */
 static void lose_one(struct rxe_cc *cc)
 {
-	rxe_cc_lost(cc, una, rxe_psn_add(una, cc->window));
+	cc->ops->lost(cc, una, rxe_psn_add(una, cc->window));
 	una = rxe_psn_add(una, cc->before);
 }
 
@@ -81,11 +81,11 @@ static void jitter(struct kunit *test)
 	struct rxe_cc cc;
 
 	begin(&cc);
-	rxe_cc_acked(&cc, &sample, una);
+	cc.ops->acked(&cc, &sample, una);
 	KUNIT_EXPECT_FALSE(test, cc.queued);
 	KUNIT_EXPECT_EQ(test, cc.window, 128u);
 	sample.rtt_var = 0;
-	rxe_cc_acked(&cc, &sample, una);
+	cc.ops->acked(&cc, &sample, una);
 	KUNIT_EXPECT_TRUE(test, cc.queued);
 }
 
@@ -147,11 +147,11 @@ static void halves(struct kunit *test)
 	cc.window = 1000;
 	come_through(&cc, 1000, 100 * MS, false, false);
 	top = rxe_psn_add(una, 1000);
-	rxe_cc_lost(&cc, una, top);
+	cc.ops->lost(&cc, una, top);
 	KUNIT_EXPECT_EQ(test, cc.window, 500u);
-	rxe_cc_lost(&cc, rxe_psn_add(una, 999), rxe_psn_add(top, 500));
+	cc.ops->lost(&cc, rxe_psn_add(una, 999), rxe_psn_add(top, 500));
 	KUNIT_EXPECT_EQ(test, cc.window, 500u);
-	rxe_cc_lost(&cc, top, rxe_psn_add(top, 500));
+	cc.ops->lost(&cc, top, rxe_psn_add(top, 500));
 	KUNIT_EXPECT_EQ(test, cc.window, 250u);
 }
 
@@ -166,9 +166,9 @@ static void to_one(struct kunit *test)
 		lose_one(&cc);
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
 	cc.window = 1000;
-	rxe_cc_timeout(&cc, una);
+	cc.ops->timeout(&cc, una);
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
-	rxe_cc_lost(&cc, una, una);
+	cc.ops->lost(&cc, una, una);
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
 }
 
@@ -207,7 +207,7 @@ static void recovers(struct kunit *test)
 
 	begin(&cc);
 	cc.window = 1024;
-	rxe_cc_timeout(&cc, rxe_psn_add(una, 4096));
+	cc.ops->timeout(&cc, rxe_psn_add(una, 4096));
 	for (i = 0; i < 9; i++) {
 		KUNIT_ASSERT_EQ(test, cc.window, BIT(i));
 		come_through(&cc, cc.window, MS, true, true);
@@ -224,11 +224,11 @@ static void undo(struct kunit *test)
 
 	begin(&cc);
 	cc.window = 1000;
-	rxe_cc_timeout(&cc, una);
-	rxe_cc_undo(&cc);
+	cc.ops->timeout(&cc, una);
+	cc.ops->undo(&cc);
 	KUNIT_EXPECT_EQ(test, cc.window, 1000u);
 	cc.window = 10;
-	rxe_cc_undo(&cc);
+	cc.ops->undo(&cc);
 	KUNIT_EXPECT_EQ(test, cc.window, 10u);
 }
 
@@ -251,16 +251,16 @@ static void bounds(struct kunit *test)
 
 		switch (rnd_below(&rnd, 6)) {
 		case 0:
-			rxe_cc_lost(&cc, psn, rnd_below(&rnd, 1 << 24));
+			cc.ops->lost(&cc, psn, rnd_below(&rnd, 1 << 24));
 			break;
 		case 1:
-			rxe_cc_timeout(&cc, psn);
+			cc.ops->timeout(&cc, psn);
 			break;
 		case 2:
-			rxe_cc_undo(&cc);
+			cc.ops->undo(&cc);
 			break;
 		default:
-			rxe_cc_acked(&cc, &sample, psn);
+			cc.ops->acked(&cc, &sample, psn);
 		}
 		KUNIT_ASSERT_GE(test, cc.window, 1u);
 		KUNIT_ASSERT_LE(test, cc.window, (u32)rxe_knob(window_max));

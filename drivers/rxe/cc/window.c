@@ -27,17 +27,14 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
-#include <cc/window.h>
+#include <cc/cc.h>
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
 
-/**
- * rxe_cc_init - a new connection
- * @cc: its congestion control
- */
-void rxe_cc_init(struct rxe_cc *cc)
+static void window_init(struct rxe_cc *cc)
 {
-	*cc = (struct rxe_cc){ .window = rxe_knob(window_first), .queued = true };
+	cc->window = rxe_knob(window_first);
+	cc->queued = true;
 }
 
 /* Is @una still among the packets that were in flight at the last loss? */
@@ -67,13 +64,7 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 		cc->window = clamp_t(u64, window, least, cc->window);
 }
 
-/**
- * rxe_cc_acked - a round trip is over
- * @cc: congestion control
- * @s: its measurements
- * @una: oldest PSN that isn't acknowledged
- */
-void rxe_cc_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+static void window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
 	u64 calm = 2 * (s->rtt_min + s->rtt_var) + rxe_knob(window_queue_ns);
 
@@ -98,37 +89,32 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
 	cc->cut = true;
 }
 
-/**
- * rxe_cc_lost - a packet got lost
- * @cc: congestion control
- * @una: oldest PSN that isn't acknowledged
- * @top: one after the highest PSN ever sent
- */
-void rxe_cc_lost(struct rxe_cc *cc, u32 una, u32 top)
+static void window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
 	if (!in_recovery(cc, una))
 		cut_window(cc, top, cc->queued ? cc->window / 2 :
 			   cc->window - DIV_ROUND_UP(cc->window, 8));
 }
 
-/**
- * rxe_cc_timeout - no answer for the QP's timeout
- * @cc: congestion control
- * @top: one after the highest PSN ever sent
- */
-void rxe_cc_timeout(struct rxe_cc *cc, u32 top)
+static void window_timeout(struct rxe_cc *cc, u32 top)
 {
 	cut_window(cc, top, 1);
 	cc->restart = true;
 }
 
-/**
- * rxe_cc_undo - the packet was late, not lost: restore the window
- * @cc: congestion control
- */
-void rxe_cc_undo(struct rxe_cc *cc)
+/* The packet was late, not lost: restore the window */
+static void window_undo(struct rxe_cc *cc)
 {
 	if (cc->cut)
 		cc->window = max(cc->window, cc->before);
 	cc->cut = false;
 }
+
+const struct rxe_cc_ops rxe_cc_window = {
+	.name		= "window",
+	.init		= window_init,
+	.acked		= window_acked,
+	.lost		= window_lost,
+	.timeout	= window_timeout,
+	.undo		= window_undo,
+};

@@ -98,7 +98,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 static void check_doubt(struct rxe_sq *sq)
 {
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
-		rxe_cc_undo(&sq->cc);
+		sq->cc.ops->undo(&sq->cc);
 }
 
 /* Don't send again what has been acknowledged by now */
@@ -159,9 +159,9 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 				     ktime_get());
 	if (verdict.timeout) {
 		rxe_count(qp, ACK_TIMEOUT);
-		rxe_cc_timeout(&sq->cc, sq->flight.top);
+		sq->cc.ops->timeout(&sq->cc, sq->flight.top);
 	} else if (verdict.act != RXE_LOSS_WAIT) {
-		rxe_cc_lost(&sq->cc, sq->flight.una, sq->flight.top);
+		sq->cc.ops->lost(&sq->cc, sq->flight.una, sq->flight.top);
 	}
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
 		rxe_count(qp, RCVD_SEQ_ERR);
@@ -446,7 +446,7 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 	if (sq->rec.in_doubt &&
 	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
 				 ktime_get()))
-		rxe_cc_undo(&sq->cc);
+		sq->cc.ops->undo(&sq->cc);
 }
 
 /**

@@ -593,7 +593,7 @@ void rxe_requester_reset(struct rxe_sq *sq, bool is_user)
 	rxe_sq_set_psn(sq, sq->flight.psn);
 	rxe_rto_reset(&sq->rto);
 	rxe_gap_reset(&sq->gap);
-	rxe_cc_init(&sq->cc);
+	rxe_cc_init(&sq->cc, &rxe_cc_window);
 	sq->resend = (struct rxe_resend){};
 	sq->sender.out.firsts = (struct rxe_firsts){};
 	sq->rtt = (struct rxe_rtt){};

@@ -6,7 +6,7 @@
 #define RXE_TRANSPORT_REQUESTER_H
 
 #include <linux/spinlock.h>
-#include <cc/window.h>
+#include <cc/cc.h>
 #include <loss/gap.h>
 #include <loss/recovery.h>
 #include <queue/sendq.h>

@@ -163,7 +163,7 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 	sample.delivered = rxe_psn_diff(sq->flight.una, sq->timed.una);
 	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
-	rxe_cc_acked(&sq->cc, &sample, sq->flight.una);
+	sq->cc.ops->acked(&sq->cc, &sample, sq->flight.una);
 }
 
 /*
