@@ -46,6 +46,8 @@ static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 	}
 	if (active && active->sealed)
 		seal(active, skb);
+	if (active)
+		rxe_rx(skb)->ce = active->marked;
 	rxe_rcv(rxe, skb);
 }
 

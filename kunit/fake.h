@@ -31,6 +31,7 @@
  * @peer: path from the test to @qp
  * @sealed: what the test injects counts as from outside: with ICRCs
  * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
+ * @marked: what the test injects was marked by a switch (ECN)
  * @sent: trains that @qp sent, oldest first
  * @taken: bytes of the first of them that fake_take() took
  * @mr: all of memory, everything allowed
@@ -50,6 +51,7 @@ struct fake {
 	struct rxe_path		peer;
 	bool			sealed;
 	u32			broken;
+	bool			marked;
 	struct sk_buff_head	sent;
 	u32			taken;
 	struct ib_mr		*mr;

@@ -378,7 +378,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 
 	if (!rxe)
 		return NULL;
-	rxe->tune = (struct rxe_tune){ true, true, true, true, true, true };
+	rxe->tune = (struct rxe_tune){ true, true, true, true, true, true, true };
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	rxe->txq = rxe_txq_create();
 	if (!rxe->stats || !rxe->txq) {

@@ -51,6 +51,7 @@ RXE_SWITCH(same_device);
 RXE_SWITCH(trust_local);
 RXE_SWITCH(cork);
 RXE_SWITCH(guard_port);
+RXE_SWITCH(roce_np);
 
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
@@ -60,6 +61,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_trust_local.attr,
 	&dev_attr_cork.attr,
 	&dev_attr_guard_port.attr,
+	&dev_attr_roce_np.attr,
 	NULL,
 };
 

@@ -58,6 +58,7 @@ enum rxe_limits {
  * @cork: send small messages together that are posted one after the other
  * @guard_port: local senders other than this driver need CAP_NET_RAW to send to
  *	UDP port 4791
+ * @roce_np: tell the sender of packets that came with an ECN mark (CNP)
  */
 struct rxe_tune {
 	bool	trains;
@@ -66,6 +67,7 @@ struct rxe_tune {
 	bool	trust_local;
 	bool	cork;
 	bool	guard_port;
+	bool	roce_np;
 };
 
 /**

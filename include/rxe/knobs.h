@@ -13,6 +13,16 @@
 #include <linux/types.h>
 
 /*
+ * Congestion control by ECN, under the names that mlx5 has for them. Beside knobs, each
+ * has a file in cc_params.
+ */
+#define RXE_CC_KNOBS(KNOB)							\
+	KNOB(np_min_time_between_cnps, 50, 0, 1000000,				\
+	     "us between two CNPs to a queue pair")				\
+	KNOB(np_cnp_dscp, 48, 0, 63, "DSCP of CNPs")				\
+	KNOB(np_cnp_prio, 6, 0, 7, "priority of CNPs")
+
+/*
  * Numbers that may change at any time. The suffix is the unit: _ns, _ms or _bytes; a
  * name without one is a count.
  *
@@ -30,6 +40,7 @@
 	     "packets that delay leaves of the window, on a lossy path")	\
 	KNOB(window_queue_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that is no sign of congestion")			\
+	RXE_CC_KNOBS(KNOB)							\
 	/* loss recovery: loss/, transport/gap.c, transport/timer.c */		\
 	KNOB(silence_ns, 300 * NSEC_PER_MSEC, NSEC_PER_MSEC,		\
 	     10ULL * NSEC_PER_SEC,						\

@@ -36,6 +36,7 @@ struct rxe_dev;
  * @held: transport/: it came too early; all packets up to @end were verified
  * @charged: transport/: it counts against the device's limit
  * @mcast: the destination is a multicast group
+ * @ce: a switch marked it: it has a queue; transport/ clears it when it has told the peer
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  * @vlan: VLAN ID of the netdev that it came in by, or, if this host sent it, of the
  *	netdev that has the address; RXE_NO_VLAN if there is none
@@ -65,6 +66,7 @@ struct rxe_rx {
 	bool		held:1;
 	bool		charged:1;
 	bool		mcast:1;
+	bool		ce:1;
 };
 
 static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)

@@ -30,6 +30,7 @@
  * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
+ * @RXE_OP_CNP: congestion notification: 16 reserved bytes follow (A17.9.3)
  *
  * The order of the header flags is the order of the headers on the wire.
  */
@@ -54,6 +55,7 @@ enum rxe_op_flags {
 	RXE_OP_RESPONSE		= BIT(17),
 	RXE_OP_READ_RESP	= BIT(18),
 	RXE_OP_PAYLOAD		= BIT(19),
+	RXE_OP_CNP		= BIT(20),
 };
 
 /**

@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
+struct sk_buff;
 
 #define RXE_NO_VLAN	0xffff
 
@@ -73,6 +74,7 @@ struct rxe_path {
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev);
+int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 bool rxe_path_has_ids(const struct rxe_path *path);

@@ -58,6 +58,10 @@
 	X(OUT_OF_BUFFER, out_of_buffer) \
 	X(HELD_DIFFERS, rx_held_differs) \
 	X(TRAINS_OFF, tx_trains_off) \
+	X(NP_MARKED, np_ecn_marked_roce_packets) \
+	X(NP_CNP_SENT, np_cnp_sent) \
+	X(RP_CNP_HANDLED, rp_cnp_handled) \
+	X(RP_CNP_IGNORED, rp_cnp_ignored) \
 	RXE_DROPS(X)
 
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,

@@ -100,6 +100,7 @@ struct rxe_l3_icrc {
  * @max_pkts: limit of packets per skb
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
+ * @cnp: it is a CNP, which has a traffic class and priority of its own
  */
 struct rxe_train {
 	struct sk_buff	*skb;
@@ -116,6 +117,7 @@ struct rxe_train {
 	u32		max_pkts;
 	bool		alone;
 	bool		linear;
+	bool		cnp;
 };
 
 /*

@@ -21,6 +21,8 @@
 #define RXE_QPN_MASK		0xffffffu
 #define RXE_MSN_MASK		0xffffffu
 
+#define RXE_OPCODE_CNP		(IB_OPCODE_CNP | 0x01)
+
 #define RXE_ROCE_UDP_PORT	4791
 #define RXE_ROCE_ETHERTYPE	0x8915
 #define RXE_GRH_NXTHDR		0x1b	/* IBA transport, section 8.3.7 */
@@ -35,6 +37,7 @@
 #define RXE_IMMDT_BYTES		4
 #define RXE_IETH_BYTES		4
 #define RXE_ICRC_BYTES		4
+#define RXE_CNP_BYTES		16	/* reserved, zero */
 #define RXE_GRH_BYTES		40
 
 /* The longest stack of transport headers: BTH and AtomicETH */

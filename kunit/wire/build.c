@@ -96,6 +96,19 @@ static void compare_swap(struct kunit *test)
 	check_bytes(test, &pkt, want, sizeof(want));
 }
 
+/* As a ConnectX sends it, see wire/icrc.c */
+static void cnp(struct kunit *test)
+{
+	static const u8 want[28] = {
+		0x81, 0x00, 0xff, 0xff, 0x40, 0x00, 0x01, 0x18,
+	};
+	struct rxe_pkt pkt = {
+		.opcode = RXE_OPCODE_CNP, .pkey = 0xffff, .becn = true, .qpn = 0x118,
+	};
+
+	check_bytes(test, &pkt, want, sizeof(want));
+}
+
 /* Random values in the fields that @flags give a place on the wire */
 static void random_pkt(struct rnd_state *rnd, u8 opcode, struct rxe_pkt *pkt)
 {
@@ -174,6 +187,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(captured_ack),
 	KUNIT_CASE(ud_send_imm),
 	KUNIT_CASE(compare_swap),
+	KUNIT_CASE(cnp),
 	KUNIT_CASE_PARAM(round_trip, op_gen_params),
 	{}
 };

@@ -68,6 +68,7 @@ static const struct spec_op spec_ops[] = {
 	{ 0x2b, 32, "RI",	WRT | S | E },
 	{ 0x64, 20, "D",	SND | S | E },
 	{ 0x65, 24, "DI",	SND | S | E },
+	{ 0x81, 28, "C",	RXE_OP_RESPONSE | S | E },
 };
 
 #undef S
@@ -101,6 +102,9 @@ static inline u32 spec_ext(char letter, u32 *bytes)
 	case 'I':
 		*bytes = 4;
 		return RXE_OP_IMMDT;
+	case 'C':
+		*bytes = 16;
+		return RXE_OP_CNP;
 	default:				/* 'N' */
 		*bytes = 4;
 		return RXE_OP_IETH;

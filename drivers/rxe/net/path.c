@@ -153,6 +153,36 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /**
+ * rxe_path_back - make a path to the sender of a received datagram
+ * @path: filled in; the caller destroys it
+ * @skb: the datagram, RoCE v2
+ *
+ * Context: bottom halves off.
+ * Return: 0, or an error if it isn't for an address of the device.
+ */
+int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
+{
+	const struct rxe_l3 *l3 = rxe_l3(rxe_rx(skb)->proto);
+	struct rdma_ah_attr attr = {
+		.type = RDMA_AH_ATTR_TYPE_ROCE,
+		.ah_flags = IB_AH_GRH,
+	};
+	struct rxe_dev *rxe = rxe_rx(skb)->rxe;
+	const struct ib_gid_attr *own;
+	union ib_gid dgid;
+	int err;
+
+	l3->gids(rxe_rx_l3(skb), &attr.grh.dgid, &dgid);
+	own = rdma_find_gid_by_port(&rxe->ibdev, &dgid, l3->gid_type, 1, NULL);
+	if (IS_ERR(own))
+		return PTR_ERR(own);
+	attr.grh.sgid_attr = own;
+	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false);
+	rdma_put_gid_attr(own);
+	return err;
+}
+
+/**
  * rxe_path_has_ids - do packets have IDs that count up?
  * @path: path
  *

@@ -6,6 +6,8 @@
 #ifndef RXE_NET_PROTO_H
 #define RXE_NET_PROTO_H
 
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <rxe/net.h>
 
 struct net;
@@ -81,6 +83,20 @@ static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 	len += sizeof(*udp);
 	udp->len = htons(len);
 	rxe_l3(proto)->fix(l3, n, len);
+}
+
+/**
+ * rxe_l3_ce - did a switch mark a packet "congestion experienced"? [RFC 3168]
+ * @l3: its network header
+ * @proto: enum rxe_proto
+ *
+ * Return: true if it did; never for RoCE v1.
+ */
+static inline bool rxe_l3_ce(const void *l3, u8 proto)
+{
+	if (proto == RXE_ROCE_V2_IPV4)
+		return INET_ECN_is_ce(ipv4_get_dsfield(l3));
+	return proto == RXE_ROCE_V2_IPV6 && INET_ECN_is_ce(ipv6_get_dsfield(l3));
 }
 
 /* ipv6.c; also for a GRH, whose addresses are at the same place */

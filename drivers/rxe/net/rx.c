@@ -210,6 +210,7 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		.vlan		= rxe_netdev_vlan(skb->dev),
 		.proto		= proto,
 		.trusted	= rxe_rx_trusts(rxe, skb),
+		.ce		= rxe_l3_ce(skb_network_header(skb), proto),
 	};
 	rxe_rx_detach(skb);
 	if (hdr_len + pkt < skb->len &&

@@ -50,14 +50,18 @@ static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes
 	       ntohs(udp->len) == len && rxe_l3(proto)->same(first, l3, len);
 }
 
-/* The other fields that the ICRC covers; see rxe_l3_icrc_start() */
+/*
+ * The other fields that the ICRC covers; see rxe_l3_icrc_start(). And the traffic class: a
+ * train has one ECN mark.
+ */
 static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
 {
 	const struct iphdr *was = first, *ip = l3;
 
-	return !rxe_l3(proto)->ids ||
-	       (ip->frag_off == was->frag_off &&
-		ntohs(ip->id) == (u16)(ntohs(was->id) + n));
+	if (!rxe_l3(proto)->ids)
+		return ipv6_get_dsfield(first) == ipv6_get_dsfield(l3);
+	return ip->tos == was->tos && ip->frag_off == was->frag_off &&
+	       ntohs(ip->id) == (u16)(ntohs(was->id) + n);
 }
 
 /* For the same queue of the same QP? */
@@ -194,6 +198,7 @@ static void rxe_split_off(struct sk_buff *train, const struct piece *piece)
 		return;
 	}
 	*rxe_rx(skb) = *rx;
+	rxe_rx(skb)->ce = rxe_l3_ce(piece->l3, rx->proto);
 	rxe_rx_up(skb, NULL);
 }
 

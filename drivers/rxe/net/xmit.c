@@ -5,6 +5,7 @@
  *
  * Context: bottom halves off.
  */
+#include <rxe/knobs.h>
 #include "internal.h"
 #include "proto.h"
 
@@ -104,6 +105,18 @@ static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 	return ndev->flags & IFF_LOOPBACK;
 }
 
+/* Not ECN-capable, and of a class that doesn't wait behind the data that it tells of */
+static noinline void rxe_xmit_as_cnp(struct sk_buff *skb, u8 proto)
+{
+	u8 tos = rxe_knob(np_cnp_dscp) << 2;
+
+	skb->priority = rxe_knob(np_cnp_prio);
+	if (proto == RXE_ROCE_V2_IPV4)
+		ip_hdr(skb)->tos = tos;
+	else if (proto == RXE_ROCE_V2_IPV6)
+		ipv6_change_dsfield(ipv6_hdr(skb), 0, tos);
+}
+
 static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 			 struct rxe_train *train, struct sk_buff *skb)
 {
@@ -116,6 +129,8 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 		rxe_tx_own(train->tx, rxe_net_sock(rxe, ipv6), skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	l3->push(skb, path, train->npkts);
+	if (unlikely(train->cnp))
+		rxe_xmit_as_cnp(skb, path->proto);
 	rxe_seal(skb, path->proto, l3->bytes, train);
 	if (unlikely(path->mcast) && rxe_xmit_members(rxe, path, train, skb)) {
 		consume_skb(skb);

@@ -89,7 +89,8 @@ static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != dest_qpn(qp, p->skb) || rxe_opcode_type(pkt->opcode) != service ||
+	    pkt->qpn != dest_qpn(qp, p->skb) ||
+	    (rxe_opcode_type(pkt->opcode) != service && !(pkt->flags & RXE_OP_CNP)) ||
 	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
 		return false;
 	memcpy(p->bth, hdr, sizeof(p->bth));
@@ -216,11 +217,20 @@ static void init_payload(const struct packet *p, struct rxe_data *data)
 	}
 }
 
+/* Does the packet tell of congestion? */
+static __always_inline bool tells(const struct packet *p)
+{
+	return unlikely(rxe_rx(p->skb)->ce | p->pkt.becn ||
+			(p->pkt.flags & RXE_OP_CNP));
+}
+
 /* Return: true if the packet came too early */
 static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 {
 	struct rxe_data data;
 
+	if (tells(p) && rxe_notice(qp, p->skb, &p->pkt))
+		return false;
 	if (rxe_is_middle(qp, &p->pkt))
 		take_more(qp, p);
 	init_payload(p, &data);

@@ -10,6 +10,7 @@
 
 struct rxe_dev;
 struct rxe_inq;
+struct rxe_pkt;
 struct rxe_qp;
 struct sk_buff;
 
@@ -24,6 +25,9 @@ enum rxe_fate {
 /* packet.c */
 enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 				struct sk_buff *skb);
+
+/* notify.c */
+bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt);
 
 /* rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);

@@ -577,6 +577,7 @@ void rxe_responder_reset(struct rxe_rq *rq)
 	rxe_replay_reset(&rq->replay);
 	rxe_gap_reset(&rq->gap);
 	rq->out.firsts = (struct rxe_firsts){};
+	rq->np = (struct rxe_np){};
 	rq->wqe.valid = false;
 	rq->msn = 0;
 	rq->op_flags = 0;

@@ -6,6 +6,7 @@
 #define RXE_TRANSPORT_RESPONDER_H
 
 #include <rdma/ib_verbs.h>
+#include <cc/np.h>
 #include <loss/gap.h>
 #include <queue/recvq.h>
 #include <queue/replay.h>
@@ -84,6 +85,7 @@ struct rxe_read_resp {
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @early_psn: PSN of the last packet that came too early
  * @gap: the missing packet among the requests
+ * @np: CNPs that tell of ECN marks, on responses, too
  */
 struct rxe_rq {
 	struct rxe_recvq	recvq;
@@ -107,6 +109,7 @@ struct rxe_rq {
 	bool			nak_sent;
 	u32			early_psn;
 	struct rxe_gap		gap;
+	struct rxe_np		np;
 };
 
 /* Advance the expected PSN by @npkts */

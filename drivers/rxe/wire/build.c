@@ -84,5 +84,9 @@ void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr)
 		put_unaligned_be32(pkt->rkey, h);
 		h += RXE_IETH_BYTES;
 	}
+	if (unlikely(flags & RXE_OP_CNP)) {
+		memset(h, 0, RXE_CNP_BYTES);
+		h += RXE_CNP_BYTES;
+	}
 	return h;
 }

@@ -24,6 +24,7 @@
 #define WRT	(RXE_OP_WRITE | RXE_OP_PAYLOAD)
 #define RDRESP	(RXE_OP_RESPONSE | RXE_OP_READ_RESP | RXE_OP_PAYLOAD)
 #define RESP	RXE_OP_RESPONSE
+#define CNP	RXE_OP_CNP
 
 #define HDR_LEN(f) (RXE_BTH_BYTES + \
 	((f) & DETH ? RXE_DETH_BYTES : 0) + \
@@ -33,7 +34,8 @@
 	((f) & AETH ? RXE_AETH_BYTES : 0) + \
 	((f) & ATACK ? RXE_ATOMIC_ACK_BYTES : 0) + \
 	((f) & IMM ? RXE_IMMDT_BYTES : 0) + \
-	((f) & IETH ? RXE_IETH_BYTES : 0))
+	((f) & IETH ? RXE_IETH_BYTES : 0) + \
+	((f) & CNP ? RXE_CNP_BYTES : 0))
 
 #define ROW(op, f) \
 	[IB_OPCODE_##op] = { \
@@ -80,4 +82,9 @@ const struct rxe_opcode rxe_opcode[256] = {
 	ROW(UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE,	WRT | ONLY | RETH | IMM),
 	ROW(UD_SEND_ONLY,			SND | ONLY | DETH),
 	ROW(UD_SEND_ONLY_WITH_IMMEDIATE,	SND | ONLY | DETH | IMM),
+	/* For any service. It tells of packets that were sent, so it waits behind no request */
+	[RXE_OPCODE_CNP] = {
+		.name = "CNP", .flags = RXE_OP_VALID | RESP | ONLY | CNP,
+		.hdr_len = HDR_LEN(CNP),
+	},
 };

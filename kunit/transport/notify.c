@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * transport/notify.c: a marked packet is answered by a CNP, and what isn't is not; a CNP
+ * from the peer is taken, and harms nobody.
+ */
+#include "../fake.h"
+#include "../util.h"
+
+static struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+static u64 count(struct kunit *test, int which)
+{
+	return rxe_count_sum(fake(test)->rxe, which);
+}
+
+/* One packet of a SEND, which waits for nothing but a receive work request */
+static void send_to_qp(struct kunit *test, u32 n, bool marked)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_SEND_ONLY, .psn = (FAKE_RQ_PSN + n) & RXE_PSN_MASK,
+		.ack_req = true,
+	};
+	u8 data[16] = {};
+
+	fake_post_recv(test, n, 0, sizeof(data));
+	fake(test)->marked = marked;
+	fake_inject(test, &pkt, data, sizeof(data));
+	fake(test)->marked = false;
+}
+
+static void expect_cnp(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	fake_expect(test, RXE_OPCODE_CNP, 0, &pkt);
+	KUNIT_EXPECT_TRUE(test, pkt.becn);
+	KUNIT_EXPECT_FALSE(test, pkt.ack_req);
+	KUNIT_EXPECT_EQ(test, pkt.pkey, RXE_PKEY);
+}
+
+static void expect_ack(struct kunit *test, u32 n)
+{
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, FAKE_RQ_PSN + n, NULL);
+	fake_expect_nothing(test);
+}
+
+static void mark_is_answered(struct kunit *test)
+{
+	fake(test)->rxe->tune.roce_np = true;
+	send_to_qp(test, 0, true);
+	expect_cnp(test);
+	expect_ack(test, 0);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 1ULL);
+
+	send_to_qp(test, 1, false);
+	expect_ack(test, 1);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 1ULL);
+
+	rxe_knobs[RXE_KNOB_np_min_time_between_cnps] = 1000000;
+	send_to_qp(test, 2, true);
+	rxe_knobs[RXE_KNOB_np_min_time_between_cnps] = 50;
+	expect_ack(test, 2);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 2ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 1ULL);
+}
+
+static void off(struct kunit *test)
+{
+	fake(test)->rxe->tune.roce_np = false;
+	send_to_qp(test, 0, true);
+	expect_ack(test, 0);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 0ULL);
+}
+
+/* A CNP answers no request, and a CNP isn't answered, marked or not */
+static void cnp_comes(struct kunit *test)
+{
+	struct rxe_pkt pkt = { .opcode = RXE_OPCODE_CNP, .becn = true };
+
+	fake(test)->rxe->tune.roce_np = true;
+	fake_send(test, 7, 0, 16);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, FAKE_SQ_PSN, NULL);
+	fake(test)->marked = true;
+	fake_inject(test, &pkt, NULL, 0);
+	fake(test)->marked = false;
+	fake_expect_nothing(test);
+	fake_no_completion(test, fake(test)->scq);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_HANDLED) +
+			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_MALFORMED), 0ULL);
+
+	pkt = (struct rxe_pkt){ .opcode = RXE_OPCODE_CNP };	/* says nothing */
+	fake_inject(test, &pkt, NULL, 0);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_MALFORMED), 1ULL);
+	fake_no_completion(test, fake(test)->scq);
+
+	pkt = (struct rxe_pkt){ .opcode = RXE_OPCODE_CNP, .becn = true };
+	fake(test)->peer.sgid.raw[15] = 9;	/* somebody else's */
+	fake_inject(test, &pkt, NULL, 0);
+	fake(test)->peer.sgid.raw[15] = 2;
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_ADDR), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_HANDLED) +
+			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
+}
+
+/* A peer may also set the BECN bit of what it sends anyway */
+static void becn(struct kunit *test)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE, .psn = FAKE_SQ_PSN, .becn = true,
+		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+	};
+
+	fake_send(test, 7, 0, 16);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, FAKE_SQ_PSN, NULL);
+	fake_inject(test, &pkt, NULL, 0);
+	fake_completion(test, fake(test)->scq, 7, IB_WC_SUCCESS, NULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_HANDLED) +
+			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(mark_is_answered),
+	KUNIT_CASE(off),
+	KUNIT_CASE(cnp_comes),
+	KUNIT_CASE(becn),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-notify",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
