@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
+#include <cc/cc.h>
 #include <rxe/dev.h>
 
 static struct rxe_dev *from_dev(struct device *dev)
@@ -53,6 +54,27 @@ RXE_SWITCH(cork);
 RXE_SWITCH(guard_port);
 RXE_SWITCH(roce_np);
 
+static ssize_t congestion_control_show(struct device *dev, struct device_attribute *attr,
+				       char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  rxe_cc_rows[READ_ONCE(from_dev(dev)->tune.cc)]->name);
+}
+
+static ssize_t congestion_control_store(struct device *dev, struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	struct rxe_tune *tune = &from_dev(dev)->tune;
+	int index = rxe_cc_find(buf);
+
+	if (index < 0)
+		return index;
+	WRITE_ONCE(tune->cc, index);
+	WRITE_ONCE(tune->ecn, rxe_cc_rows[index]->ecn);
+	return count;
+}
+static DEVICE_ATTR_RW(congestion_control);
+
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
 	&dev_attr_trains.attr,
@@ -62,6 +84,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_cork.attr,
 	&dev_attr_guard_port.attr,
 	&dev_attr_roce_np.attr,
+	&dev_attr_congestion_control.attr,
 	NULL,
 };
 

@@ -59,6 +59,9 @@ enum rxe_limits {
  * @guard_port: local senders other than this driver need CAP_NET_RAW to send to
  *	UDP port 4791
  * @roce_np: tell the sender of packets that came with an ECN mark (CNP)
+ * @cc: congestion control of QPs that are created or reset afterwards, an index of
+ *	rxe_cc_rows. Not a switch: 0 is the default
+ * @ecn: @cc wants packets to be marked. For paths that are made afterwards
  */
 struct rxe_tune {
 	bool	trains;
@@ -68,6 +71,8 @@ struct rxe_tune {
 	bool	cork;
 	bool	guard_port;
 	bool	roce_np;
+	u8	cc;
+	bool	ecn;
 };
 
 /**

@@ -20,7 +20,26 @@
 	KNOB(np_min_time_between_cnps, 50, 0, 1000000,				\
 	     "us between two CNPs to a queue pair")				\
 	KNOB(np_cnp_dscp, 48, 0, 63, "DSCP of CNPs")				\
-	KNOB(np_cnp_prio, 6, 0, 7, "priority of CNPs")
+	KNOB(np_cnp_prio, 6, 0, 7, "priority of CNPs")				\
+	KNOB(rp_clamp_tgt_rate, 1, 0, 1,					\
+	     "1: each CNP sets the target to the rate, 0: the first in a row")	\
+	KNOB(rp_clamp_tgt_rate_ati, 1, 0, 1,					\
+	     "0: and only if the byte counter raised the rate")		\
+	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases by time")	\
+	KNOB(rp_byte_reset, 150000, 64, 32000000, "bytes between increases")	\
+	KNOB(rp_threshold, 5, 1, 31, "increases that are fast recovery")	\
+	KNOB(rp_ai_rate, 5, 1, 100000, "Mb/s of an additive increase")		\
+	KNOB(rp_hai_rate, 50, 1, 100000, "Mb/s of a hyper increase")		\
+	KNOB(rp_max_rate, 0, 0, 400000, "Mb/s at which pacing ends; 0: LINE_RATE") \
+	KNOB(rp_min_rate, 1, 1, 100000, "Mb/s that are left of the rate")	\
+	KNOB(rp_rate_to_set_on_first_cnp, 0, 0, 400000,			\
+	     "Mb/s that a first CNP finds; 0: what was measured")		\
+	KNOB(rp_min_dec_fac, 50, 0, 100, "% that a CNP leaves of the rate")	\
+	KNOB(rp_gd, 11, 0, 15, "a CNP takes alpha / 2^rp_gd of the rate")	\
+	KNOB(rp_dce_tcp_g, 960, 0, 1024, "1 - g, in units of 1/1024")		\
+	KNOB(rp_dce_tcp_rtt, 1100, 1, 131071, "us between updates of alpha")	\
+	KNOB(rp_rate_reduce_monitor_period, 1000, 0, 131071, "us between cuts")	\
+	KNOB(rp_initial_alpha_value, 1023, 0, 1023, "alpha at the first CNP, / 1024")
 
 /*
  * Numbers that may change at any time. The suffix is the unit: _ns, _ms or _bytes; a
@@ -41,6 +60,20 @@
 	KNOB(window_queue_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that is no sign of congestion")			\
 	RXE_CC_KNOBS(KNOB)							\
+	KNOB(pace_ns, 100 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
+	     "time that a train is worth at a limited rate")			\
+	KNOB(pace_late_ns, 500 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
+	     "time of its rate that a sender may catch up with")		\
+	KNOB(swift_target_ns, 250 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
+	     "queueing delay that swift aims at")				\
+	KNOB(swift_flows_ns, NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
+	     "the same beside it, for a window of one packet")			\
+	KNOB(swift_ai, 1024, 1, SZ_64K,					\
+	     "increase of swift's window in a round trip, packets / 1024")	\
+	KNOB(swift_beta, 820, 1, 1024,						\
+	     "decrease by the part of a round trip that is too long, / 1024")	\
+	KNOB(swift_mdf, 512, 1, 1000,						\
+	     "largest decrease of swift's window, / 1024")			\
 	/* loss recovery: loss/, transport/gap.c, transport/timer.c */		\
 	KNOB(silence_ns, 300 * NSEC_PER_MSEC, NSEC_PER_MSEC,		\
 	     10ULL * NSEC_PER_SEC,						\
@@ -177,6 +210,8 @@
 		 "pages that a cgroup must have left for a ring, as a power of two") \
 	CONSTANT(MEMORY_SPARE, 32,						\
 		 "part of the machine's memory that stays for others, one in")	\
+	CONSTANT(LINE_RATE, 40000,						\
+		 "Mb/s from which on pacing isn't worth its cost")		\
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL where the program asks for none")
 

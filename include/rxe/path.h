@@ -31,6 +31,7 @@ enum rxe_proto {
  * @flow_label: 20 bits, host order
  * @sport: UDP source port, host order
  * @traffic_class: TOS or traffic class
+ * @tos: the same as it leaves, perhaps ECN-capable (RoCE v2)
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level
  * @priority: skb->priority, from @sl
@@ -58,6 +59,7 @@ struct rxe_path {
 	u32			flow_label;
 	u16			sport;
 	u8			traffic_class;
+	u8			tos;
 	u8			hop_limit;
 	u8			sl;
 	u8			priority;

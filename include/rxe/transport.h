@@ -35,6 +35,7 @@
 #include <transport/gap.h>
 #include <transport/local.h>
 #include <transport/outlet.h>
+#include <transport/pace.h>
 #include <transport/receive.h>
 #include <transport/responder.h>
 #include <transport/requester.h>
@@ -89,6 +90,7 @@ struct rxe_qpn {
  * @requests: received requests
  * @responses: received responses
  * @gap_timer: runs recv_task when it has waited long enough for a missing packet
+ * @pace: the timer for a limited rate
  * @cork: lets small sends of a process wait for more
  * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
  * @flush_work: in ERR, QP of a process: looks for newly posted receives
@@ -123,6 +125,7 @@ struct rxe_qp {
 	struct rxe_inq		requests;
 	struct rxe_inq		responses;
 	struct hrtimer		gap_timer;
+	struct rxe_pace		pace;
 	struct rxe_cork		cork;
 	struct list_head	flushing;
 	struct delayed_work	flush_work;

@@ -45,9 +45,9 @@ static void rtt_one_at_a_time(struct kunit *test)
 	rxe_rtt_start(sq, 200);
 	KUNIT_EXPECT_EQ(test, sq->timed.psn, 100u);
 	KUNIT_EXPECT_EQ(test, sq->timed.start, first);
-	rxe_rtt_ack(sq, 99);
+	rxe_rtt_ack(sq, 99, 1024);
 	KUNIT_EXPECT_EQ(test, sq->timed.start, first);
-	rxe_rtt_ack(sq, 100);
+	rxe_rtt_ack(sq, 100, 1024);
 	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 	rxe_rtt_start(sq, 200);
 	KUNIT_EXPECT_EQ(test, sq->timed.psn, 200u);
@@ -58,9 +58,9 @@ static void rtt_over_the_seam(struct kunit *test)
 	struct rxe_sq *sq = &qp(test)->sq;
 
 	rxe_rtt_start(sq, 0xfffffe);
-	rxe_rtt_ack(sq, 0xfffffd);
+	rxe_rtt_ack(sq, 0xfffffd, 1024);
 	KUNIT_EXPECT_NE(test, sq->timed.start, (ktime_t)0);
-	rxe_rtt_ack(sq, 3);
+	rxe_rtt_ack(sq, 3, 1024);
 	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 }
 

@@ -31,7 +31,11 @@
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
 
-static void window_init(struct rxe_cc *cc)
+/**
+ * rxe_window_init - rxe_cc_ops.init
+ * @cc: congestion control
+ */
+void rxe_window_init(struct rxe_cc *cc)
 {
 	cc->window = rxe_knob(window_first);
 	cc->queued = true;
@@ -64,7 +68,13 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 		cc->window = clamp_t(u64, window, least, cc->window);
 }
 
-static void window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+/**
+ * rxe_window_acked - rxe_cc_ops.acked
+ * @cc: congestion control
+ * @s: measurements of the round trip
+ * @una: oldest PSN that isn't acknowledged
+ */
+void rxe_window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
 	u64 calm = 2 * (s->rtt_min + s->rtt_var) + rxe_knob(window_queue_ns);
 
@@ -89,21 +99,35 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
 	cc->cut = true;
 }
 
-static void window_lost(struct rxe_cc *cc, u32 una, u32 top)
+/**
+ * rxe_window_lost - rxe_cc_ops.lost
+ * @cc: congestion control
+ * @una: oldest PSN that isn't acknowledged
+ * @top: one after the highest PSN ever sent
+ */
+void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
 	if (!in_recovery(cc, una))
 		cut_window(cc, top, cc->queued ? cc->window / 2 :
 			   cc->window - DIV_ROUND_UP(cc->window, 8));
 }
 
-static void window_timeout(struct rxe_cc *cc, u32 top)
+/**
+ * rxe_window_timeout - rxe_cc_ops.timeout
+ * @cc: congestion control
+ * @top: one after the highest PSN ever sent
+ */
+void rxe_window_timeout(struct rxe_cc *cc, u32 top)
 {
 	cut_window(cc, top, 1);
 	cc->restart = true;
 }
 
-/* The packet was late, not lost: restore the window */
-static void window_undo(struct rxe_cc *cc)
+/**
+ * rxe_window_undo - rxe_cc_ops.undo: restore the window
+ * @cc: congestion control
+ */
+void rxe_window_undo(struct rxe_cc *cc)
 {
 	if (cc->cut)
 		cc->window = max(cc->window, cc->before);
@@ -112,9 +136,9 @@ static void window_undo(struct rxe_cc *cc)
 
 const struct rxe_cc_ops rxe_cc_window = {
 	.name		= "window",
-	.init		= window_init,
-	.acked		= window_acked,
-	.lost		= window_lost,
-	.timeout	= window_timeout,
-	.undo		= window_undo,
+	.init		= rxe_window_init,
+	.acked		= rxe_window_acked,
+	.lost		= rxe_window_lost,
+	.timeout	= rxe_window_timeout,
+	.undo		= rxe_window_undo,
 };

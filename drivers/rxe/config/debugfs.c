@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file rdma_rxe/knobs in debugfs: a line for each number of rxe/knobs.h. Writing
- * "NAME VALUE" to it sets one.
+ * "NAME VALUE" to it sets one. The folder cc_params has a file for each number of
+ * congestion control by ECN.
  *
  * Context: process.
  */
@@ -96,6 +97,30 @@ static const struct file_operations knobs_fops = {
 	.release	= single_release,
 };
 
+static int get_cc_param(void *row, u64 *value)
+{
+	*value = READ_ONCE(rxe_knobs[(struct rxe_knob_row *)row - rxe_knob_rows]);
+	return 0;
+}
+
+static int set_cc_param(void *row, u64 value)
+{
+	return rxe_knob_set((struct rxe_knob_row *)row - rxe_knob_rows, value) ? -EINVAL : 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(cc_param_fops, get_cc_param, set_cc_param, "%llu\n");
+
+/* Where the tools for mlx5 look for them */
+static void make_cc_params(void)
+{
+	struct dentry *dir = debugfs_create_dir("cc_params", debugfs_root);
+
+#define KNOB(name, value, least, most, what)					\
+	debugfs_create_file_unsafe(#name, 0600, dir,				\
+			    (void *)&rxe_knob_rows[RXE_KNOB_##name], &cc_param_fops);
+	RXE_CC_KNOBS(KNOB)
+#undef KNOB
+}
+
 /**
  * rxe_debugfs_start - make the module's files in debugfs
  *
@@ -105,6 +130,7 @@ void rxe_debugfs_start(void)
 {
 	debugfs_root = debugfs_create_dir("rdma_rxe", NULL);
 	debugfs_create_file("knobs", 0600, debugfs_root, NULL, &knobs_fops);
+	make_cc_params();
 }
 
 /**

@@ -17,7 +17,7 @@ static void ipv4_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 	*ip = (struct iphdr) {
 		.version	= 4,
 		.ihl		= sizeof(*ip) / 4,
-		.tos		= path->traffic_class,
+		.tos		= path->tos,
 		.tot_len	= htons(skb->len),
 		.id		= htons(id),
 		.frag_off	= htons(IP_DF),

@@ -16,7 +16,7 @@ static void ipv6_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 	len = skb->len;
 	ip6 = skb_push(skb, sizeof(*ip6));
 	skb_reset_network_header(skb);
-	ip6_flow_hdr(ip6, path->traffic_class, htonl(path->flow_label));
+	ip6_flow_hdr(ip6, path->tos, htonl(path->flow_label));
 	ip6->payload_len = htons(len);
 	ip6->nexthdr = IPPROTO_UDP;
 	ip6->hop_limit = path->hop_limit;

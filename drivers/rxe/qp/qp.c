@@ -119,6 +119,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_inq_init(&qp->responses);
 	rxe_timer_init(qp);
 	rxe_gap_timer_init(qp);
+	rxe_pace_init(qp);
 	rxe_cork_init(qp);
 	rxe_flush_init(qp);
 	rxe_qp_event_init(qp);

@@ -28,6 +28,7 @@ void rxe_qp_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->sq.rto.timer);
 	hrtimer_cancel(&qp->gap_timer);
+	rxe_pace_reset(qp);
 	rxe_flush_stop(qp);
 	rxe_tx_leave(qp->sq.sender.tx);
 	rxe_tx_leave(qp->rq.tx);
@@ -35,7 +36,8 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_inq_reset(qp->rxe, &qp->requests);
 	rxe_inq_reset(qp->rxe, &qp->responses);
 	spin_lock_bh(&qp->sq.lock);
-	rxe_requester_reset(&qp->sq, qp->is_user);
+	rxe_requester_reset(&qp->sq, rxe_cc_rows[READ_ONCE(qp->rxe->tune.cc)],
+			    qp->is_user);
 	spin_unlock_bh(&qp->sq.lock);
 	rxe_responder_reset(&qp->rq);
 	qp->comm_est = false;

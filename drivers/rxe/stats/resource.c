@@ -15,13 +15,14 @@
 static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 sends, in_flight, window, rtt, held;
+	u32 sends, in_flight, window, rate, rtt, held;
 	int err;
 
 	spin_lock_bh(&qp->sq.lock);
 	sends = sq->q.head - sq->q.tail;
 	in_flight = rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	window = sq->cc.window;
+	rate = min_t(u64, div_u64(sq->cc.rate, 1000 / 8), U32_MAX);
 	rtt = div_u64(sq->rtt.smooth, NSEC_PER_USEC);
 	spin_unlock_bh(&qp->sq.lock);
 	held = READ_ONCE(qp->requests.held_bytes) + READ_ONCE(qp->responses.held_bytes);
@@ -32,6 +33,7 @@ static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 		return err;
 	return rdma_nl_put_driver_u32(msg, "in_flight_pkts", in_flight) ?:
 	       rdma_nl_put_driver_u32(msg, "window_pkts", window) ?:
+	       rdma_nl_put_driver_u32(msg, "rate_kbps", rate) ?:
 	       rdma_nl_put_driver_u32(msg, "rtt_us", rtt);
 }
 

@@ -125,7 +125,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
 		check_doubt(sq);
-	rxe_rtt_ack(sq, acked);
+	rxe_rtt_ack(sq, acked, qp->mtu);
 	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0)
 		rxe_sq_catch_up(sq);
 	if ((s32)(sq->q.cur - sq->q.tail) < 0)

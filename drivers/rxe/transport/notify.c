@@ -55,9 +55,18 @@ static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe
 }
 
 /* The peer tells that packets of ours were marked */
-static void take_cnp(struct rxe_qp *qp, struct sk_buff *skb)
+static void take_cnp(struct rxe_qp *qp)
 {
-	rxe_count(qp, RP_CNP_IGNORED);
+	struct rxe_cc *cc = &qp->sq.cc;
+
+	if (!cc->ops->cnp) {
+		rxe_count(qp, RP_CNP_IGNORED);
+		return;
+	}
+	rxe_count(qp, RP_CNP_HANDLED);
+	spin_lock(&qp->sq.lock);
+	cc->ops->cnp(cc, ktime_get_ns());
+	spin_unlock(&qp->sq.lock);
 }
 
 /**
@@ -80,6 +89,6 @@ bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pk
 	if (cnp && (!pkt->becn || rxe_rx(skb)->mcast))
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 	else if (pkt->becn)
-		take_cnp(qp, skb);
+		take_cnp(qp);
 	return cnp;
 }

@@ -130,11 +130,11 @@ static u32 run_length(const struct rxe_qp *qp, u32 budget)
 }
 
 /*
- * Send @trains trains, or until the response is complete. The response to the next READ
- * may follow in the same train.
+ * Send @trains trains, @room bytes, or until the response is complete. The response to the
+ * next READ may follow in the same train.
  */
 static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
-			   struct rxe_data *data, u32 trains)
+			   struct rxe_data *data, u32 trains, u32 room)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
@@ -147,7 +147,8 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_full(outlet);
-	} while (rq->read.active && trains);
+	} while (rq->read.active && trains && outlet->spent < room);
+	rxe_pace_charge(qp, outlet->spent);
 }
 
 /* The key became invalid during the response; for a duplicate this is no error */
@@ -161,10 +162,13 @@ static void read_lost(struct rxe_qp *qp)
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
 }
 
-static bool read_blocked(struct rxe_qp *qp)
+/* Return: bytes that may leave now; 0: the task runs again when some may */
+static u32 read_room(struct rxe_qp *qp)
 {
-	qp->rq.read.blocked = !qp->path.same_dev && rxe_tx_full(qp->rq.tx);
-	return qp->rq.read.blocked;
+	u32 room = rxe_pace_ask(qp, RXE_PACE_RECV);
+
+	qp->rq.read.blocked = !room || (!qp->path.same_dev && rxe_tx_full(qp->rq.tx));
+	return qp->rq.read.blocked ? 0 : room;
 }
 
 /**
@@ -180,6 +184,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_seg seg = { .va = rq->read.va, .len = rq->read.resid };
 	struct rxe_data data = { .seg = &seg };
 	struct rxe_outlet outlet;
+	u32 room;
 
 	/* The key is held in the run that starts the READ; later runs look it up again */
 	if (!rq->read.key &&
@@ -189,8 +194,8 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	}
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
-	while (rq->read.active && *budget && !read_blocked(qp)) {
-		send_responses(qp, &outlet, &data, run_length(qp, *budget));
+	while (rq->read.active && *budget && (room = read_room(qp))) {
+		send_responses(qp, &outlet, &data, run_length(qp, *budget), room);
 		rxe_task_spend(budget, outlet.spent);
 	}
 	return rq->read.active;

@@ -94,6 +94,14 @@ static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 	return min(npkts, (s32)sq->cc.window - ahead);
 }
 
+/* Packets of @most that may leave now, if congestion control limits the rate */
+static s32 paced_pkts(struct rxe_qp *qp, s32 most)
+{
+	u32 room = rxe_pace_room(qp, RXE_PACE_SEND);
+
+	return room ? min_t(s32, most, max_t(u32, room >> ilog2(qp->mtu), 1)) : 0;
+}
+
 /* Pick only the missing packets of the oldest work request, within the window */
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
@@ -101,6 +109,8 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	s32 npkts = missing_pkts(sq, wqe);
 
+	if (npkts > 0 && unlikely(sq->cc.rate) && !rxe_is_rd_atomic(wqe))
+		npkts = paced_pkts(qp, npkts);
 	if (npkts <= 0)
 		return false;
 	pick->wqe = wqe;
@@ -223,6 +233,8 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	if (qp->service->acked)
 		room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	sq->timed.limited |= room < left;
+	if (unlikely(sq->cc.rate) && room > 0 && !rxe_is_rd_atomic(wqe))
+		room = paced_pkts(qp, room);
 	if (rxe_is_rd_atomic(wqe)) {
 		pick->npkts = pick_read(sq, wqe, room, left);
 		pick->hint = 1;
@@ -440,6 +452,7 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 		fail_pick(qp, pick);
 		return;
 	}
+	rxe_pace_charge(qp, len);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
@@ -507,7 +520,8 @@ bool rxe_rc_requester_due(const struct rxe_qp *qp)
 	return (READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
 		rxe_ring_pending(sq->q.ring)) &&
 	       rxe_psn_diff(READ_ONCE(sq->flight.psn), READ_ONCE(sq->flight.una)) <
-	       (s32)READ_ONCE(sq->cc.window);
+	       (s32)READ_ONCE(sq->cc.window) &&
+	       !(READ_ONCE(qp->pace.waits) & RXE_PACE_SEND);
 }
 
 /* Must the QP wait for its turn at the queues below? A peer on this device has none. */
@@ -583,17 +597,19 @@ bool rxe_requester(struct rxe_qp *qp)
 /**
  * rxe_requester_reset - forget the connection
  * @sq: the send queue
+ * @cc: congestion control of the next one
  * @is_user: its rings are in user memory
  *
  * Context: process, both tasks paused; sq.lock held.
  */
-void rxe_requester_reset(struct rxe_sq *sq, bool is_user)
+void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
+			 bool is_user)
 {
 	rxe_sendq_reset(&sq->q, is_user);
 	rxe_sq_set_psn(sq, sq->flight.psn);
 	rxe_rto_reset(&sq->rto);
 	rxe_gap_reset(&sq->gap);
-	rxe_cc_init(&sq->cc, &rxe_cc_window);
+	rxe_cc_init(&sq->cc, cc);
 	sq->resend = (struct rxe_resend){};
 	sq->sender.out.firsts = (struct rxe_firsts){};
 	sq->rtt = (struct rxe_rtt){};

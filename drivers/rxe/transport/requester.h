@@ -147,7 +147,8 @@ bool rxe_requester(struct rxe_qp *qp);
 bool rxe_rc_requester(struct rxe_qp *qp);
 bool rxe_rc_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
-void rxe_requester_reset(struct rxe_sq *sq, bool is_user);
+void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
+			 bool is_user);
 bool rxe_uc_requester(struct rxe_qp *qp);
 bool rxe_ud_requester(struct rxe_qp *qp);
 bool rxe_ud_requester_due(const struct rxe_qp *qp);

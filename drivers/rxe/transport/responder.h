@@ -39,7 +39,7 @@ struct rxe_write_msg {
 /**
  * struct rxe_read_resp - the READ response in progress
  * @active: there is one; other requests wait until it is done
- * @blocked: it waits, since the queues of the stack are full
+ * @blocked: it waits, since the queues of the stack are full, or for the pacer
  * @first: the next packet is its first
  * @again: it answers a duplicate request
  * @va: address of the next byte

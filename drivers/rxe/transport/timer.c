@@ -146,8 +146,9 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
  * rxe_rtt_ack - take a sample if the timed packet is acknowledged
  * @sq: the send queue
  * @psn: acknowledged PSN
+ * @mtu: bytes of a full packet
  */
-void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
+void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 {
 	struct rxe_cc_sample sample;
 	ktime_t now;
@@ -161,6 +162,7 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn)
 	sample.rtt_min = sq->rtt.min;
 	sample.rtt_var = sq->rtt.var;
 	sample.delivered = rxe_psn_diff(sq->flight.una, sq->timed.una);
+	sample.mtu = mtu;
 	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
 	sq->cc.ops->acked(&sq->cc, &sample, sq->flight.una);

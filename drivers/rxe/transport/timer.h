@@ -54,7 +54,7 @@ void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
-void rxe_rtt_ack(struct rxe_sq *sq, u32 psn);
+void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu);
 u64 rxe_rnr_ns(u8 code);
 struct rxe_retry_limit rxe_qp_retry_limit(const struct rxe_qp *qp);
 

@@ -51,6 +51,8 @@ static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	if (!p)
 		return IB_WC_SUCCESS;
 	train.tx = qp->sq.sender.tx;
+	if (!path->same_dev)
+		rxe_pace_charge(qp, wqe->length);
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
 	if (rxe_gather(qp, wqe, p)) {
@@ -85,10 +87,10 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	spin_unlock(&sq->lock);
 }
 
-static bool ud_must_wait(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return !wqe->status && !wqe->ah->path.same_dev &&
-	       rxe_tx_full(qp->sq.sender.tx);
+	       (!rxe_pace_ask(qp, RXE_PACE_SEND) || rxe_tx_full(qp->sq.sender.tx));
 }
 
 static bool ud_send_run(struct rxe_qp *qp)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * DCQCN, the reaction point: the rate of a QP follows congestion notifications (CNPs).
+ *
+ * Theory (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015).
+ * A switch marks packets when its queue is longer than it should be, and the receiver
+ * answers marks with CNPs. The sender keeps the rate RC, the target RT to return to, and
+ * alpha, an estimate of how many of its periods have congestion in them:
+ *
+ *   CNP	RT = RC;  RC = RC * (1 - alpha / 2);  alpha = (1 - g) * alpha + g
+ *		at most once in rp_rate_reduce_monitor_period
+ *   no CNP	for rp_dce_tcp_rtt: alpha = (1 - g) * alpha
+ *   increase	each rp_byte_reset bytes, and each rp_time_reset; both count their increases
+ *		since the last cut, BC and T:
+ *		max(BC, T) < F: fast recovery	RC = (RC + RT) / 2
+ *		min(BC, T) <= F: additive	RT += AI, then likewise
+ *		otherwise: hyper		RT += HAI * (min(BC, T) - F + 1), then likewise
+ *
+ * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate, 1 - g = rp_dce_tcp_g / 1024, and
+ * alpha / 2 = alpha * 2^(10 - rp_gd) as mlx5 has it.
+ *
+ * A QP that got no CNP has no rate, and costs nothing. With the first one, the rate is what
+ * the last round trip had. It ends at rp_max_rate. No timer runs: what was due in the
+ * meantime is done when the next train leaves, or the next CNP comes. The window limits the
+ * packets in flight beside the rate, and reacts to loss.
+ *
+ * Pure; the caller has the lock and passes the time.
+ */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <cc/cc.h>
+#include <rxe/knobs.h>
+
+#define ALPHA_BITS	20
+#define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
+
+/* Timers that are made up for at a time; the rest follows with the next train */
+#define EVENTS_MOST	256
+
+static u64 max_rate(void)
+{
+	return (rxe_knob(rp_max_rate) ?: RXE_LINE_RATE) * MBIT;
+}
+
+static u64 min_rate(void)
+{
+	return min(rxe_knob(rp_min_rate) * MBIT, max_rate());
+}
+
+/* The target rises as far as the stages tell; the rate goes half of the way to it */
+static void increase_rate(struct rxe_cc *cc)
+{
+	struct rxe_dcqcn *d = &cc->dcqcn;
+	u32 low = min(d->byte_stage, d->time_stage), high = max(d->byte_stage, d->time_stage);
+	u32 f = rxe_knob(rp_threshold);
+
+	if (low > f)
+		d->target += rxe_knob(rp_hai_rate) * MBIT * (low - f + 1);
+	else if (high >= f)
+		d->target += rxe_knob(rp_ai_rate) * MBIT;
+	d->target = min(d->target, max_rate());
+	cc->rate = (cc->rate + d->target + 1) / 2;
+}
+
+/*
+ * A timer of @us. None is shorter than a round trip, if one was measured: marks of what was
+ * sent before a cut say nothing about the rate after it. The paper's networks have short
+ * queues, and its timers are longer than round trips anyway.
+ */
+static u64 period_ns(const struct rxe_cc *cc, u64 us)
+{
+	return max(us * NSEC_PER_USEC, cc->seen_rtt);
+}
+
+static void decay_alpha(struct rxe_dcqcn *d)
+{
+	d->alpha = (u64)d->alpha * rxe_knob(rp_dce_tcp_g) >> 10;
+}
+
+/* Do what was due up to @now, in its order */
+static void make_up(struct rxe_cc *cc, u64 now)
+{
+	struct rxe_dcqcn *d = &cc->dcqcn;
+	u32 left = EVENTS_MOST;
+
+	while (left-- && min(d->alpha_at, d->time_at) <= now) {
+		if (d->alpha_at <= d->time_at) {
+			decay_alpha(d);
+			d->alpha_at += period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
+		} else {
+			d->time_stage++;
+			increase_rate(cc);
+			d->time_at += period_ns(cc, rxe_knob(rp_time_reset));
+		}
+	}
+}
+
+/* At the highest rate there is nothing to limit any more */
+static void end_at_max(struct rxe_cc *cc)
+{
+	if (cc->rate >= max_rate())
+		cc->rate = 0;
+}
+
+static void first_cnp(struct rxe_cc *cc, u64 now)
+{
+	u64 rate = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: cc->seen ?: max_rate();
+
+	cc->rate = clamp(rate, min_rate(), max_rate());
+	cc->next = now;
+	cc->dcqcn = (struct rxe_dcqcn) {
+		.target	= cc->rate,
+		.alpha	= rxe_knob(rp_initial_alpha_value) << (ALPHA_BITS - 10),
+	};
+}
+
+/* Is @RT to be set to the rate? If not, the rate hasn't risen since it was */
+static bool moves_target(const struct rxe_dcqcn *d)
+{
+	return rxe_knob(rp_clamp_tgt_rate) || d->byte_stage ||
+	       (d->time_stage && rxe_knob(rp_clamp_tgt_rate_ati));
+}
+
+static void cut_rate(struct rxe_cc *cc, u64 now)
+{
+	struct rxe_dcqcn *d = &cc->dcqcn;
+	u64 less = cc->rate * d->alpha >> (ALPHA_BITS - 10 + rxe_knob(rp_gd));
+	u64 least = max(div_u64(cc->rate * rxe_knob(rp_min_dec_fac), 100), min_rate());
+
+	if (moves_target(d))
+		d->target = cc->rate;
+	cc->rate = max(cc->rate - min(less, cc->rate), least);
+	decay_alpha(d);
+	d->alpha += (1024 - rxe_knob(rp_dce_tcp_g)) << (ALPHA_BITS - 10);
+	d->byte_stage = 0;
+	d->time_stage = 0;
+	d->bytes = 0;
+	d->time_at = now + period_ns(cc, rxe_knob(rp_time_reset));
+	d->alpha_at = now + period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
+	d->cut_at = now;
+}
+
+static void dcqcn_cnp(struct rxe_cc *cc, u64 now)
+{
+	u64 period = period_ns(cc, rxe_knob(rp_rate_reduce_monitor_period));
+
+	if (!cc->rate) {
+		first_cnp(cc, now);
+	} else {
+		if (now - cc->dcqcn.cut_at < period)
+			return;
+		make_up(cc, now);
+	}
+	cut_rate(cc, now);
+}
+
+static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
+{
+	struct rxe_dcqcn *d = &cc->dcqcn;
+	u64 reset = rxe_knob(rp_byte_reset);
+
+	make_up(cc, now);
+	for (d->bytes += bytes; d->bytes >= reset; d->bytes -= reset) {
+		d->byte_stage++;
+		increase_rate(cc);
+	}
+	end_at_max(cc);
+}
+
+static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+{
+	rxe_window_acked(cc, s, una);
+	cc->seen_rtt = s->rtt;
+	cc->seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
+}
+
+const struct rxe_cc_ops rxe_cc_dcqcn = {
+	.name		= "dcqcn",
+	.init		= rxe_window_init,
+	.acked		= dcqcn_acked,
+	.lost		= rxe_window_lost,
+	.timeout	= rxe_window_timeout,
+	.undo		= rxe_window_undo,
+	.cnp		= dcqcn_cnp,
+	.sent		= dcqcn_sent,
+	.ecn		= true,
+};

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pacing: congestion control limits a QP's rate (rxe_cc.rate), and trains wait for their
+ * time. Who has no limit only looks at that one number.
+ *
+ * Context: the tasks; bottom halves off. The timer fires in softirq.
+ */
+#include <rxe/transport.h>
+#include <compat/timer.h>
+
+static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
+{
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp, pace.timer);
+	u8 waits;
+
+	spin_lock(&qp->sq.lock);
+	waits = qp->pace.waits;
+	WRITE_ONCE(qp->pace.waits, 0);
+	spin_unlock(&qp->sq.lock);
+	if (waits & RXE_PACE_SEND)
+		rxe_task_schedule(&qp->send_task);
+	if (waits & RXE_PACE_RECV)
+		rxe_task_schedule(&qp->recv_task);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rxe_pace_init - set up a QP's timer
+ * @qp: the QP
+ */
+void rxe_pace_init(struct rxe_qp *qp)
+{
+	rxe_hrtimer_setup(&qp->pace.timer, pace_timer_fired, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * rxe_pace_reset - nobody waits any more
+ * @qp: the QP, both tasks paused
+ *
+ * Context: process.
+ */
+void rxe_pace_reset(struct rxe_qp *qp)
+{
+	hrtimer_cancel(&qp->pace.timer);
+	qp->pace.waits = 0;
+}
+
+/**
+ * rxe_pace_room - how much may leave now?
+ * @qp: the QP
+ * @who: RXE_PACE_SEND or RXE_PACE_RECV, which asks
+ *
+ * Context: sq.lock held.
+ *
+ * Return: bytes, or one packet if that is more; 0: @who runs again when it may send.
+ */
+u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
+{
+	struct rxe_pace *pace = &qp->pace;
+	struct rxe_cc *cc = &qp->sq.cc;
+	u32 room;
+
+	if (likely(!cc->rate))
+		return U32_MAX;
+	room = rxe_pacer_room(cc, ktime_get_ns());
+	if (room)
+		return room;
+	WRITE_ONCE(pace->waits, pace->waits | who);
+	if (!hrtimer_is_queued(&pace->timer))
+		hrtimer_start(&pace->timer, ns_to_ktime(cc->next), HRTIMER_MODE_ABS_SOFT);
+	return 0;
+}
+
+/**
+ * rxe_pace_ask - the same without the lock
+ * @qp: the QP
+ * @who: RXE_PACE_SEND or RXE_PACE_RECV, which asks
+ *
+ * Return: as rxe_pace_room().
+ */
+u32 rxe_pace_ask(struct rxe_qp *qp, u8 who)
+{
+	u32 room;
+
+	if (likely(!READ_ONCE(qp->sq.cc.rate)))
+		return U32_MAX;
+	spin_lock(&qp->sq.lock);
+	room = rxe_pace_room(qp, who);
+	spin_unlock(&qp->sq.lock);
+	return room;
+}
+
+/**
+ * rxe_pace_charge - @bytes leave
+ * @qp: the QP
+ * @bytes: how many
+ */
+void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
+{
+	if (likely(!READ_ONCE(qp->sq.cc.rate)))
+		return;
+	spin_lock(&qp->sq.lock);
+	if (qp->sq.cc.rate)
+		rxe_pacer_sent(&qp->sq.cc, bytes, ktime_get_ns());
+	spin_unlock(&qp->sq.lock);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pacing of a QP whose rate congestion control limits: pace.c.
+ */
+#ifndef RXE_TRANSPORT_PACE_H
+#define RXE_TRANSPORT_PACE_H
+
+#include <linux/hrtimer.h>
+#include <linux/types.h>
+
+struct rxe_qp;
+
+/* Who waits for the timer: bits of rxe_pace.waits */
+#define RXE_PACE_SEND	BIT(0)		/* send_task */
+#define RXE_PACE_RECV	BIT(1)		/* recv_task, with a READ response */
+
+/**
+ * struct rxe_pace - the timer of a QP; protected by sq.lock
+ * @timer: fires in softirq, when the next packet may leave
+ * @waits: tasks to run then; read locklessly
+ *
+ * Requests and READ responses of a QP have one rate, since a CNP doesn't tell them apart.
+ */
+struct rxe_pace {
+	struct hrtimer	timer;
+	u8		waits;
+};
+
+void rxe_pace_init(struct rxe_qp *qp);
+void rxe_pace_reset(struct rxe_qp *qp);
+u32 rxe_pace_room(struct rxe_qp *qp, u8 who);
+u32 rxe_pace_ask(struct rxe_qp *qp, u8 who);
+void rxe_pace_charge(struct rxe_qp *qp, u32 bytes);
+
+#endif /* RXE_TRANSPORT_PACE_H */

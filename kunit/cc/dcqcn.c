@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cc/dcqcn.c does what an independent model of the paper does, step by step; a QP without
+ * CNPs has no rate; a flood of them doesn't go below the least.
+ */
+#include <cc/cc.h>
+#include <rxe/knobs.h>
+#include "../util.h"
+
+#define US	((u64)NSEC_PER_USEC)
+#define MBIT	(1000000ULL / 8)
+
+/*
+ * An event at @now, and the model's state behind it. Rates are bytes/s, @alpha is in units
+ * of 2^-20.
+ */
+struct step {
+	enum { CNP, SENT }	op;
+	u64			now;
+	u32			bytes;
+	u64			rate;
+	u64			target;
+	u32			alpha;
+	u32			byte_stage;
+	u32			time_stage;
+};
+
+#include "dcqcn_vectors.h"
+
+/* The model has real numbers; alpha is rounded off at each of its periods */
+static void expect_near(struct kunit *test, u64 is, u64 want, u32 step)
+{
+	KUNIT_ASSERT_LE_MSG(test, max(is, want) - min(is, want), want / 2000 + 220,
+			    "step %u: %llu, not %llu", step, is, want);
+}
+
+static u64 knobs[RXE_NUM_KNOBS];
+
+static int save_knobs(struct kunit *test)
+{
+	memcpy(knobs, rxe_knobs, sizeof(knobs));
+	return 0;
+}
+
+static void restore_knobs(struct kunit *test)
+{
+	memcpy(rxe_knobs, knobs, sizeof(knobs));
+}
+
+#define SET(name, value)	(rxe_knobs[RXE_KNOB_##name] = (value))
+
+static void play(struct kunit *test, const struct step *step, u32 steps, u64 first)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = first;
+	for (i = 0; i < steps; i++, step++) {
+		if (step->op == CNP)
+			cc.ops->cnp(&cc, step->now);
+		else
+			cc.ops->sent(&cc, step->bytes, step->now);
+		expect_near(test, cc.rate, step->rate, i);
+		expect_near(test, cc.dcqcn.target, step->target, i);
+		expect_near(test, cc.dcqcn.alpha, step->alpha, i);
+		KUNIT_ASSERT_EQ_MSG(test, cc.dcqcn.byte_stage, step->byte_stage, "step %u", i);
+		KUNIT_ASSERT_EQ_MSG(test, cc.dcqcn.time_stage, step->time_stage, "step %u", i);
+	}
+}
+
+/* PARAMS of the model */
+static void model_paper(struct kunit *test)
+{
+	SET(rp_clamp_tgt_rate, 1);
+	SET(rp_time_reset, 1500);
+	SET(rp_byte_reset, 150000);
+	SET(rp_threshold, 5);
+	SET(rp_dce_tcp_g, 1019);
+	SET(rp_dce_tcp_rtt, 55);
+	SET(rp_rate_reduce_monitor_period, 50);
+	play(test, paper_steps, ARRAY_SIZE(paper_steps), 1000 * MBIT);
+}
+
+static void model_mlx5(struct kunit *test)
+{
+	SET(rp_clamp_tgt_rate, 0);
+	SET(rp_time_reset, 300);
+	SET(rp_byte_reset, 32767);
+	SET(rp_threshold, 1);
+	SET(rp_dce_tcp_g, 1019);
+	SET(rp_dce_tcp_rtt, 1);
+	SET(rp_rate_reduce_monitor_period, 4);
+	play(test, mlx5_steps, ARRAY_SIZE(mlx5_steps), 10000 * MBIT);
+}
+
+/* A flood of CNPs cuts once a period, and leaves the least rate */
+static void flood(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u64 period = rxe_knob(rp_rate_reduce_monitor_period), now = 1, was;
+	u32 i;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+	cc.seen = 1000 * MBIT;
+	cc.ops->cnp(&cc, now);
+	was = cc.rate;
+	for (i = 1; i < period; i++)
+		cc.ops->cnp(&cc, now += US);
+	KUNIT_EXPECT_EQ(test, cc.rate, was);
+	cc.ops->cnp(&cc, now += US);
+	KUNIT_EXPECT_LT(test, cc.rate, was);
+	for (i = 0; i < 100 * period; i++)
+		cc.ops->cnp(&cc, now += US);
+	KUNIT_EXPECT_EQ(test, cc.rate, rxe_knob(rp_min_rate) * MBIT);
+	KUNIT_EXPECT_GE(test, cc.window, 1u);
+}
+
+/* Nor more than once in a round trip, if one is known */
+static void once_a_round_trip(struct kunit *test)
+{
+	u64 rtt = 100 * NSEC_PER_MSEC, now = 1, was;
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000,
+	};
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.ops->acked(&cc, &sample, 0);
+	cc.ops->cnp(&cc, now);
+	was = cc.rate;
+	KUNIT_EXPECT_GE(test, was, 500000ULL);	/* half of what came through */
+	KUNIT_EXPECT_LE(test, was, 501000ULL);
+	cc.ops->cnp(&cc, now + rtt - 1);
+	KUNIT_EXPECT_EQ(test, cc.rate, was);
+	cc.ops->cnp(&cc, now + rtt);
+	KUNIT_EXPECT_LT(test, cc.rate, was);
+}
+
+/* Without more CNPs it comes back, and then costs nothing any more */
+static void recovers(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u64 now = 1;
+	u32 i;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1000 * MBIT;
+	cc.ops->cnp(&cc, now);
+	KUNIT_EXPECT_LE(test, cc.rate, 501 * MBIT);
+	for (i = 0; i < 1000000 && cc.rate; i++) {
+		now = max(now, cc.next);
+		KUNIT_ASSERT_GT(test, rxe_pacer_room(&cc, now), 0u);
+		rxe_pacer_sent(&cc, min(rxe_pacer_room(&cc, now), 65536u), now);
+	}
+	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+}
+
+/* Whatever the knobs and the events are, the rate stays within its limits */
+static void any(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(7);
+	u64 now = 1, most;
+	struct rxe_cc cc;
+	u32 i;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	for (i = 0; i < 20000; i++) {
+		SET(rp_gd, rnd_below(&rnd, 16));
+		SET(rp_min_dec_fac, rnd_below(&rnd, 101));
+		SET(rp_dce_tcp_g, rnd_below(&rnd, 1025));
+		SET(rp_threshold, 1 + rnd_below(&rnd, 31));
+		SET(rp_max_rate, rnd_below(&rnd, 400001));
+		SET(rp_min_rate, 1 + rnd_below(&rnd, 100000));
+		SET(rp_hai_rate, 1 + rnd_below(&rnd, 100000));
+		SET(rp_byte_reset, 64 + rnd_below(&rnd, 100000));
+		now += rnd_below(&rnd, 1 << 24);
+		most = 400000 * MBIT;
+		if (!cc.rate || !rnd_below(&rnd, 3)) {
+			cc.seen = rnd_u64(&rnd) >> rnd_below(&rnd, 64);
+			cc.ops->cnp(&cc, now);
+			KUNIT_ASSERT_GT(test, cc.rate, 0ULL);
+		} else {
+			rxe_pacer_sent(&cc, rnd_below(&rnd, 1 << 16), now);
+		}
+		KUNIT_ASSERT_LE(test, cc.rate, most);
+		KUNIT_ASSERT_LE(test, cc.dcqcn.alpha, 1u << 20);
+		KUNIT_ASSERT_TRUE(test, !cc.rate || cc.rate >= MBIT);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(model_paper),
+	KUNIT_CASE(model_mlx5),
+	KUNIT_CASE(flood),
+	KUNIT_CASE(once_a_round_trip),
+	KUNIT_CASE(recovers),
+	KUNIT_CASE(any),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cc-dcqcn",
+	.init = save_knobs,
+	.exit = restore_knobs,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cc/swift.c: the window grows while round trips are short, shrinks by how much they are
+ * too long, and below one packet is a rate.
+ */
+#include <cc/cc.h>
+#include <rxe/knobs.h>
+#include <rxe/psn.h>
+#include "../util.h"
+
+#define MS	((u64)NSEC_PER_MSEC)
+
+static u32 una;		/* of the connection that a case plays */
+
+static void begin(struct rxe_cc *cc)
+{
+	una = 0xfffff0;
+	rxe_cc_init(cc, &rxe_cc_swift);
+}
+
+static void come_through(struct rxe_cc *cc, u64 rtt)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = cc->window, .rtt = rtt, .rtt_min = MS, .mtu = 1024,
+		.limited = true,
+	};
+
+	una = rxe_psn_add(una, cc->window);
+	cc->ops->acked(cc, &sample, una);
+}
+
+static void grows(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_first));
+	for (i = 1; i <= 100; i++)
+		come_through(&cc, MS);
+	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_first) + 100);
+	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+}
+
+/* By swift_beta of the part that is too long, and by swift_mdf at most */
+static void shrinks(struct kunit *test)
+{
+	u64 queue = rxe_knob(swift_target_ns) + rxe_knob(swift_flows_ns) / 8;
+	struct rxe_cc cc;
+
+	begin(&cc);		/* a window of 64 */
+	come_through(&cc, MS + queue + MS);
+	KUNIT_EXPECT_GE(test, cc.window, 40u);
+	KUNIT_EXPECT_LE(test, cc.window, 44u);
+	begin(&cc);
+	come_through(&cc, 1000 * MS);
+	KUNIT_EXPECT_EQ(test, cc.window, 32u);
+}
+
+/* Many flows: less than a packet in a round trip */
+static void below_one(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 8; i++)
+		come_through(&cc, 100 * MS);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	KUNIT_EXPECT_EQ(test, cc.rate, 1024ULL * 10 / 4);
+	for (i = 0; i < 100; i++)
+		come_through(&cc, 100 * MS);
+	KUNIT_EXPECT_GT(test, cc.rate, 0ULL);
+	come_through(&cc, MS);
+	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+}
+
+/* Once for all that was in flight; a loss that was none is undone */
+static void loss(struct kunit *test)
+{
+	u32 top = rxe_psn_add(0xfffff0, 64);
+	struct rxe_cc cc;
+
+	begin(&cc);
+	cc.ops->lost(&cc, una, top);
+	KUNIT_EXPECT_EQ(test, cc.window, 32u);
+	cc.ops->lost(&cc, rxe_psn_add(una, 10), top);
+	KUNIT_EXPECT_EQ(test, cc.window, 32u);
+	cc.ops->undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 64u);
+	cc.ops->timeout(&cc, top);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	cc.ops->undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 64u);
+}
+
+/* Whatever happens, something may be sent */
+static void any(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(3);
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 20000; i++) {
+		switch (rnd_below(&rnd, 8)) {
+		case 0:
+			cc.ops->lost(&cc, una, rnd_below(&rnd, 1 << 24));
+			break;
+		case 1:
+			cc.ops->timeout(&cc, rnd_below(&rnd, 1 << 24));
+			break;
+		case 2:
+			cc.ops->undo(&cc);
+			break;
+		default:
+			come_through(&cc, 1 + (rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 39))));
+		}
+		KUNIT_ASSERT_GE(test, cc.window, 1u);
+		KUNIT_ASSERT_LE(test, cc.window, (u32)rxe_knob(window_max));
+		KUNIT_ASSERT_TRUE(test, cc.window == 1 || !cc.rate);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(grows),
+	KUNIT_CASE(shrinks),
+	KUNIT_CASE(below_one),
+	KUNIT_CASE(loss),
+	KUNIT_CASE(any),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cc-swift",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
