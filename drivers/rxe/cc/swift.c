@@ -19,6 +19,7 @@
  *
  * Pure; the caller has the lock.
  */
+#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
 #include <linux/math64.h>
@@ -29,7 +30,7 @@
 #include <rxe/psn.h>
 
 #define CWND_BITS	16
-#define ONE		(1ULL << CWND_BITS)
+#define ONE		BIT_ULL(CWND_BITS)
 #define CWND_LEAST	(ONE >> 8)
 
 /* The allowance that cwnd means */

@@ -113,12 +113,11 @@ DEFINE_DEBUGFS_ATTRIBUTE(cc_param_fops, get_cc_param, set_cc_param, "%llu\n");
 static void make_cc_params(void)
 {
 	struct dentry *dir = debugfs_create_dir("cc_params", debugfs_root);
+	int i;
 
-#define KNOB(name, value, least, most, what)					\
-	debugfs_create_file_unsafe(#name, 0600, dir,				\
-			    (void *)&rxe_knob_rows[RXE_KNOB_##name], &cc_param_fops);
-	RXE_CC_KNOBS(KNOB)
-#undef KNOB
+	for (i = RXE_KNOB_np_min_time_between_cnps; i <= RXE_KNOB_rp_initial_alpha_value; i++)
+		debugfs_create_file_unsafe(rxe_knob_rows[i].name, 0600, dir,
+					   (void *)&rxe_knob_rows[i], &cc_param_fops);
 }
 
 /**

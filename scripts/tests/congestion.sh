@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: ECN marks are answered by CNPs, which look as they should and make senders slow down
+# nodes: 1
+# level: full
+# timeout: 200
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+LIMIT=40
+CAPTURE=/tmp/cnp.pcap
+
+counter() { # DEVICE NAME
+	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+}
+
+chosen() { # NAME
+	local file
+	for file in /sys/class/infiniband/rxe[AB]/congestion_control; do
+		echo "$1" > "$file" && [ "$(cat "$file")" = "$1" ] || return 1
+	done
+}
+
+refused() { # what isn't there changes nothing
+	chosen dcqcn && ! echo reno > /sys/class/infiniband/rxeA/congestion_control 2> /dev/null &&
+		[ "$(cat /sys/class/infiniband/rxeA/congestion_control)" = dcqcn ]
+}
+
+PARAMS=/sys/kernel/debug/rdma_rxe/cc_params
+
+params() { # one of them is set, and one beyond its bounds isn't
+	echo 7 > $PARAMS/rp_ai_rate && [ "$(cat $PARAMS/rp_ai_rate)" = 7 ] &&
+		! echo 0 > $PARAMS/rp_threshold 2> /dev/null &&
+		! echo 64 > $PARAMS/np_cnp_dscp 2> /dev/null &&
+		[ "$(cat $PARAMS/np_cnp_dscp)" = 48 ] && echo 5 > $PARAMS/rp_ai_rate
+}
+
+# mark PERCENT [NS]: so many of the packets to port 4791 that are ECN-capable get marked there
+mark() {
+	local ns=${2:-B}
+	ip netns exec "$ns" nft flush ruleset
+	[ "$1" = 0 ] || ip netns exec "$ns" nft -f - <<- END
+		table inet congestion {
+			chain in {
+				type filter hook prerouting priority 0;
+				udp dport 4791 ip ecn ect0 numgen random mod 100 < $1 ip ecn set ce
+				udp dport 4791 ip6 ecn ect0 numgen random mod 100 < $1 ip6 ecn set ce
+			}
+		}
+	END
+}
+
+flows() { # OPTION of rc_flows...
+	PORT=$((PORT + 1))
+	both wait_tcp rc_flows -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
+		rc_flows -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
+}
+
+# marked_run END NAME COMMAND...: the rate falls, and as many CNPs come as leave. END has the sender
+marked_run() {
+	local end=$1 other before after
+	other=$(tr AB BA <<< "$end")
+	before="$(counter rxe$other np_ecn_marked_roce_packets) $(counter rxe$other np_cnp_sent) $(counter rxe$end rp_cnp_handled)"
+	"${@:2}" >&2 || return 1
+	after="$(counter rxe$other np_ecn_marked_roce_packets) $(counter rxe$other np_cnp_sent) $(counter rxe$end rp_cnp_handled)"
+	say "marks, CNPs sent, CNPs handled: $before, then $after"
+	awk '{ exit !($4 > $1 && $5 > $2 && $6 > $3 && $6 - $3 <= $5 - $2) }' <<< "$before $after"
+}
+
+# What comes in at A meanwhile: CNPs to their end
+captured() { # COMMAND...
+	local pid status=0
+	rm -f /tmp/tcpdump
+	ip netns exec A tcpdump -i veth -s 0 --immediate-mode -U -Q in -w $CAPTURE \
+		'udp dst port 4791 and udp[8] = 0x81' 2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	"$@" || status=$?
+	kill -INT $pid
+	wait $pid || true
+	return $status
+}
+
+# DSCP 48, not ECN-capable, 60 bytes of IP; BECN, PSN 0, 16 bytes of zeros: as a ConnectX's
+like_hardware() {
+	local dscp ecn len opcode payload n=0
+	while read -r dscp ecn len opcode payload; do
+		[ "$((dscp)) $((ecn)) $((len)) $((opcode))" = "48 0 60 129" ] || return 1
+		[[ $payload =~ ^8100ffff40[0-9a-f]{6}00000000(00){16}[0-9a-f]{8}$ ]] || return 1
+		n=$((n + 1))
+	done < <(tshark -r $CAPTURE -T fields -e ip.dsfield.dscp -e ip.dsfield.ecn -e ip.len \
+		-e infiniband.bth.opcode -e udp.payload 2> /tmp/tshark)
+	say "$n CNPs"
+	[ $n -gt 0 ]
+}
+
+np_off() {
+	local before after
+	before=$(counter rxeB np_cnp_sent)
+	switch_is roce_np 0 && flows -T 200 >&2 && switch_is roce_np 1 || return 1
+	after=$(counter rxeB np_cnp_sent)
+	[ "$before" = "$after" ]
+}
+
+# CNPs to queue pairs of another algorithm do nothing, and marks don't even happen: ECT isn't set
+not_capable() {
+	local before
+	before=$(counter rxeB np_ecn_marked_roce_packets)
+	chosen "$1" && flows -T 200 >&2 &&
+		[ "$before" = "$(counter rxeB np_ecn_marked_roce_packets)" ] && chosen dcqcn
+}
+
+# Nothing is marked by itself
+unmarked() {
+	local before
+	before=$(counter rxeB np_cnp_sent)
+	flows -T 400 > /tmp/unmarked && [ "$before" = "$(counter rxeB np_cnp_sent)" ]
+}
+
+# With a mark on nearly all packets, a tenth of the rate is left at most
+slows() {
+	local fast slow
+	flows -T 1000 > /tmp/marked || return 1
+	read -r _ fast _ < /tmp/unmarked && read -r _ slow _ < /tmp/marked
+	say "$fast MB/s, $slow with marks"
+	awk "BEGIN { exit !($slow * 10 < $fast) }"
+}
+
+path_up veth
+use_gid v2-ipv4
+try refuses refused
+try params params
+chosen dcqcn
+try unmarked unmarked
+mark 20
+try write captured marked_run A flows -o write -T 400
+try like-hardware like_hardware
+try send marked_run A flows -o send -q 4 -T 400
+try np-off np_off
+try window-not-capable not_capable window
+try swift-not-capable not_capable swift
+mark 99
+try slows slows
+try ud marked_run A run_ud_pingpong
+try uc marked_run A run_uc_pingpong
+mark 0
+mark 20 A
+try read marked_run B flows -o read -T 400
+mark 0 A
+use_gid v2-ipv6
+mark 20
+try ipv6 marked_run A flows -o write -T 400
+try swift chosen swift
+try swift-write flows -o write -q 4 -T 400
