@@ -13,9 +13,12 @@
 #include <net/addrconf.h>
 #include <rdma/ib_mad.h>
 #include <compat/device.h>
+#include <compat/mmu.h>
 #include <compat/ops.h>
+#include <compat/verbs.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
+#include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/srq.h>
 #include <rxe/transport.h>	/* sizeof(struct rxe_qp) */
@@ -53,6 +56,26 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_res_rd_atom = RXE_MAX_RD_ATOM * RXE_MAX_QP;
 }
 
+/* All that a message can do with memory works with memory that isn't pinned */
+static void set_odp_caps(struct ib_device_attr *attr)
+{
+	struct ib_odp_caps *caps = &attr->odp_caps;
+
+	if (!RXE_ODP_ACCESS)
+		return;
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	caps->per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+					       IB_ODP_SUPPORT_SRQ_RECV;
+	caps->per_transport_caps.uc_odp_caps = caps->per_transport_caps.ud_odp_caps |
+					       IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.rc_odp_caps = caps->per_transport_caps.uc_odp_caps |
+					       IB_ODP_SUPPORT_READ |
+					       IB_ODP_SUPPORT_ATOMIC |
+					       IB_ODP_SUPPORT_FLUSH |
+					       IB_ODP_SUPPORT_ATOMIC_WRITE;
+}
+
 static int rxe_query_device(struct ib_device *ibdev,
 			    struct ib_device_attr *attr, struct ib_udata *udata)
 {
@@ -77,6 +100,7 @@ static int rxe_query_device(struct ib_device *ibdev,
 	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_pkeys = RXE_PKEY_TBL_LEN;
 	attr->local_ca_ack_delay = RXE_CA_ACK_DELAY;
+	set_odp_caps(attr);
 	return 0;
 }
 
@@ -235,6 +259,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.get_dma_mr		= rxe_get_dma_mr,
 	.rereg_user_mr		= rxe_rereg_user_mr,
 	.dereg_mr		= rxe_dereg_mr,
+	.advise_mr		= rxe_advise_mr,
 	.alloc_mr		= rxe_alloc_mr,
 	.map_mr_sg		= rxe_map_mr_sg,
 	.alloc_mw		= rxe_alloc_mw,

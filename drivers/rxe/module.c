@@ -10,6 +10,7 @@
 #include <rxe/dev.h>
 #include <rxe/knobs.h>
 #include <rxe/net.h>
+#include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
 
@@ -46,13 +47,18 @@ static int __init rxe_init(void)
 	err = rxe_cork_start();
 	if (err)
 		goto err_crc32;
-	err = rxe_net_init(&rxe_net_ops);
+	err = rxe_odp_start();
 	if (err)
 		goto err_cork;
+	err = rxe_net_init(&rxe_net_ops);
+	if (err)
+		goto err_odp;
 	rxe_debugfs_start();
 	rdma_link_register(&rxe_link_ops);
 	return 0;
 
+err_odp:
+	rxe_odp_stop();
 err_cork:
 	rxe_cork_stop();
 err_crc32:
@@ -67,6 +73,7 @@ static void __exit rxe_exit(void)
 	ib_unregister_driver(RDMA_DRIVER_RXE);
 	rxe_debugfs_stop();
 	rxe_net_exit();
+	rxe_odp_stop();
 	rxe_cork_stop();
 	rxe_crc32_exit();
 	/* Wait for RCU callbacks that are in the module's text */

@@ -12,6 +12,8 @@
  */
 #include <linux/crc32.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/skbuff.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -151,6 +153,30 @@ bool probe_skb_frags_readable(const struct sk_buff *skb)
 #if !__has_include("linux/unaligned.h")
 #error "none"
 #endif
+
+/* CONFIG_MMU_NOTIFIER: who uses memory of a process is told before it goes */
+#line 1 "HAVE_MMU_INTERVAL_NOTIFIER"
+void *probe_mmu_interval_notifier(void);
+void *probe_mmu_interval_notifier(void)
+{
+	return mmu_interval_notifier_insert;
+}
+
+/* Until 6.5: get_user_pages_remote() returns VMAs, too */
+#line 1 "HAVE_GUP_REMOTE_VMAS"
+long probe_gup_remote_vmas(struct mm_struct *mm, struct page **pages, int *locked);
+long probe_gup_remote_vmas(struct mm_struct *mm, struct page **pages, int *locked)
+{
+	return get_user_pages_remote(mm, 0, 1, 0, pages, NULL, locked);
+}
+
+/* 6.15: ODP for FLUSH and ATOMIC WRITE */
+#line 1 "HAVE_IB_ODP_FLUSH"
+int probe_ib_odp_flush(void);
+int probe_ib_odp_flush(void)
+{
+	return IB_ODP_SUPPORT_FLUSH + IB_ODP_SUPPORT_ATOMIC_WRITE;
+}
 
 /* Not a feature: an error that the script must see, or it sees none */
 #line 1 "HAVE_NOTHING"

@@ -30,6 +30,11 @@
 #define IB_DEVICE_ATOMIC_WRITE		BIT_ULL(40)
 #endif
 
+#ifndef HAVE_IB_ODP_FLUSH
+#define IB_ODP_SUPPORT_FLUSH		0
+#define IB_ODP_SUPPORT_ATOMIC_WRITE	0
+#endif
+
 /**
  * struct rxe_flush_wr - member "flush" of struct rxe_send_wr, which 6.1's lacks
  * @remote_addr: first byte

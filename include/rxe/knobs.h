@@ -11,6 +11,7 @@
 #include <linux/sizes.h>
 #include <linux/time64.h>
 #include <linux/types.h>
+#include <asm/page.h>
 
 /*
  * Congestion control by ECN, under the names that mlx5 has for them. Beside knobs, each
@@ -212,6 +213,18 @@
 		 "part of the machine's memory that stays for others, one in")	\
 	CONSTANT(LINE_RATE, 40000,						\
 		 "Mb/s from which on pacing isn't worth its cost")		\
+	CONSTANT(ODP_BATCH, 64,							\
+		 "pages that are faulted in at a time")				\
+	CONSTANT(ODP_TRIES, 16,							\
+		 "tries to fault in pages that are being taken back")		\
+	CONSTANT(ODP_AHEAD, SZ_1M,						\
+		 "bytes that a message faults in ahead")				\
+	CONSTANT(ODP_WHOLE, SZ_1G >> PAGE_SHIFT,				\
+		 "pages of a region that is watched as a whole")		\
+	CONSTANT(ODP_CHUNK_ORDER, 9,						\
+		 "pages that are watched together else, as a power of two")	\
+	CONSTANT(ODP_PREFETCHES, 16,						\
+		 "prefetches of a region that wait for a worker")		\
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL where the program asks for none")
 

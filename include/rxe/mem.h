@@ -16,6 +16,7 @@
 #include <rxe/dev.h>
 
 struct ib_umem;
+struct rxe_odp;
 struct scatterlist;
 
 #define RXE_KEY_VARIANT_BITS	8
@@ -24,14 +25,16 @@ struct scatterlist;
  * struct rxe_region - memory
  * @ref: one for the owner, one or more for each task run that copies
  * @idle: completed when @ref reaches zero
- * @pages: address of each page. NULL: the region is all of the kernel's memory, and
- *	a position in it is an address
+ * @pages: address of each page. NULL: a position in the region is an address, in the
+ *	process if there is @odp, else in the kernel
+ * @odp: memory of a process that isn't pinned, or NULL
  * @shift: log2 of the bytes per page
  */
 struct rxe_region {
 	struct kref		ref;
 	struct completion	idle;
 	void			**pages;
+	struct rxe_odp		*odp;
 	u8			shift;
 };
 
@@ -61,6 +64,7 @@ enum rxe_key_kind {
  * @region: the memory
  * @name: @value when it was valid last; 0: the key has been retired
  * @kind: enum rxe_key_kind
+ * @paged: the memory isn't pinned: see rxe_key_ready()
  * @ending: it has been invalidated, and a task may still use its memory
  * @lock: orders those who change the key
  *
@@ -79,6 +83,7 @@ struct rxe_key {
 	struct rxe_region	*region;
 	u32			name;
 	u8			kind;
+	bool			paged;
 	bool			ending;
 	spinlock_t		lock;	/* changes */
 };
@@ -226,13 +231,11 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 bool rxe_mr_access_ok(int access);
 
-/* fast.c */
+/* fast.c, invalidate.c */
 struct ib_mr *rxe_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
 int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
 		  unsigned int *offset);
 int rxe_mr_register(const struct ib_qp *qp, u32 value, int access);
-
-/* invalidate.c */
 int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value);
 
 /* mw.c */

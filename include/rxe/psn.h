@@ -34,4 +34,10 @@ static inline u32 rxe_psn_add(u32 psn, u32 n)
 	return (psn + n) & RXE_PSN_MASK;
 }
 
+/* The later of two PSNs */
+static inline u32 rxe_psn_max(u32 a, u32 b)
+{
+	return rxe_psn_diff(a, b) > 0 ? a : b;
+}
+
 #endif /* RXE_PSN_H */

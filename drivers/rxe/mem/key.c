@@ -10,7 +10,7 @@
  * interrupts, with bottom halves off, which is the RCU read side that protects the key.
  */
 #include <linux/random.h>
-#include <rxe/mem.h>
+#include <mem/odp.h>
 
 #define KEY_INDEX_MAX		((1U << 24) - 1)
 
@@ -217,7 +217,7 @@ int rxe_key_end(struct rxe_key *key)
 
 /**
  * rxe_key_run - the longest contiguous kernel address range at @va
- * @key: from rxe_key_get() that covered @va to @va + @len
+ * @key: from rxe_key_get() that covered @va to @va + @len, which are present
  * @va: address in the key's range
  * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
  *
@@ -231,7 +231,8 @@ void *rxe_key_run(const struct rxe_key *key, u64 va, u32 *len)
 	void **page;
 
 	if (!key->region->pages)
-		return (void *)(uintptr_t)pos;
+		return key->paged ? rxe_odp_run(key->region->odp, pos, len) :
+				    (void *)(uintptr_t)pos;
 	page = key->region->pages + (pos >> shift);
 	for (run = size - off; run < *len; run += size, page++)
 		if (page[1] != page[0] + size)

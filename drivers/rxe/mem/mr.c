@@ -11,6 +11,7 @@
 #include <compat/umem.h>
 #include <compat/verbs.h>
 #include <mem/mr.h>
+#include <mem/odp.h>
 
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -68,6 +69,8 @@ void rxe_mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
 	kvfree(mr->region.pages);
 	kvfree(mr->next);
 	ib_umem_release(mr->umem);
+	if (mr->region.odp)
+		rxe_odp_end(mr->region.odp);
 	kfree_rcu(mr, rcu);
 	atomic_dec(&rxe->num_mr);
 }
@@ -142,16 +145,23 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 	return 0;
 }
 
-static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
+/* On-demand paging: a position in the region is an address in the process */
+static int mr_page(struct rxe_mr *mr, u64 start, u64 length)
 {
-	struct rxe_key *key = &mr->key;
+	struct rxe_odp *odp = rxe_odp_create(mr, start, length);
 
-	key->iova = key->access & IB_ZERO_BASED ? 0 : iova;
-	key->length = length;
-	key->start = offset_in_page(start);
-	if (!length)
-		return 0;	/* nothing to pin, so @start may be anything */
-	mr->umem = rxe_umem_get(mr->ibmr.device, start, length, key->access);
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	mr->region.odp = odp;
+	mr->key.paged = true;
+	mr->key.start = start;
+	return 0;
+}
+
+static int mr_pin(struct rxe_mr *mr, u64 start, u64 length)
+{
+	mr->key.start = offset_in_page(start);
+	mr->umem = rxe_umem_get(mr->ibmr.device, start, length, mr->key.access);
 	if (IS_ERR(mr->umem)) {
 		int err = PTR_ERR(mr->umem);
 
@@ -159,6 +169,19 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 		return err;
 	}
 	return mr_list_pages(mr, mr->umem);
+}
+
+static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
+{
+	struct rxe_key *key = &mr->key;
+
+	key->iova = key->access & IB_ZERO_BASED ? 0 : iova;
+	key->length = length;
+	if (!length)
+		return 0;	/* no memory, so @start may be anything */
+	if (key->access & RXE_ODP_ACCESS)
+		return mr_page(mr, start, length);
+	return mr_pin(mr, start, length);
 }
 
 /**
@@ -170,7 +193,8 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * @access: enum ib_access_flags
  * @udata: of the process; the ABI has nothing in it
  *
- * A region of no bytes may be at any address; no memory is pinned for it.
+ * A region of no bytes may be at any address; no memory is pinned for it. With on-demand
+ * paging none is pinned at all; @length U64_MAX with @start 0 is all of the process's.
  *
  * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, -EOPNOTSUPP
  * for access flags that the device lacks, -ENOMEM (also beyond RLIMIT_MEMLOCK),
@@ -183,14 +207,14 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct rxe_mr *mr;
 	int err;
 
-	if (!rxe_mr_access_ok(access))
+	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
 	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = mr_pin(mr, start, length, iova);
+	err = mr_get_memory(mr, start, length, iova);
 	if (!err)
 		err = rxe_mr_publish(rxe, mr);
 	if (err) {
@@ -200,12 +224,14 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return &mr->ibmr;
 }
 
-/* Can the region keep its pinned memory and its key? PD and access not both at once */
+/* Can the region keep its memory and its key? PD and access not both at once */
 static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 {
 	if (flags & IB_MR_REREG_TRANS)
 		return false;
 	if ((flags & IB_MR_REREG_PD) && (flags & IB_MR_REREG_ACCESS))
+		return false;
+	if ((access ^ mr->key.access) & RXE_ODP_ACCESS)
 		return false;
 	return !mr->umem || mr->umem->writable || !ib_access_writable(access);
 }
@@ -242,8 +268,8 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @udata: of the process; the ABI has nothing in it
  *
  * Normally the region is changed in place. A new one with a new key is made for other
- * memory, for write access to memory pinned for reading, or if PD and access change at
- * once. The RDMA core then frees the old one.
+ * memory, for write access to memory pinned for reading, to pin memory or to stop that,
+ * or if PD and access change at once. The RDMA core then frees the old one.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, with the
@@ -261,11 +287,11 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		ibpd = mr->key.pd;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->key.access;
-	if (!rxe_mr_access_ok(access))
+	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		access = (access & ~IB_ZERO_BASED) | zero_based;
-		start = mr->umem ? mr->umem->address : 0;
+		start = mr->umem ? mr->umem->address : mr->key.start;
 		length = mr->key.length;
 		iova = mr->key.iova;
 	}
@@ -295,6 +321,8 @@ int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (!mr_close(mr) && atomic_read(&mr->windows) > 0)
 		return -EBUSY;
 	rxe_key_retire(rxe, &mr->key);
+	if (mr->region.odp)
+		rxe_odp_close(mr->region.odp);
 	rxe_region_end(&mr->region);
 	rxe_mr_free(rxe, mr);
 	return 0;

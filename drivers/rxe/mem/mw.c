@@ -128,7 +128,9 @@ static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
 	if (key->kind == RXE_KEY_MW_2)
 		WRITE_ONCE(window->qp, qp);
 	window->region.pages = mr->region.pages;
+	window->region.odp = mr->region.odp;
 	window->region.shift = mr->region.shift;
+	key->paged = mr->key.paged;
 	key->access = bind->access & ~IB_ACCESS_LOCAL_WRITE;
 	key->iova = bind->access & IB_ZERO_BASED ? 0 : bind->addr;
 	key->length = bind->length;

@@ -121,6 +121,26 @@ static const void *next_run(struct rxe_data *data, u32 *len)
 }
 
 /**
+ * rxe_data_rewind - go back to where @data->taken was 0
+ * @data: payload in segments
+ */
+void rxe_data_rewind(struct rxe_data *data)
+{
+	u32 back = data->taken, here = data->off - data->run;
+
+	if (!back)
+		return;
+	while (back > here) {
+		back -= here;
+		data->seg--;
+		here = data->seg->len;
+	}
+	data->off = here - back;
+	data->run = 0;
+	data->taken = 0;
+}
+
+/**
  * rxe_data_skip - skip payload
  * @data: the payload; advances
  * @len: bytes, at most what is left

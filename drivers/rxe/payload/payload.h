@@ -5,7 +5,7 @@
 #ifndef RXE_PAYLOAD_H
 #define RXE_PAYLOAD_H
 
-#include <rxe/mem.h>
+#include <rxe/odp.h>
 
 struct rxe_qp;
 struct rxe_swqe;
@@ -52,17 +52,20 @@ struct rxe_data {
  * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
  *	gives it back at the end of the run.
+ * @fault: asked for pages that aren't present
  */
 struct rxe_list {
 	const struct ib_sge	*sge;
 	u32			num_sge;
 	struct ib_pd		*pd;
 	struct rxe_key		**key;
+	struct rxe_fault	*fault;
 };
 
 /* data.c */
 void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
 bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state);
+void rxe_data_rewind(struct rxe_data *data);
 void rxe_data_skip(struct rxe_data *data, u32 len);
 bool rxe_data_read(struct rxe_data *data, void *dst, u32 len);
 bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,

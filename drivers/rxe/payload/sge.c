@@ -8,22 +8,30 @@
  */
 #include <rxe/transport.h>
 
-/* L_Key 0 is the kernel's local_dma_lkey; user space has no such key */
-static bool seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
-		    u32 len, struct rxe_seg *seg)
+/*
+ * L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: 0, -EFAULT,
+ * or -EAGAIN as rxe_key_ready().
+ */
+static int seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
+		   u32 len, struct rxe_seg *seg)
 {
 	struct rxe_key **key = &qp->sq.sender.source;
+	int err;
 
 	seg->va = sge->addr + off;
 	seg->len = len;
 	seg->key = NULL;
 	if (!sge->lkey && !qp->is_user)
-		return true;
+		return 0;
 	if (rxe_key_keep(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, key))
-		return false;
+		return -EFAULT;
+	err = rxe_key_ready(*key, false, seg->va, len, sge->length - off,
+			    qp->sq.sender.fault);
+	if (err)
+		return err;
 	seg->key = *key;
 	rxe_key_hold(seg->key);
-	return true;
+	return 0;
 }
 
 /**
@@ -48,8 +56,8 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  *
  * Context: send_task, which drops sq.sender.source when its run ends.
  *
- * Return: how many there are, for rxe_unmap(), or -EFAULT if an L_Key doesn't
- * allow it.
+ * Return: how many there are, for rxe_unmap(); -EFAULT if an L_Key doesn't allow it;
+ * -EAGAIN as rxe_key_ready() with sq.sender.fault.
  */
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs)
@@ -57,6 +65,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	const struct ib_sge *sge = wqe->sge;
 	const struct ib_sge *end = sge + wqe->num_sge;
 	u32 num = 0, n;
+	int err = -EFAULT;
 
 	if (wqe->flags & IB_SEND_INLINE) {
 		*segs = (struct rxe_seg) {
@@ -71,7 +80,8 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 			continue;
 		}
 		n = min(len, sge->length - off);
-		if (!seg_get(qp, sge, off, n, &segs[num]))
+		err = seg_get(qp, sge, off, n, &segs[num]);
+		if (err)
 			break;
 		num++;
 		off = 0;
@@ -80,7 +90,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	if (!len)
 		return num;
 	rxe_unmap(segs, num);
-	return -EFAULT;
+	return err ?: -EFAULT;
 }
 
 /**
@@ -91,7 +101,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
  *
  * Context: send_task.
  *
- * Return: 0, or -EFAULT if an L_Key doesn't allow it.
+ * Return: 0, or an error as rxe_map().
  */
 int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 {
@@ -105,22 +115,26 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
-/* Copy to one entry of a scatter list; L_Key 0 as in seg_get(). Return: 0, -EFAULT, -EIO. */
+/* Copy to one entry of a scatter list; L_Key 0 as in seg_get(). Return: as rxe_scatter() */
 static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
 		       u32 len)
 {
 	u64 va = sge->addr + off;
 	bool whole;
+	int err;
 
-	if (!sge->lkey && !qp->is_user)
+	if (!sge->lkey && !qp->is_user) {
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
-	else if (!rxe_key_keep(list->pd, NULL, sge->lkey,
-			       IB_ACCESS_LOCAL_WRITE, va, len, list->key))
-		whole = rxe_data_write(data, len, *list->key, va);
-	else
+		return whole ? 0 : -EIO;
+	}
+	if (rxe_key_keep(list->pd, NULL, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len,
+			 list->key))
 		return -EFAULT;
-	return whole ? 0 : -EIO;
+	err = rxe_key_ready(*list->key, true, va, len, sge->length - off, list->fault);
+	if (err)
+		return err;
+	return rxe_data_write(data, len, *list->key, va) ? 0 : -EIO;
 }
 
 /**
@@ -132,7 +146,8 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
  * @len: bytes
  *
  * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
- * short, -EIO if the payload is too short.
+ * short, -EIO if the payload is too short, -EAGAIN as rxe_key_ready() with the list's
+ * fault. Some may have been copied then, which is to be copied again.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)

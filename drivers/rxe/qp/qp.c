@@ -41,10 +41,24 @@ static void destroy_queues(struct rxe_qp *qp)
 {
 	rxe_tx_destroy(qp->sq.sender.tx);
 	rxe_tx_destroy(qp->rq.tx);
+	rxe_fault_free(qp->sq.sender.fault);
+	rxe_fault_free(qp->requests.fault);
+	rxe_fault_free(qp->responses.fault);
 	kfree(qp->sq.sender.segs);
 	kfree(qp->rq.wqe.sge);
 	rxe_sendq_free(&qp->sq.q);
 	rxe_recvq_free(&qp->rq.recvq);
+}
+
+/* Kernel consumers, too, register memory of processes on demand: RDS does */
+static int create_faults(struct rxe_qp *qp)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT;
+
+	qp->sq.sender.fault = rxe_fault_create(rxe_page_came, &qp->send_task, gfp);
+	qp->requests.fault = rxe_fault_create(rxe_page_came, &qp->recv_task, gfp);
+	qp->responses.fault = rxe_fault_create(rxe_page_came, &qp->recv_task, gfp);
+	return qp->sq.sender.fault && qp->requests.fault && qp->responses.fault ? 0 : -ENOMEM;
 }
 
 /* Senders and buffers that the tasks need */
@@ -60,7 +74,9 @@ static int create_tools(struct rxe_qp *qp)
 			       sizeof(*sender->segs), GFP_KERNEL_ACCOUNT);
 	rq->wqe.sge = kcalloc(max(recv_sge, 1U),
 			      sizeof(*rq->wqe.sge), GFP_KERNEL_ACCOUNT);
-	return sender->tx && rq->tx && sender->segs && rq->wqe.sge ? 0 : -ENOMEM;
+	if (!sender->tx || !rq->tx || !sender->segs || !rq->wqe.sge)
+		return -ENOMEM;
+	return create_faults(qp);
 }
 
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,

@@ -35,6 +35,9 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_cork_reset(qp);
 	rxe_inq_reset(qp->rxe, &qp->requests);
 	rxe_inq_reset(qp->rxe, &qp->responses);
+	rxe_fault_reset(&qp->sq.sender.fault);
+	rxe_fault_reset(&qp->requests.fault);
+	rxe_fault_reset(&qp->responses.fault);
 	spin_lock_bh(&qp->sq.lock);
 	rxe_requester_reset(&qp->sq, rxe_cc_rows[READ_ONCE(qp->rxe->tune.cc)],
 			    qp->is_user);

@@ -82,6 +82,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->skipped = false;
 	in->sport = 0;
 	in->row = 0;
+	in->parked = false;
 }
 
 static u32 train_age(struct sk_buff *skb)

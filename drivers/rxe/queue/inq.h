@@ -10,6 +10,7 @@
 #include <linux/sizes.h>
 
 struct rxe_dev;
+struct rxe_fault;
 struct rxe_qp;
 
 /*
@@ -35,6 +36,8 @@ struct rxe_qp;
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: so
  *	many more don't wait
  * @waits: the last message waits for the next ones
+ * @parked: the next packet, or the READ in progress, waits for a page
+ * @fault: asked for that page
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
@@ -49,6 +52,8 @@ struct rxe_inq {
 	u32			sent;
 	s32			row;
 	bool			waits;
+	bool			parked;
+	struct rxe_fault	*fault;
 };
 
 /* Did a packet come too early? */

@@ -267,12 +267,33 @@ static void empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
 		response_done(qp, wqe, pkt->psn);
 }
 
+static struct rxe_list response_list(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	return (struct rxe_list) {
+		.sge		= wqe->sge,
+		.num_sge	= wqe->num_sge,
+		.pd		= qp->ibqp.pd,
+		.key		= &qp->sq.target,
+		.fault		= qp->responses.fault,
+	};
+}
+
+/* The data of a response can't be put into its place, now or at all */
+static void not_placed(struct rxe_qp *qp, int err)
+{
+	if (err == -EAGAIN)
+		qp->responses.parked = true;
+	else
+		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
+}
+
 static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
 	struct rxe_swqe *wqe = answered_wqe(qp, pkt->psn);
 	struct rxe_list list;
 	u32 done, want;
+	int err;
 
 	if (!wqe)
 		return;
@@ -288,9 +309,10 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, qp->ibqp.pd, &qp->sq.target };
-	if (rxe_scatter(qp, &list, done, data, want)) {
-		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
+	list = response_list(qp, wqe);
+	err = rxe_scatter(qp, &list, done, data, want);
+	if (err) {
+		not_placed(qp, err);
 		return;
 	}
 	response_done(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
@@ -305,12 +327,14 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	};
 	struct rxe_data data = { .seg = &orig };
 	struct rxe_list list;
+	int err;
 
 	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
 		return;
-	list = (struct rxe_list){ wqe->sge, wqe->num_sge, qp->ibqp.pd, &qp->sq.target };
-	if (rxe_scatter(qp, &list, 0, &data, orig.len)) {
-		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
+	list = response_list(qp, wqe);
+	err = rxe_scatter(qp, &list, 0, &data, orig.len);
+	if (err) {
+		not_placed(qp, err);
 		return;
 	}
 	response_done(qp, wqe, pkt->psn);
@@ -482,6 +506,8 @@ static u32 missing_responses(const struct rxe_qp *qp)
 	const struct rxe_sq *sq = &qp->sq;
 	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
 
+	if (qp->responses.parked)
+		return 0;	/* it is here */
 	if (!npkts && sq->flight.implied)
 		npkts = rxe_psn_diff(sq->flight.implied_psn, sq->flight.una) + 1;
 	return npkts;

@@ -32,7 +32,7 @@ static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 
 	return is_connected_to(qp, peer) &&
 	       skb_queue_empty_lockless(&in->queue) &&
-	       skb_queue_empty(&in->held) &&
+	       skb_queue_empty(&in->held) && !in->parked &&
 	       (response || !peer->rq.read.active);
 }
 
@@ -128,6 +128,23 @@ void rxe_local_back_end(struct rxe_qp *qp)
 	leave_peer(peer, false);
 }
 
+/*
+ * The peer waits for a page, and hasn't taken the packet: it leaves its task, and the
+ * packet is queued, as those that follow are. Return: as rxe_local_send().
+ */
+static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
+				  struct rxe_data *data)
+{
+	struct rxe_qp *peer = outlet->peer;
+
+	rxe_data_rewind(data);
+	outlet->peer = NULL;
+	if (outlet->response)
+		outlet->qp->rq.back = NULL;
+	leave_peer(peer, false);
+	return rxe_outlet_send(outlet, pkt, data, 1);
+}
+
 /* Count the packet as sent and received. Return: false if the peer doesn't receive */
 static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 {
@@ -154,25 +171,33 @@ static bool take_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 }
 
 /* Return: false if a READ must be served before another request */
-static bool give_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
+static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 			 struct rxe_data *data)
 {
+	struct rxe_qp *peer = outlet->peer;
 	u32 budget = RXE_TASK_BUDGET;
 
 	if (pass_packet(peer, pkt) && take_request(peer, pkt, data)) {
 		rxe_count(peer, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}
+	if (unlikely(peer->requests.parked))
+		return queue_packet(outlet, pkt, data);
 	rxe_data_skip(data, pkt->payload_len - data->taken);
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }
 
-static void give_response(struct rxe_qp *peer, struct rxe_pkt *pkt,
+static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
+	struct rxe_qp *peer = outlet->peer;
+
 	if (pass_packet(peer, pkt))
 		rxe_complete_pkt(peer, pkt, data);
+	if (unlikely(peer->responses.parked))
+		return queue_packet(outlet, pkt, data);
 	rxe_data_skip(data, pkt->payload_len - data->taken);
+	return true;
 }
 
 /**
@@ -190,7 +215,6 @@ bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	if (!outlet->response)
-		return give_request(outlet->peer, pkt, data);
-	give_response(outlet->peer, pkt, data);
-	return true;
+		return give_request(outlet, pkt, data);
+	return give_response(outlet, pkt, data);
 }

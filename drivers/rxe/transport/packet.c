@@ -332,6 +332,8 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 			return RXE_USED_UP;
 		if (packet_ok(qp, &p) && receive_pkt(qp, &p))
 			return keep_early(qp, in, &p);
+		if (unlikely(in->parked))
+			return RXE_GOES_ON;
 		rx->done += p.num * p.len;
 		if (qp->rq.read.active && !serving)
 			return rx->done == rx->end ? RXE_USED_UP : RXE_GOES_ON;

@@ -81,7 +81,7 @@ u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * Whoever reads the eight bytes sees either all of the old or all of the new ones, and
  * with the new ones all that was written before.
  *
- * Return: 0, or the syndrome of a NAK.
+ * Return: 0, the syndrome of a NAK, or RXE_WAITS.
  */
 u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
@@ -89,6 +89,7 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_rq *rq = &qp->rq;
 	u32 len = sizeof(u64);
 	u64 value, *p;
+	int err;
 
 	if (pkt->payload_len != sizeof(u64) || pkt->dma_len != sizeof(u64) ||
 	    (pkt->va & 7))
@@ -96,6 +97,9 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
 			 pkt->va, sizeof(u64), &rq->write.key))
 		return RXE_NAK_REM_ACCESS;
+	err = rxe_key_ready(rq->write.key, true, pkt->va, len, len, qp->requests.fault);
+	if (err)
+		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
 	p = rxe_key_run(rq->write.key, pkt->va, &len);
 	if ((uintptr_t)p & 7)
 		return RXE_NAK_INV_REQ;

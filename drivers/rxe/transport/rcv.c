@@ -95,6 +95,17 @@ void rxe_sent(void *owner)
 	rxe_task_schedule(owner);
 }
 
+/**
+ * rxe_page_came - a fault is done: the task goes on
+ * @owner: the task that asked for it
+ *
+ * Context: any, with a lock held that keeps the QP.
+ */
+void rxe_page_came(void *owner)
+{
+	rxe_task_schedule(owner);
+}
+
 /* Verified once for all members of the group */
 static bool group_icrc_ok(struct sk_buff *skb, const u8 *bth)
 {
@@ -243,6 +254,13 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
+/* Does the next packet still wait for a page? */
+static bool still_parked(struct rxe_inq *in)
+{
+	in->parked = in->parked && rxe_fault_busy(in->fault);
+	return in->parked;
+}
+
 /*
  * Only this task removes trains, so the first one stays until it is used up.
  * Requests wait behind a READ that is being served.
@@ -256,6 +274,8 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 	while (*budget) {
 		if (in == &qp->requests && qp->rq.read.active)
 			return true;
+		if (unlikely(in->parked) && still_parked(in))
+			return false;
 		skb = next_train(qp, in);
 		if (!skb)
 			return false;
@@ -265,7 +285,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
 			note_in_order(qp, in, skb, expected_psn(qp, in));
 		if (fate == RXE_GOES_ON)
-			return true;
+			return !in->parked;
 		if (rxe_rx(skb)->held)
 			finish_held(qp, in, skb);
 		else
@@ -280,9 +300,11 @@ static bool receive_requests(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more = true;
 
+	if (unlikely(qp->requests.parked) && still_parked(&qp->requests))
+		return false;
 	while (more && budget) {
 		if (qp->rq.read.active && rxe_read_continue(qp, &budget))
-			return !qp->rq.read.blocked;
+			return !qp->rq.read.blocked && !qp->requests.parked;
 		more = receive_queue(qp, &qp->requests, &budget) ||
 		       qp->rq.read.active;
 	}
@@ -306,7 +328,8 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_out_flush(qp, &qp->rq.out);
 	rxe_tx_end_turn(qp->rq.tx);
 	if (!skb_queue_empty(&qp->requests.held) ||
-	    !skb_queue_empty(&qp->responses.held) || qp->rq.read.blocked)
+	    !skb_queue_empty(&qp->responses.held) || qp->rq.read.blocked ||
+	    qp->requests.parked || qp->responses.parked)
 		rxe_gap_watch(qp);
 	if (READ_ONCE(qp->sq.stalled) && qp->service->acked)
 		rxe_sq_retire(qp);
@@ -329,11 +352,23 @@ static bool read_stuck(const struct rxe_qp *qp)
 	       rxe_tx_stuck(qp->rq.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
 }
 
-/* Drop trains that have waited too long behind a stuck READ, or for missing packets */
+/* Has the next packet waited too long for a page? */
+static bool page_stuck(const struct rxe_inq *in)
+{
+	return in->parked &&
+	       time_after(jiffies, in->fault->since + msecs_to_jiffies(rxe_knob(inq_age_ms)));
+}
+
+/*
+ * Drop trains that have waited too long behind a stuck READ, for a page, or for missing
+ * packets
+ */
 static void expire_trains(struct rxe_qp *qp)
 {
-	if (read_stuck(qp))
+	if (read_stuck(qp) || page_stuck(&qp->requests))
 		rxe_inq_expire_queue(qp->rxe, &qp->requests);
+	if (page_stuck(&qp->responses))
+		rxe_inq_expire_queue(qp->rxe, &qp->responses);
 	if (rxe_inq_waits(&qp->requests))
 		rxe_inq_expire(qp->rxe, &qp->requests);
 	if (rxe_inq_waits(&qp->responses))
@@ -355,7 +390,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 	note_wait(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
 	/* after the responses: one that waited in the queue isn't late */
-	if (!more && READ_ONCE(qp->sq.rto.fired))
+	if (!more && READ_ONCE(qp->sq.rto.fired) && !qp->responses.parked)
 		rxe_timeout(qp);
 	more |= receive_requests(qp);
 	more |= rxe_receiver_end(qp);

@@ -130,14 +130,15 @@ static u32 run_length(const struct rxe_qp *qp, u32 budget)
 }
 
 /*
- * Send @trains trains, @room bytes, or until the response is complete. The response to the
- * next READ may follow in the same train.
+ * Send @trains trains, or until @room bytes have left or the response is complete. The
+ * response to the next READ may follow in the same train.
  */
 static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 			   struct rxe_data *data, u32 trains, u32 room)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
+	u32 stop = rq->read.resid - min(rq->read.resid, room);
 	struct rxe_pkt pkt;
 
 	outlet->spent = 0;
@@ -147,11 +148,30 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_full(outlet);
-	} while (rq->read.active && trains && outlet->spent < room);
+	} while (rq->read.active && trains && rq->read.resid > stop);
 	rxe_pace_charge(qp, outlet->spent);
 }
 
-/* The key became invalid during the response; for a duplicate this is no error */
+/*
+ * Are the next bytes present? Return: 0, -EAGAIN with requests.parked, -EFAULT. @room: in
+ * and out: bytes that may leave, no more than were looked at.
+ */
+static int read_ready(struct rxe_qp *qp, u32 *room)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 len = min_t(u32, rq->read.resid, SZ_64K);
+	int err;
+
+	if (!len || !rq->read.key->paged)
+		return 0;
+	err = rxe_key_ready(rq->read.key, false, rq->read.va, len, rq->read.resid,
+			    qp->requests.fault);
+	qp->requests.parked = err == -EAGAIN;
+	*room = min(*room, len);
+	return err;
+}
+
+/* The key became invalid, or a page went, during the response; for a duplicate no error */
 static void read_lost(struct rxe_qp *qp)
 {
 	qp->rq.read.active = false;
@@ -185,6 +205,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_data data = { .seg = &seg };
 	struct rxe_outlet outlet;
 	u32 room;
+	int err;
 
 	/* The key is held in the run that starts the READ; later runs look it up again */
 	if (!rq->read.key &&
@@ -195,7 +216,15 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && (room = read_room(qp))) {
-		send_responses(qp, &outlet, &data, run_length(qp, *budget), room);
+		err = read_ready(qp, &room);
+		if (err == -EAGAIN)
+			break;
+		if (err) {
+			read_lost(qp);
+			break;
+		}
+		send_responses(qp, &outlet, &data,
+			       run_length(qp, min(*budget, room)), room);
 		rxe_task_spend(budget, outlet.spent);
 	}
 	return rq->read.active;

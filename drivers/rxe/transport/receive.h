@@ -17,7 +17,7 @@ struct sk_buff;
 /* What to do with a train */
 enum rxe_fate {
 	RXE_USED_UP,
-	RXE_GOES_ON,		/* continue it when the READ before is served */
+	RXE_GOES_ON,		/* continue it when the READ before is served, or a page is there */
 	RXE_TOO_EARLY,		/* a packet before it is missing; keep it */
 	RXE_REFUSED,		/* a packet before it is missing; drop it */
 };
@@ -32,5 +32,6 @@ bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pk
 /* rcv.c */
 bool rxe_receiver(struct rxe_qp *qp);
 bool rxe_receiver_end(struct rxe_qp *qp);
+void rxe_page_came(void *owner);
 
 #endif /* RXE_TRANSPORT_RECEIVE_H */

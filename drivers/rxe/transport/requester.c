@@ -12,7 +12,8 @@
 /*
  * A run of packets of one work request: @npkts from @psn on (READ: expected
  * responses). @index: its place in the send queue. @hint: packets that could leave in
- * one train from here. @ack_req: the last packet asks for an ACK.
+ * one train from here. @ack_req: the last packet asks for an ACK. @again: they were sent
+ * before, and got lost. @top: flight.top before.
  */
 struct pick {
 	struct rxe_swqe	*wqe;
@@ -21,6 +22,8 @@ struct pick {
 	u32		npkts;
 	u32		hint;
 	bool		ack_req;
+	bool		again;
+	u32		top;
 };
 
 /*
@@ -119,6 +122,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	pick->npkts = npkts;
 	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
+	pick->again = true;
 	if (pick->psn == sq->flight.una)
 		rxe_sq_note_resent(qp, rxe_psn_add(sq->flight.una, sq->resend.npkts));
 	sq->resend.npkts -= npkts;
@@ -325,6 +329,8 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	pick->wqe = wqe;
 	pick->index = sq->q.cur;
 	pick->psn = sq->flight.psn;
+	pick->again = false;
+	pick->top = sq->flight.top;
 	pick_pkts(qp, pick);
 	if (!pick->npkts)
 		return false;
@@ -438,8 +444,55 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 	rxe_task_schedule(&qp->recv_task);
 }
 
-/* Part of a SEND or WRITE */
-static void emit_data(struct rxe_qp *qp, struct run *run,
+/* Missing packets weren't sent again. If recv_task has decided anew meanwhile, that counts */
+static void put_missing_back(struct rxe_sq *sq, const struct pick *pick)
+{
+	if (sq->resend.psn != rxe_psn_add(pick->psn, pick->npkts) ||
+	    rxe_psn_diff(sq->flight.una, pick->psn) > 0)
+		return;
+	sq->resend.psn = pick->psn;
+	sq->resend.npkts += pick->npkts;
+}
+
+/* New packets weren't sent. recv_task may have gone back or forward meanwhile */
+static void put_new_back(struct rxe_sq *sq, const struct pick *pick)
+{
+	if ((s32)(pick->index - sq->q.tail) < 0 ||
+	    rxe_psn_diff(sq->flight.psn, pick->psn) <= 0)
+		return;
+	sq->flight.psn = rxe_psn_max(pick->psn, sq->flight.una);
+	sq->flight.top = rxe_psn_max(pick->top, sq->flight.una);
+	sq->q.cur = pick->index;
+	sq->timed.start = 0;
+}
+
+/*
+ * A page of the data isn't present: undo the pick. The task goes on when the page has been
+ * faulted in.
+ */
+static void put_back(struct rxe_qp *qp, const struct pick *pick)
+{
+	spin_lock(&qp->sq.lock);
+	if (pick->again)
+		put_missing_back(&qp->sq, pick);
+	else
+		put_new_back(&qp->sq, pick);
+	spin_unlock(&qp->sq.lock);
+}
+
+/* The data can't be read, now or at all. Return: false if this run should end */
+static bool data_unreadable(struct rxe_qp *qp, const struct pick *pick, int err)
+{
+	if (err == -EAGAIN) {
+		put_back(qp, pick);
+		return false;
+	}
+	fail_pick(qp, pick);
+	return true;
+}
+
+/* Part of a SEND or WRITE. Return: false if this run should end */
+static bool emit_data(struct rxe_qp *qp, struct run *run,
 		      const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
@@ -448,10 +501,8 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 	int num = rxe_map(qp, wqe, off, len, qp->sq.sender.segs);
 	u32 n;
 
-	if (num < 0) {
-		fail_pick(qp, pick);
-		return;
-	}
+	if (num < 0)
+		return data_unreadable(qp, pick, num);
 	rxe_pace_charge(qp, len);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
@@ -461,6 +512,7 @@ static void emit_data(struct rxe_qp *qp, struct run *run,
 				pick->hint - n);
 	}
 	rxe_unmap(qp->sq.sender.segs, num);
+	return true;
 }
 
 /* Return: false if this run should end */
@@ -471,10 +523,8 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 	int num = rxe_map(qp, pick->wqe, 0, len, qp->sq.sender.segs);
 	bool go_on;
 
-	if (num < 0) {
-		fail_pick(qp, pick);
-		return true;
-	}
+	if (num < 0)
+		return data_unreadable(qp, pick, num);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	run->pkt.payload_len = len;
 	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
@@ -485,10 +535,8 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 /* Return: false if this run should end */
 static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pick)
 {
-	if (!rxe_is_rd_atomic(pick->wqe)) {
-		emit_data(qp, run, pick);
-		return true;
-	}
+	if (!rxe_is_rd_atomic(pick->wqe))
+		return emit_data(qp, run, pick);
 	rd_atomic_pkt(qp, pick, &run->pkt);
 	if (rxe_wr_type(pick->wqe)->kind == RXE_WR_ATOMIC_WRITE)
 		return emit_atomic_write(qp, run, pick);
@@ -556,8 +604,8 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
-	return !go_on && (qp->sq.q.cur != qp->sq.q.head ||
-			  rxe_ring_pending(qp->sq.q.ring));
+	return !go_on && !rxe_fault_busy(qp->sq.sender.fault) &&
+	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_pending(qp->sq.q.ring));
 }
 
 /**
@@ -573,7 +621,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!queues_busy(qp) && pick_run(qp, &p))
+	if (!rxe_fault_busy(qp->sq.sender.fault) && !queues_busy(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
 	rxe_tx_end_turn(qp->sq.sender.tx);
 	return more;

@@ -69,12 +69,14 @@ struct rxe_resend {
  * @source: the key used last to read memory, held only for the run of send_task
  * @out: the outgoing requests
  * @tx: accounting of their skbs in the lower queues
+ * @fault: asked for pages of the data; nothing is sent meanwhile
  */
 struct rxe_sender {
 	struct rxe_seg		*segs;
 	struct rxe_key		*source;
 	struct rxe_out		out;
 	struct rxe_tx		*tx;
+	struct rxe_fault	*fault;
 };
 
 /**

@@ -120,6 +120,13 @@ static enum verdict not_ready(struct rxe_qp *qp)
 	return SILENT;
 }
 
+/* A page isn't present: the request is taken in again when it is. Nothing is noted of it */
+static enum verdict wait_for_page(struct rxe_qp *qp)
+{
+	qp->requests.parked = true;
+	return SILENT;
+}
+
 /* Does an opcode with @flags continue the message of the last packet? [9.7.4.1.2] */
 static bool in_order(const struct rxe_rq *rq, u32 flags)
 {
@@ -220,8 +227,9 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key };
+	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key, qp->requests.fault };
 	u32 len = rxe_pkt_data_len(pkt);
+	int err;
 
 	if (!rxe_rq_next(qp))
 		return not_ready(qp);
@@ -232,7 +240,10 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	if (rxe_scatter(qp, &list, rq->off, data, len)) {
+	err = rxe_scatter(qp, &list, rq->off, data, len);
+	if (err == -EAGAIN)
+		return wait_for_page(qp);
+	if (err) {
 		qp->service->refuse(qp, RXE_NAK_REM_OP, IB_WC_LOC_PROT_ERR, 0);
 		return SILENT;
 	}
@@ -272,7 +283,6 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rxe_count(qp, RX_WRITE_REQ);
 	rq->write.va = pkt->va;
 	rq->write.rkey = pkt->rkey;
 	rq->write.resid = pkt->dma_len;
@@ -286,6 +296,7 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	bool start = pkt->flags & RXE_OP_START;
 	bool end = pkt->flags & RXE_OP_END;
 	u32 len = rxe_pkt_data_len(pkt);
+	int err = 0;
 
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
 		return not_ready(qp);
@@ -297,6 +308,13 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return refuse_op(qp);
 	if (!write_region(qp, start))
 		return refuse_write(qp, pkt);
+	if (len)
+		err = rxe_key_ready(rq->write.key, true, rq->write.va, len, rq->write.resid,
+				    qp->requests.fault);
+	if (err)
+		return err == -EAGAIN ? wait_for_page(qp) : refuse_write(qp, pkt);
+	if (start)
+		rxe_count(qp, RX_WRITE_REQ);
 	if (len && !rxe_data_write(data, len, rq->write.key, rq->write.va))
 		return refuse_data(qp);
 	rq->write.va += len;
@@ -328,13 +346,17 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	u32 len = sizeof(u64);
 	u64 orig;
 	void *p;
+	int err;
 
-	rxe_count(qp, RX_ATOMIC_REQ);
 	if (pkt->va & 7)
 		return refuse_op(qp);
 	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
 			 pkt->va, sizeof(u64), &rq->write.key))
 		return refuse_access(qp);
+	err = rxe_key_ready(rq->write.key, true, pkt->va, len, len, qp->requests.fault);
+	if (err)
+		return err == -EAGAIN ? wait_for_page(qp) : refuse_access(qp);
+	rxe_count(qp, RX_ATOMIC_REQ);
 	p = rxe_key_run(rq->write.key, pkt->va, &len);
 	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
@@ -360,6 +382,8 @@ static enum verdict do_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		note_replied(&qp->rq);
 		rxe_send_empty_response(qp, pkt->psn);
 		return SILENT;
+	case RXE_WAITS:
+		return wait_for_page(qp);
 	case RXE_NAK_REM_ACCESS:
 		return refuse_access(qp);
 	case RXE_NAK_REM_OP:
@@ -396,7 +420,8 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
  *
  * The caller has checked the PSN, and notes what was executed.
  *
- * Return: false if it wasn't executed.
+ * Return: false if it wasn't executed: it was dropped, or requests.parked says that it
+ * waits.
  */
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			 struct rxe_data *data)
@@ -550,7 +575,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 void rxe_respond_end(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	bool early = rxe_inq_missing(&qp->requests, rq->epsn);
+	bool early = !qp->requests.parked && rxe_inq_missing(&qp->requests, rq->epsn);
 
 	rxe_key_drop(&rq->write.key);
 	rxe_key_drop(&rq->read.key);

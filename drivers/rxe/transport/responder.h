@@ -119,6 +119,9 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 	rq->seq += npkts;
 }
 
+/* In place of an AETH syndrome: the request waits for a page */
+#define RXE_WAITS	0xff
+
 /* reply.c */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);

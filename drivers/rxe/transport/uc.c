@@ -108,6 +108,7 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
+	u32 epsn = rq->epsn, op_flags = rq->op_flags;
 
 	rxe_respond_established(qp);
 	if (!uc_in_sequence(qp, pkt)) {
@@ -118,4 +119,8 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rq->op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
 	else
 		rq->op_flags = 0;
+	if (unlikely(qp->requests.parked)) {	/* it comes once more */
+		rq->epsn = epsn;
+		rq->op_flags = op_flags;
+	}
 }

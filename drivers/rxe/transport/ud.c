@@ -35,33 +35,39 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	pkt->imm = wqe->imm;
 }
 
-/* Return: enum ib_wc_status; success even if the datagram is dropped on its way */
-static u8 ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+/*
+ * Return: enum ib_wc_status, success even if the datagram is dropped on its way; or
+ * -EAGAIN if it waits for a page.
+ */
+static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	struct rxe_path *path = &wqe->ah->path;
 	struct rxe_train train;
 	struct rxe_pkt pkt;
+	int err;
 	u32 len;
 	void *p;
 
 	ud_init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
-	qp->sq.flight.psn = rxe_psn_add(qp->sq.flight.psn, 1);
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);
 	if (!p)
-		return IB_WC_SUCCESS;
+		goto sent;
 	train.tx = qp->sq.sender.tx;
-	if (!path->same_dev)
-		rxe_pace_charge(qp, wqe->length);
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
-	if (rxe_gather(qp, wqe, p)) {
+	err = rxe_gather(qp, wqe, p);
+	if (err) {
 		rxe_train_drop(&train);
-		return IB_WC_LOC_PROT_ERR;
+		return err == -EAGAIN ? err : IB_WC_LOC_PROT_ERR;
 	}
+	if (!path->same_dev)
+		rxe_pace_charge(qp, wqe->length);
 	if (rxe_train_xmit(qp->rxe, path, &train))
 		rxe_count(qp, SEND_ERR);
 	rxe_count(qp, RDMA_SENDS);
+sent:
+	qp->sq.flight.psn = rxe_psn_add(qp->sq.flight.psn, 1);
 	return IB_WC_SUCCESS;
 }
 
@@ -89,7 +95,11 @@ static void ud_finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 
 static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
-	return !wqe->status && !wqe->ah->path.same_dev &&
+	if (wqe->status)
+		return false;
+	if (rxe_fault_busy(qp->sq.sender.fault))
+		return true;
+	return !wqe->ah->path.same_dev &&
 	       (!rxe_pace_ask(qp, RXE_PACE_SEND) || rxe_tx_full(qp->sq.sender.tx));
 }
 
@@ -99,7 +109,8 @@ static bool ud_send_run(struct rxe_qp *qp)
 	struct rxe_swqe *wqe;
 
 	while (budget) {
-		u8 state = READ_ONCE(qp->state), status;
+		u8 state = READ_ONCE(qp->state);
+		int status;
 
 		if (state == IB_QPS_ERR || state == IB_QPS_SQE)
 			return rxe_sq_flush(qp);
@@ -109,6 +120,8 @@ static bool ud_send_run(struct rxe_qp *qp)
 		if (!wqe || ud_must_wait(qp, wqe))
 			return false;
 		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe);
+		if (status == -EAGAIN)
+			return !rxe_fault_busy(qp->sq.sender.fault);
 		rxe_task_spend(&budget, wqe->length);
 		ud_finish_wqe(qp, wqe, status);
 		if (status)
@@ -167,18 +180,20 @@ static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return pkt->qkey == (qp->service->qpn ? IB_QP1_QKEY : qp->attr.qkey);
 }
 
-static bool ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
-		       const struct rxe_pkt *pkt, struct rxe_data *data)
+/* Return: as rxe_scatter() */
+static int ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
+		      const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.wqe;
-	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.pd, &qp->rq.write.key };
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.pd, &qp->rq.write.key,
+				       qp->requests.fault };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
 
 	rxe_rx_grh(skb, grh);
-	return !rxe_scatter(qp, &list, 0, &head, seg.len) &&
-	       !rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
+	return rxe_scatter(qp, &list, 0, &head, seg.len) ?:
+	       rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
 }
 
 static void ud_received(struct rxe_qp *qp, struct sk_buff *skb,
@@ -231,6 +246,8 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data)
 {
+	int err;
+
 	if (!qkey_ok(qp, pkt)) {
 		rxe_drop(qp->rxe, RXE_DROP_QKEY, 1);
 		return;
@@ -239,7 +256,12 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		rxe_drop(qp->rxe, RXE_DROP_NO_RECV, 1);
 		return;
 	}
-	if (ud_deliver(qp, skb, pkt, data)) {
+	err = ud_deliver(qp, skb, pkt, data);
+	if (err == -EAGAIN) {
+		qp->requests.parked = true;
+		return;
+	}
+	if (!err) {
 		ud_received(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}

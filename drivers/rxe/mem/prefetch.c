@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prefetch: a process tells which pages it will use (ibv_advise_mr()), so that no QP has
+ * to wait for them.
+ *
+ * Context: process.
+ */
+#include <linux/slab.h>
+#include <mem/odp.h>
+#include <rxe/knobs.h>
+
+/**
+ * struct prefetch - a range that a worker prefetches
+ * @work: the work
+ * @odp: the memory, with a reference
+ * @addr: first byte, in the process
+ * @len: bytes, at least 1
+ * @how: enum rxe_odp_how
+ */
+struct prefetch {
+	struct work_struct	work;
+	struct rxe_odp		*odp;
+	u64			addr;
+	u64			len;
+	enum rxe_odp_how	how;
+};
+
+static void prefetch_work(struct work_struct *work)
+{
+	struct prefetch *pre = container_of(work, struct prefetch, work);
+	u64 done;
+
+	rxe_odp_fault(pre->odp, pre->addr, pre->len, pre->how, &done);
+	atomic_dec(&pre->odp->prefetches);
+	rxe_odp_put(pre->odp);
+	kfree(pre);
+}
+
+/* Return: 0; -ENOENT, -EPERM, -EINVAL, -EFAULT as rxe_advise_mr() */
+static int check_key(const struct rxe_key *key, const struct ib_pd *pd,
+		     const struct ib_sge *sge, enum rxe_odp_how how)
+{
+	u64 off = sge->addr - key->iova;
+
+	if (READ_ONCE(key->value) != sge->lkey || key->kind != RXE_KEY_FIXED)
+		return -ENOENT;
+	if (READ_ONCE(key->pd) != pd)
+		return -EPERM;
+	if (how == RXE_ODP_WRITE && !(READ_ONCE(key->access) & IB_ACCESS_LOCAL_WRITE))
+		return -EPERM;
+	if (!key->paged)
+		return -EINVAL;
+	if (sge->addr < key->iova || off > key->length || sge->length > key->length - off)
+		return -EFAULT;
+	return 0;
+}
+
+/* Find the memory of a range, with a reference. Return: 0, or an error as check_key() */
+static int find_range(struct ib_pd *pd, const struct ib_sge *sge, struct prefetch *pre)
+{
+	struct rxe_key *key;
+	int err = -ENOENT;
+
+	rcu_read_lock_bh();
+	key = rxe_key_find(pd, sge->lkey);
+	if (!key || !kref_get_unless_zero(&key->region->ref))
+		goto out;
+	err = check_key(key, pd, sge, pre->how);
+	if (!err) {
+		pre->odp = key->region->odp;
+		pre->addr = sge->addr - key->iova + key->start;
+		pre->len = sge->length;
+		kref_get(&pre->odp->ref);
+	}
+	rxe_key_put(key);
+out:
+	rcu_read_unlock_bh();
+	return err;
+}
+
+/* Too many at once, or no memory: the caller does it. Return: true if a worker does it */
+static bool hand_over(const struct prefetch *range)
+{
+	struct prefetch *pre;
+
+	if (!atomic_add_unless(&range->odp->prefetches, 1, RXE_ODP_PREFETCHES))
+		return false;
+	pre = kmemdup(range, sizeof(*range), GFP_KERNEL_ACCOUNT);
+	if (!pre) {
+		atomic_dec(&range->odp->prefetches);
+		return false;
+	}
+	INIT_WORK(&pre->work, prefetch_work);
+	rxe_odp_work(&pre->work);
+	return true;
+}
+
+static int prefetch_sge(struct ib_pd *pd, const struct ib_sge *sge,
+			enum rxe_odp_how how, bool flush)
+{
+	struct prefetch range = { .how = how };
+	u64 done;
+	int err = find_range(pd, sge, &range);
+
+	if (err)
+		return err;
+	if (range.len && !flush && hand_over(&range))
+		return 0;
+	if (range.len)
+		err = rxe_odp_fault(range.odp, range.addr, range.len, how, &done);
+	rxe_odp_put(range.odp);
+	return flush ? err : 0;
+}
+
+/**
+ * rxe_advise_mr - ib_device_ops.advise_mr
+ * @ibpd: protection domain
+ * @advice: which kind of prefetch
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: return when it is done
+ * @sge: the ranges
+ * @num_sge: how many
+ * @attrs: of the process; there is nothing in it
+ *
+ * Return: 0; -EOPNOTSUPP for another advice; -EINVAL for another flag, or memory that is
+ * pinned; -ENOENT for an unknown key; -EPERM if it belongs to another protection domain
+ * or grants no write access; -EFAULT for bytes outside of the region, or, with the flag,
+ * that the process doesn't have; -ENOMEM. The ranges before a wrong one are prefetched.
+ */
+int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		  struct ib_sge *sge, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	static const enum rxe_odp_how how[] = {
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH]		= RXE_ODP_READ,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE]	= RXE_ODP_WRITE,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT]	= RXE_ODP_NO_FAULT,
+	};
+	int err = 0;
+
+	if (advice >= ARRAY_SIZE(how))
+		return -EOPNOTSUPP;
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EINVAL;
+	for (; num_sge && !err; num_sge--, sge++)
+		err = prefetch_sge(ibpd, sge, how[advice],
+				   flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+	return err;
+}

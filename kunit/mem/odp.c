@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mem/odp: only present pages are used, only writable ones are written; a page that goes is
+ * marked dirty if it may have been written; contiguous runs end where presence does.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <mem/odp.h>
+#include "../util.h"
+
+#define ORDER	2u			/* four pages a chunk */
+#define PAGES	8u
+#define START	(0x7f0000000ull << PAGE_SHIFT)
+#define OFFSET	0x123u			/* of the first byte in its page */
+#define IOVA	0x1000000ull
+#define LENGTH	(PAGES * PAGE_SIZE - OFFSET)
+
+struct ctx {
+	struct rxe_mr mr;
+	struct rxe_odp odp;
+	struct rxe_odp_chunk chunks[PAGES >> ORDER];
+	unsigned long slots[PAGES];
+	struct page *run;		/* PAGES contiguous pages */
+};
+
+/* As reg_user_mr and two faults make it, but for the process */
+static int ctx_init(struct kunit *test)
+{
+	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	test->priv = c;
+	c->run = alloc_pages(GFP_KERNEL, ilog2(PAGES));
+	KUNIT_ASSERT_NOT_NULL(test, c->run);
+	split_page(c->run, ilog2(PAGES));
+	rxe_region_init(&c->mr.region);
+	c->mr.region.odp = &c->odp;
+	c->mr.key.region = &c->mr.region;
+	c->mr.key.paged = true;
+	c->mr.key.iova = IOVA;
+	c->mr.key.start = START + OFFSET;
+	c->mr.key.length = LENGTH;
+	c->odp.mr = &c->mr;
+	c->odp.first = START >> PAGE_SHIFT;
+	c->odp.num = PAGES;
+	c->odp.order = ORDER;
+	xa_init(&c->odp.chunks);
+	for (i = 0; i < ARRAY_SIZE(c->chunks); i++) {
+		struct rxe_odp_chunk *chunk = &c->chunks[i];
+
+		mutex_init(&chunk->lock);
+		chunk->odp = &c->odp;
+		chunk->first = c->odp.first + (i << ORDER);
+		chunk->num = 1 << ORDER;
+		chunk->pages = c->slots + (i << ORDER);
+		xa_store(&c->odp.chunks, i, chunk, GFP_KERNEL);
+	}
+	return 0;
+}
+
+static void ctx_exit(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	if (!c || !c->run)
+		return;
+	xa_destroy(&c->odp.chunks);
+	for (i = 0; i < PAGES; i++) {
+		ClearPageDirty(c->run + i);
+		__free_page(c->run + i);
+	}
+}
+
+static void set_page(struct ctx *c, u32 i, bool write)
+{
+	struct rxe_odp_chunk *chunk = &c->chunks[i >> ORDER];
+
+	mutex_lock(&chunk->lock);
+	rxe_odp_set(chunk, c->odp.first + i, page_address(c->run + i), write);
+	mutex_unlock(&chunk->lock);
+}
+
+static void drop_pages(struct ctx *c, u32 chunk, u32 first, u32 end)
+{
+	mutex_lock(&c->chunks[chunk].lock);
+	rxe_odp_drop(&c->chunks[chunk], first, end);
+	mutex_unlock(&c->chunks[chunk].lock);
+}
+
+static int ready(struct ctx *c, bool write, u64 off, u64 len)
+{
+	return rxe_key_ready(&c->mr.key, write, IOVA + off, len, len, NULL);
+}
+
+/* Nothing is used of a page that isn't present, and nothing written that may only be read */
+static void presence(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u64 second = PAGE_SIZE - OFFSET;	/* first byte of the second page */
+
+	KUNIT_EXPECT_EQ(test, ready(c, false, 0, 1), -EFAULT);
+	set_page(c, 0, false);
+	KUNIT_EXPECT_EQ(test, ready(c, false, 0, second), 0);
+	KUNIT_EXPECT_EQ(test, ready(c, false, 0, second + 1), -EFAULT);
+	KUNIT_EXPECT_EQ(test, ready(c, false, second - 1, 2), -EFAULT);
+	KUNIT_EXPECT_EQ(test, ready(c, true, 0, 1), -EFAULT);
+	set_page(c, 1, true);
+	KUNIT_EXPECT_EQ(test, ready(c, false, second - 1, 2), 0);
+	KUNIT_EXPECT_EQ(test, ready(c, true, second, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, ready(c, true, second - 1, 2), -EFAULT);
+	set_page(c, 1, false);	/* a fault for reading takes no right away */
+	KUNIT_EXPECT_EQ(test, ready(c, true, second, PAGE_SIZE), 0);
+	drop_pages(c, 0, 1, 2);
+	KUNIT_EXPECT_EQ(test, ready(c, false, second, 1), -EFAULT);
+	KUNIT_EXPECT_EQ(test, ready(c, false, 0, second), 0);
+}
+
+/* How much is present: up to the first page that isn't, over the border of two chunks */
+static void how_much(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < PAGES - 1; i++)
+		set_page(c, i, true);
+	KUNIT_EXPECT_EQ(test, rxe_odp_present(&c->odp, START + OFFSET, LENGTH, true),
+			(PAGES - 1) * PAGE_SIZE - OFFSET);
+	drop_pages(c, 1, 1, 2);
+	KUNIT_EXPECT_EQ(test, rxe_odp_present(&c->odp, START + 7, LENGTH, true),
+			5 * PAGE_SIZE - 7);
+	KUNIT_EXPECT_EQ(test, rxe_odp_present(&c->odp, START + 5 * PAGE_SIZE + 7, 1, true), 0);
+	KUNIT_EXPECT_EQ(test, c->chunks[1].present, 2);
+	xa_erase(&c->odp.chunks, 0);	/* no chunk: nothing is present */
+	KUNIT_EXPECT_EQ(test, rxe_odp_present(&c->odp, START, 1, false), 0);
+}
+
+/* A run of bytes ends with the chunk, or before a page that isn't present */
+static void runs(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i, len = LENGTH;
+
+	for (i = 0; i < PAGES; i++)
+		set_page(c, i, false);
+	KUNIT_EXPECT_PTR_EQ(test, rxe_key_run(&c->mr.key, IOVA, &len),
+			    page_address(c->run) + OFFSET);
+	KUNIT_EXPECT_EQ(test, len, (PAGE_SIZE << ORDER) - OFFSET);
+	len = 5;
+	KUNIT_EXPECT_PTR_EQ(test, rxe_key_run(&c->mr.key, IOVA + 9, &len),
+			    page_address(c->run) + OFFSET + 9);
+	KUNIT_EXPECT_EQ(test, len, 5u);
+	drop_pages(c, 0, 2, 3);
+	len = LENGTH;
+	rxe_key_run(&c->mr.key, IOVA, &len);
+	KUNIT_EXPECT_EQ(test, len, 2 * PAGE_SIZE - OFFSET);
+}
+
+/* A page that may have been written is dirty when it goes; one that was read isn't */
+static void dirty(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	set_page(c, 0, false);
+	set_page(c, 1, true);
+	set_page(c, 2, true);
+	drop_pages(c, 0, 0, 2);
+	KUNIT_EXPECT_FALSE(test, PageDirty(c->run));
+	KUNIT_EXPECT_TRUE(test, PageDirty(c->run + 1));
+	KUNIT_EXPECT_FALSE(test, PageDirty(c->run + 2));
+	KUNIT_EXPECT_EQ(test, c->slots[1], 0);
+	drop_pages(c, 0, 0, 4);
+	KUNIT_EXPECT_TRUE(test, PageDirty(c->run + 2));
+	KUNIT_EXPECT_EQ(test, c->chunks[0].present, 0);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(presence),
+	KUNIT_CASE(how_much),
+	KUNIT_CASE(runs),
+	KUNIT_CASE(dirty),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name		= "mem-odp",
+	.init		= ctx_init,
+	.exit		= ctx_exit,
+	.test_cases	= cases,
+};
+
+kunit_test_suite(suite);
