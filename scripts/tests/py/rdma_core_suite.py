@@ -20,7 +20,7 @@ import unittest
 # netdev rdma-core 44's tests of RDMA_CM look for.
 ABSENT = re.compile(r"""
     XRC | Raw\ Packet | QP\ type\ 8
-    | rereg\ MR | ODP | huge\ pages | IBV_ACCESS_FLUSH
+    | rereg\ MR | huge\ pages | IBV_ACCESS_FLUSH
     | device\ memory | renderD128 | DMABUF | parent\ domain | import | net\ interface
 """, re.X | re.I)
 # Modules for certain adapters
@@ -64,7 +64,8 @@ class Cases(unittest.TestResult):
             self.addFailure(test, err)
 
     def addSkip(self, test, reason):
-        if ABSENT.search(reason):
+        # On-demand paging of an XRC queue pair is left out for want of the former, it says
+        if ABSENT.search(reason) or "xrc" in test.id():
             self.left_out[self.name(test).split(".")[0], reason] += 1
         else:
             self.fail(test, f"left out: {reason}")

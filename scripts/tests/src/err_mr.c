@@ -31,29 +31,6 @@ bool c_limit_mr(void)
 	return pair_free(p);
 }
 
-/* The kernel has it, the provider hasn't */
-static int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
-		    int access)
-{
-	struct ib_uverbs_rereg_mr_resp resp = {};
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_rereg_mr cmd;
-	} req = {
-		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
-			 .out_words = sizeof(resp) / 4 },
-		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle, .flags = flags,
-			 .start = (uintptr_t)addr, .length = length, .hca_va = (uintptr_t)addr,
-			 .pd_handle = pd ? pd->handle : 0, .access_flags = access },
-	};
-
-	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
-		return errno;
-	mr->lkey = resp.lkey;
-	mr->rkey = resp.rkey;
-	return 0;
-}
-
 /* a right that was taken away is gone, the others are there [11.2.7.5] */
 bool c_rereg_mr(void)
 {

@@ -13,6 +13,7 @@
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <poll.h>
+#include <rdma/ib_user_verbs.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -164,6 +165,29 @@ static UNUSED struct ibv_mr *new_mr(struct ibv_pd *pd, void *p, size_t len, int 
 	if (!mr)
 		die("reg_mr of %zu bytes: %s", len, strerror(errno));
 	return mr;
+}
+
+/* The kernel has it, the provider hasn't. Return: 0 or errno */
+static UNUSED int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+			   size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_rereg_mr cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle, .flags = flags,
+			 .start = (uintptr_t)addr, .length = length, .hca_va = (uintptr_t)addr,
+			 .pd_handle = pd ? pd->handle : 0, .access_flags = access },
+	};
+
+	if (write(mr->context->cmd_fd, &req, sizeof(req)) != sizeof(req))
+		return errno;
+	mr->lkey = resp.lkey;
+	mr->rkey = resp.rkey;
+	return 0;
 }
 
 /* One end of a connection, as told to the other end. */

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: on-demand paging: all operations while the process's pages come and go
+# nodes: 1
+# level: core
+# debug: yes
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# Swap, so that anonymous pages can go; a file in memory can't be it, but for a loop device
+swap_on() {
+	local file=/tmp/swap
+	fallocate -l 64M $file && SWAP=$(losetup -f --show $file) && mkswap -q "$SWAP" && swapon "$SWAP"
+}
+
+swap_off() {
+	[ -z "$SWAP" ] || { swapoff "$SWAP"; losetup -d "$SWAP"; } || true
+}
+
+# Between two devices by the network's way
+between() {
+	cases "ports-" verbs_odp -d "$CLI_DEV" -g "$CLI_GID" -D "$SRV_DEV" -G "$SRV_GID"
+}
+
+SWAP=
+swap_on || say "no swap on this machine"
+path_up loop
+use_gid v2-ipv4
+cases "direct-" verbs_odp -d rxe0 -g "$SRV_GID"
+switch_is zero_copy 0
+cases "packets-" verbs_odp -d rxe0 -g "$SRV_GID"
+unload
+path_up ports
+use_gid v2-ipv4
+between
+swap_off
+try resources-gone wait_for 5 resources_gone

@@ -1,0 +1,770 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_odp: on-demand paging: every operation from and to memory that isn't pinned, while the
+ * process's memory management takes its pages away.
+ *
+ * Each case has two ends, which may be on two devices (-D, -G). Prints "ok NAME" or "fail NAME
+ * why" per case.
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "verbs_util.h"
+
+#define PAGE		4096ul
+#define BYTES		(64 * PAGE)		/* memory of an end */
+#define QKEY		0x1234567u
+#define GRH		40
+#define ACCESS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+
+enum backing { ANON, SHARED };
+
+struct end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_ah *ah;		/* UD: to the other end */
+	union ibv_gid gid;
+	int gid_index;
+	uint8_t *buf;
+	int fd;
+};
+
+static struct {
+	const char *dev;
+	int gid_index;
+} place[2];
+static const char *this_case;
+static uint64_t seed = 1;
+static uint32_t rounds = 60;
+
+#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
+#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
+
+static uint8_t *map(enum backing backing, int *fd)
+{
+	uint8_t *p;
+
+	*fd = backing == SHARED ? memfd_create("odp", 0) : -1;
+	if (backing == SHARED && ftruncate(*fd, BYTES))
+		die("memfd: %s", strerror(errno));
+	p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+		 backing == SHARED ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, *fd, 0);
+	if (p == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	madvise(p, BYTES, MADV_NOHUGEPAGE);
+	return p;
+}
+
+static struct ibv_mr *reg(struct end *e, bool implicit, int access)
+{
+	if (implicit)
+		return ibv_reg_mr(e->pd, NULL, SIZE_MAX, access);
+	return ibv_reg_mr(e->pd, e->buf, BYTES, access);
+}
+
+static void new_qp(struct end *e, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = e->cq, .recv_cq = e->cq, .qp_type = type, .sq_sig_all = 1,
+		.cap = { 16, 16, 2, 2, 0 },
+	};
+
+	e->qp = ibv_create_qp(e->pd, &ia);
+	if (!e->qp)
+		die("create_qp: %s", strerror(errno));
+}
+
+static void open_end(struct end *e, int at, enum ibv_qp_type type, enum backing backing,
+		     bool implicit)
+{
+	e->ctx = open_device(place[at].dev);
+	e->gid_index = place[at].gid_index;
+	if (ibv_query_gid(e->ctx, 1, e->gid_index, &e->gid))
+		die("query_gid: %s", strerror(errno));
+	e->pd = ibv_alloc_pd(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
+	e->buf = map(backing, &e->fd);
+	if (!e->pd || !e->cq)
+		die("cannot make objects: %s", strerror(errno));
+	e->mr = reg(e, implicit, ACCESS | IBV_ACCESS_ON_DEMAND);
+	if (!e->mr)
+		die("reg_mr on demand: %s", strerror(errno));
+	new_qp(e, type);
+}
+
+static struct addr addr_of(const struct end *e)
+{
+	return (struct addr) { .qpn = e->qp->qp_num, .psn = e->qp->qp_num & 0xffffff,
+			       .gid = e->gid };
+}
+
+static void connect_ends(struct end e[2])
+{
+	struct addr a[2] = { addr_of(&e[0]), addr_of(&e[1]) };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct rc_attr r = rc_attr(e[i].gid_index);
+		struct ibv_ah_attr to = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .dgid = a[!i].gid, .sgid_index = r.gid_index, .hop_limit = 64 },
+		};
+
+		if (e[i].qp->qp_type != IBV_QPT_UD) {
+			rc_up(e[i].qp, &r, a[i].psn, &a[!i]);
+			continue;
+		}
+		ud_up(e[i].qp, QKEY, 1);
+		e[i].ah = ibv_create_ah(e[i].pd, &to);
+		if (!e[i].ah)
+			die("create_ah: %s", strerror(errno));
+	}
+}
+
+static void make(struct end e[2], enum ibv_qp_type type, enum backing backing, bool implicit)
+{
+	memset(e, 0, 2 * sizeof(*e));
+	open_end(&e[0], 0, type, backing, implicit);
+	open_end(&e[1], 1, type, backing, implicit);
+	connect_ends(e);
+}
+
+static bool finish(struct end e[2])
+{
+	int i, err = 0;
+
+	for (i = 0; i < 2; i++) {
+		if (e[i].ah)
+			err |= ibv_destroy_ah(e[i].ah);
+		err |= ibv_destroy_qp(e[i].qp) | ibv_dereg_mr(e[i].mr) |
+		       ibv_destroy_cq(e[i].cq) | ibv_dealloc_pd(e[i].pd);
+		err |= ibv_close_device(e[i].ctx);
+		munmap(e[i].buf, BYTES);
+		if (e[i].fd >= 0)
+			close(e[i].fd);
+	}
+	CHECK(!err, "cannot destroy objects: %d", err);
+	return true;
+}
+
+/* Connect anew after an error */
+static void reconnect(struct end e[2])
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		enum ibv_qp_type type = e[i].qp->qp_type;
+
+		ibv_destroy_qp(e[i].qp);
+		while (ibv_poll_cq(e[i].cq, 1, &wc) > 0)
+			;
+		new_qp(&e[i], type);
+	}
+	connect_ends(e);
+}
+
+static struct ibv_sge sge(const struct end *e, uint64_t off, uint32_t len)
+{
+	return (struct ibv_sge) { (uintptr_t)e->buf + off, len, e->mr->lkey };
+}
+
+static void post_recv(struct end *e, struct ibv_sge s)
+{
+	struct ibv_recv_wr wr = { .sg_list = &s, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(e->qp, &wr, &bad))
+		die("post_recv");
+}
+
+static void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &s, .num_sge = 1, .opcode = op,
+		.wr.rdma = { (uintptr_t)e[1].buf + to, e[1].mr->rkey },
+	}, *bad;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)e[1].buf + to;
+		wr.wr.atomic.rkey = e[1].mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else if (e[0].qp->qp_type == IBV_QPT_UD) {
+		wr.wr.ud.ah = e[0].ah;
+		wr.wr.ud.remote_qpn = e[1].qp->qp_num;
+		wr.wr.ud.remote_qkey = QKEY;
+	}
+	if (ibv_post_send(e[0].qp, &wr, &bad))
+		die("post_send");
+}
+
+/* Return: status; -1: none came */
+static int status_of(struct end *e)
+{
+	struct ibv_wc wc;
+
+	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
+}
+
+/* One message of len bytes from a random place to another; every byte is compared */
+static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
+{
+	uint32_t head = e[0].qp->qp_type == IBV_QPT_UD ? GRH : 0;
+	uint64_t from = rnd_range(&seed, 0, BYTES - len), to = rnd_range(&seed, head, BYTES - len);
+	bool read = op == IBV_WR_RDMA_READ;
+	uint8_t *src = read ? e[1].buf + to : e[0].buf + from;
+	uint8_t *dst = read ? e[0].buf + from : e[1].buf + to;
+	uint8_t *want = malloc(len + 8);
+	int got;
+
+	rnd_fill(want, len + 8, rnd(&seed));
+	memcpy(src, want, len);
+	if (op == IBV_WR_SEND)
+		post_recv(&e[1], sge(&e[1], to - head, len + head));
+	post(e, op, sge(&e[0], from, len), to);
+	got = status_of(&e[0]);
+	CHECK(!got, "opcode %d, %u bytes: status %d", op, len, got);
+	if (op == IBV_WR_SEND) {
+		got = status_of(&e[1]);
+		CHECK(!got, "receive of %u bytes: status %d", len, got);
+	} else if (e[0].qp->qp_type == IBV_QPT_UC) {
+		uint64_t end = now_ms() + 20000;
+
+		/* nothing tells when it has come */
+		while (memcmp(dst, want, len) && now_ms() < end)
+			usleep(100);
+	}
+	CHECK(!memcmp(dst, want, len), "opcode %d: %u bytes from %lu to %lu differ", op, len, from,
+	      to);
+	free(want);
+	return true;
+}
+
+static bool atomic(struct end e[2])
+{
+	uint64_t to = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
+	uint64_t from = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
+	uint64_t old = rnd(&seed), got;
+	int status;
+
+	memcpy(e[1].buf + to, &old, 8);
+	post(e, IBV_WR_ATOMIC_FETCH_AND_ADD, sge(&e[0], from, 8), to);
+	status = status_of(&e[0]);
+	CHECK(!status, "atomic: status %d", status);
+	memcpy(&got, e[0].buf + from, 8);
+	CHECK(got == old, "atomic returned %lx, not %lx", got, old);
+	memcpy(&got, e[1].buf + to, 8);
+	CHECK(got == old + 1, "atomic left %lx, not %lx", got, old + 1);
+	return true;
+}
+
+static bool traffic(struct end e[2], uint32_t num)
+{
+	enum ibv_qp_type type = e[0].qp->qp_type;
+
+	while (num--) {
+		if (type == IBV_QPT_UD) {
+			if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, 1024)))
+				return false;
+			continue;
+		}
+		if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, BYTES / 2)) ||
+		    !message(e, IBV_WR_RDMA_WRITE, rnd_range(&seed, 1, BYTES / 2)))
+			return false;
+		if (type == IBV_QPT_RC &&
+		    (!message(e, IBV_WR_RDMA_READ, rnd_range(&seed, 1, BYTES / 2)) || !atomic(e)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what happens to the memory meanwhile; it keeps its bytes ---- */
+
+struct disturber {
+	pthread_t thread;
+	struct end *e;
+	enum backing backing;
+	volatile bool stop;
+};
+
+/* The child writes to its copy, which must remain its own */
+static void fork_and_write(struct end *e)
+{
+	pid_t pid = fork();
+	uint32_t i;
+
+	if (!pid) {
+		for (i = 0; i < BYTES; i += PAGE)
+			e->buf[i] ^= 0xff;
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void disturb_once(struct disturber *d, uint64_t *s)
+{
+	struct end *e = &d->e[rnd(s) & 1];
+	uint64_t first = rnd_range(s, 0, BYTES / PAGE - 1);
+	uint64_t num = rnd_range(s, 1, BYTES / PAGE - first);
+	uint8_t *p = e->buf + first * PAGE;
+
+	switch (rnd_range(s, 0, 4)) {
+	case 0:
+		if (d->backing == SHARED)
+			madvise(p, num * PAGE, MADV_DONTNEED);
+		else
+			fork_and_write(e);
+		break;
+	case 1:
+		if (d->backing == SHARED &&
+		    mmap(p, num * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, e->fd,
+			 first * PAGE) != p)
+			die("remap: %s", strerror(errno));
+		break;
+	case 2:
+		madvise(p, num * PAGE, MADV_PAGEOUT);
+		break;
+	case 3:
+		madvise(p, num * PAGE, d->backing == SHARED ? MADV_DONTNEED : MADV_MERGEABLE);
+		break;
+	case 4:
+		/* the way from huge pages and back, and to other places */
+		madvise(p, num * PAGE, rnd(s) & 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+		madvise(p, num * PAGE, 25 /* MADV_COLLAPSE */);
+		break;
+	}
+}
+
+static void *disturb(void *arg)
+{
+	struct disturber *d = arg;
+	uint64_t s = 42;
+
+	while (!d->stop) {
+		disturb_once(d, &s);
+		usleep(rnd_range(&s, 1, 2000));
+	}
+	return NULL;
+}
+
+static bool under_fire(enum ibv_qp_type type, enum backing backing, bool implicit)
+{
+	struct disturber d = { .backing = backing };
+	struct end e[2];
+	bool good;
+
+	make(e, type, backing, implicit);
+	d.e = e;
+	if (pthread_create(&d.thread, NULL, disturb, &d))
+		die("pthread_create");
+	good = traffic(e, rounds);
+	d.stop = true;
+	pthread_join(d.thread, NULL);
+	return good && finish(e);
+}
+
+static bool rc_shared(void) { return under_fire(IBV_QPT_RC, SHARED, false); }
+static bool rc_anon(void) { return under_fire(IBV_QPT_RC, ANON, false); }
+static bool rc_shared_implicit(void) { return under_fire(IBV_QPT_RC, SHARED, true); }
+static bool rc_anon_implicit(void) { return under_fire(IBV_QPT_RC, ANON, true); }
+static bool ud_shared(void) { return under_fire(IBV_QPT_UD, SHARED, false); }
+static bool ud_anon_implicit(void) { return under_fire(IBV_QPT_UD, ANON, true); }
+static bool uc_quiet(void)
+{
+	struct end e[2];
+
+	make(e, IBV_QPT_UC, SHARED, false);
+	return traffic(e, rounds / 4) && finish(e);
+}
+
+/* ---- memory that isn't there ---- */
+
+/* Both ends' errors, a queue pair that stays whole, and the first one again */
+static bool fails(struct end e[2], struct end other[2], enum ibv_wr_opcode op, uint64_t from,
+		  uint64_t to, int status, int recv_status)
+{
+	int got;
+
+	if (op == IBV_WR_SEND)
+		post_recv(&e[1], sge(&e[1], to, 64));
+	post(e, op, sge(&e[0], from, 64), to);
+	got = status_of(&e[0]);
+	CHECK(got == status, "opcode %d: status %d, not %d", op, got, status);
+	if (op == IBV_WR_SEND && recv_status >= 0) {
+		got = status_of(&e[1]);
+		CHECK(got == recv_status, "receive: status %d, not %d", got, recv_status);
+	}
+	if (!traffic(other, 1))
+		return false;
+	reconnect(e);
+	return true;
+}
+
+static bool unmapped(void)
+{
+	const uint64_t hole = 40 * PAGE;
+	struct end e[2], other[2];
+	int i;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	make(other, IBV_QPT_RC, ANON, true);
+	if (!traffic(e, 2))		/* all pages have been present */
+		return false;
+	for (i = 0; i < 2; i++)
+		munmap(e[i].buf + hole, PAGE);
+	if (!fails(e, other, IBV_WR_SEND, hole, 0, IBV_WC_LOC_PROT_ERR, -1) ||
+	    !fails(e, other, IBV_WR_RDMA_WRITE, hole, 0, IBV_WC_LOC_PROT_ERR, -1) ||
+	    !fails(e, other, IBV_WR_RDMA_READ, hole, 0, IBV_WC_LOC_PROT_ERR, -1) ||
+	    !fails(e, other, IBV_WR_RDMA_WRITE, 0, hole, IBV_WC_REM_ACCESS_ERR, -1) ||
+	    !fails(e, other, IBV_WR_RDMA_READ, 0, hole, IBV_WC_REM_ACCESS_ERR, -1) ||
+	    !fails(e, other, IBV_WR_SEND, 0, hole, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR))
+		return false;
+	for (i = 0; i < 2; i++)		/* and back */
+		if (mmap(e[i].buf + hole, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	return traffic(e, 2) && finish(e) && finish(other);
+}
+
+/* The rest of a list element may be outside of the region: it isn't faulted in ahead */
+static bool beyond(void)
+{
+	struct end e[2], other[2];
+	int i, got;
+
+	make(e, IBV_QPT_RC, SHARED, false);
+	make(other, IBV_QPT_RC, SHARED, false);
+	for (i = 0; i < 2; i++)
+		madvise(e[i].buf, BYTES, MADV_DONTNEED);
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], BYTES - 10 * PAGE, 16 * PAGE), 0);
+	got = status_of(&e[0]);
+	CHECK(got == IBV_WC_LOC_PROT_ERR, "data beyond the region: status %d", got);
+	reconnect(e);
+	post_recv(&e[1], sge(&e[1], BYTES - 10 * PAGE, 16 * PAGE));
+	post(e, IBV_WR_SEND, sge(&e[0], 0, 16 * PAGE), 0);
+	got = status_of(&e[0]);
+	CHECK(got == IBV_WC_REM_OP_ERR, "a receive beyond the region: status %d", got);
+	reconnect(e);
+	return traffic(e, 2) && traffic(other, 2) && finish(e) && finish(other);
+}
+
+/* Pages that may only be read are read, and never written, though they were written before */
+static bool read_only(void)
+{
+	struct end e[2], other[2];
+	uint8_t before[64];
+
+	make(e, IBV_QPT_RC, ANON, false);
+	make(other, IBV_QPT_RC, ANON, false);
+	memset(e[1].buf, 7, BYTES);
+	if (!traffic(e, 2))
+		return false;
+	mprotect(e[1].buf, BYTES, PROT_READ);
+	memcpy(before, e[1].buf + 5 * PAGE, 64);
+	if (!fails(e, other, IBV_WR_RDMA_WRITE, 0, 5 * PAGE, IBV_WC_REM_ACCESS_ERR, -1))
+		return false;
+	CHECK(!memcmp(before, e[1].buf + 5 * PAGE, 64), "a page was written that is read-only");
+	post(e, IBV_WR_RDMA_READ, sge(&e[0], PAGE, 64), 5 * PAGE);
+	CHECK(!status_of(&e[0]), "a page can't be read that is read-only");
+	CHECK(!memcmp(before, e[0].buf + PAGE, 64), "a read-only page reads wrong");
+	mprotect(e[1].buf, BYTES, PROT_READ | PROT_WRITE);
+	return traffic(e, 2) && finish(e) && finish(other);
+}
+
+/* ---- faults that take long ---- */
+
+static int stop_pages(uint8_t *p)
+{
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register r = {
+		.range = { (uintptr_t)p, PAGE }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	if (fd < 0)
+		return -1;
+	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &r))
+		die("userfaultfd: %s", strerror(errno));
+	return fd;
+}
+
+/* Somebody has asked for the page */
+static bool asked(int fd)
+{
+	struct pollfd f = { .fd = fd, .events = POLLIN };
+	struct uffd_msg msg;
+
+	return poll(&f, 1, 20000) == 1 && read(fd, &msg, sizeof(msg)) == sizeof(msg);
+}
+
+static void give_page(int fd, uint8_t *p, uint8_t *from)
+{
+	struct uffdio_copy c = { .dst = (uintptr_t)p, .src = (uintptr_t)from, .len = PAGE };
+
+	if (ioctl(fd, UFFDIO_COPY, &c))
+		die("UFFDIO_COPY: %s", strerror(errno));
+}
+
+/* A page that takes long stops its own queue pair only, which goes on when it is there */
+static bool slow(void)
+{
+	struct end e[2], other[2];
+	uint8_t *page = new_pages(PAGE);
+	struct ibv_wc wc;
+	int fd;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	make(other, IBV_QPT_RC, ANON, false);
+	fd = stop_pages(e[0].buf);
+	if (fd < 0) {
+		case_skip(this_case, "the kernel has no userfaultfd");
+		return finish(e) && finish(other) && false;
+	}
+	rnd_fill(page, PAGE, 5);
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, PAGE), 3 * PAGE);
+	CHECK(asked(fd), "nobody asks for the page");
+	if (!traffic(other, 10))
+		return false;
+	CHECK(!ibv_poll_cq(e[0].cq, 1, &wc), "a message has left without its page");
+	give_page(fd, e[0].buf, page);
+	CHECK(!status_of(&e[0]), "a message fails whose page came late");
+	CHECK(!memcmp(page, e[1].buf + 3 * PAGE, PAGE), "its bytes differ");
+	close(fd);
+	free(page);
+	return traffic(e, 1) && finish(e) && finish(other);
+}
+
+/* What ends while a page is awaited doesn't wait for it */
+static bool slow_end(void)
+{
+	struct end e[2];
+	int fd[2], i;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	for (i = 0; i < 2; i++)
+		fd[i] = stop_pages(e[i].buf);
+	if (fd[0] < 0) {
+		case_skip(this_case, "the kernel has no userfaultfd");
+		return finish(e) && false;
+	}
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], PAGE, 8), 0);
+	CHECK(asked(fd[1]), "nobody asks for the target's page");
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 8), PAGE);
+	CHECK(asked(fd[0]), "nobody asks for the source's page");
+	for (i = 0; i < 2; i++)
+		CHECK(!qp_to_state(e[i].qp, IBV_QPS_RESET), "cannot reset");
+	connect_ends(e);
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], PAGE, 8), PAGE);
+	CHECK(!status_of(&e[0]), "after the reset it fails");
+	if (!finish(e))
+		return false;
+	close(fd[0]);
+	close(fd[1]);
+	return true;
+}
+
+/* ---- verbs ---- */
+
+/* The kernel has it, the provider of rdma-core 44 hasn't. Return: 0 or errno */
+static int advise(struct end *e, int advice, uint32_t flags, struct ibv_sge s)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[4];
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR, .num_attrs = 4,
+			 .method_id = UVERBS_METHOD_ADVISE_MR, .driver_id = RDMA_DRIVER_RXE },
+		.attrs = {
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE, .flags = 1,
+			  .data = e->pd->handle },
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_ADVICE, .flags = 1,
+			  .len = 8, .data = advice },
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_FLAGS, .flags = 1,
+			  .len = sizeof(flags), .data = flags },
+			{ .attr_id = UVERBS_ATTR_ADVISE_MR_SGE_LIST, .flags = 1,
+			  .len = sizeof(s), .data = (uintptr_t)&s },
+		},
+	};
+
+	return ioctl(e->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+}
+
+static bool prefetch(void)
+{
+	const uint32_t now = IBV_ADVISE_MR_FLAG_FLUSH;
+	unsigned char in[BYTES / PAGE];
+	struct ibv_mr *pinned, *ro;
+	struct ibv_sge s;
+	struct end e[2];
+	int got, i;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, sge(&e[0], 0, BYTES));
+	CHECK(!got, "prefetch: %s", strerror(got));
+	mincore(e[0].buf, BYTES, in);
+	for (i = 0; i < (int)(BYTES / PAGE); i++)
+		CHECK(in[i] & 1, "page %d isn't there after the prefetch", i);
+	for (i = 0; i < 100; i++) {
+		got = advise(&e[1], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge(&e[1], 0, BYTES));
+		CHECK(!got, "prefetch by a worker: %s", strerror(got));
+	}
+	got = advise(&e[1], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
+		     sge(&e[1], 0, BYTES));
+	CHECK(!got, "prefetch without faults: %s", strerror(got));
+	got = advise(&e[0], 77, now, sge(&e[0], 0, 8));
+	CHECK(got == EOPNOTSUPP, "an unknown advice: %s", strerror(got));
+	s = sge(&e[0], 0, 8);
+	s.lkey ^= 1;
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
+	CHECK(got == ENOENT, "a wrong key: %s", strerror(got));
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], BYTES - 4, 8));
+	CHECK(got == EFAULT, "out of the region: %s", strerror(got));
+	pinned = new_mr(e[0].pd, e[0].buf, PAGE, ACCESS);
+	s.lkey = pinned->lkey;
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
+	CHECK(got == EINVAL, "pinned memory: %s", strerror(got));
+	ro = new_mr(e[0].pd, e[0].buf, PAGE, IBV_ACCESS_ON_DEMAND);
+	s.lkey = ro->lkey;
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, s);
+	CHECK(got == EPERM, "a right that the key lacks: %s", strerror(got));
+	munmap(e[0].buf + 7 * PAGE, PAGE);
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], 0, BYTES));
+	CHECK(got == EFAULT, "memory that isn't mapped: %s", strerror(got));
+	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
+		     sge(&e[0], 0, BYTES));
+	CHECK(!got, "without faults, memory that isn't mapped: %s", strerror(got));
+	CHECK(!ibv_dereg_mr(pinned) && !ibv_dereg_mr(ro), "dereg_mr");
+	return finish(e);
+}
+
+/* From paged memory to pinned and back, to other memory, to another protection domain */
+static bool rereg(void)
+{
+	struct ibv_pd *pd;
+	struct end e[2];
+	int got;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS);
+	CHECK(!got, "to pinned: %d", got);
+	if (!traffic(e, 2))
+		return false;
+	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   ACCESS | IBV_ACCESS_ON_DEMAND);
+	CHECK(!got, "to paged: %d", got);
+	madvise(e[1].buf, BYTES, MADV_DONTNEED);
+	if (!traffic(e, 2))
+		return false;
+	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, e[1].buf, BYTES, 0);
+	CHECK(!got, "other memory: %d", got);
+	if (!traffic(e, 2))
+		return false;
+	pd = ibv_alloc_pd(e[1].ctx);
+	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0);
+	CHECK(!got, "to another PD: %d", got);
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 8), 0);
+	got = status_of(&e[0]);
+	CHECK(got == IBV_WC_REM_ACCESS_ERR, "from another PD: status %d", got);
+	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_PD, e[1].pd, NULL, 0, 0);
+	CHECK(!got, "back to its PD: %d", got);
+	CHECK(!ibv_dealloc_pd(pd), "dealloc_pd");
+	reconnect(e);
+	return traffic(e, 2) && finish(e);
+}
+
+/* A process is killed amidst traffic, faults and disturbance */
+static bool killed(void)
+{
+	struct ibv_wc wc;
+	int pipes[2], i;
+	char c;
+
+	for (i = 0; i < 5; i++) {
+		pid_t pid;
+
+		if (pipe(pipes))
+			die("pipe");
+		pid = fork();
+		if (!pid) {
+			struct disturber d = { .backing = SHARED };
+			struct end e[2];
+
+			make(e, IBV_QPT_RC, SHARED, i & 1);
+			d.e = e;
+			pthread_create(&d.thread, NULL, disturb, &d);
+			for (;;) {
+				post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, BYTES), 0);
+				post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, BYTES), 0);
+				if (!wait_wc(e[0].cq, &wc) || !wait_wc(e[0].cq, &wc) ||
+				    write(pipes[1], "", 1) != 1)
+					_exit(1);
+			}
+		}
+		close(pipes[1]);
+		CHECK(read(pipes[0], &c, 1) == 1 && read(pipes[0], &c, 1) == 1, "no traffic");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(pipes[0]);
+	}
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*run)(void);
+} all[] = {
+	{ "rc-shared", rc_shared }, { "rc-anon", rc_anon },
+	{ "rc-shared-implicit", rc_shared_implicit }, { "rc-anon-implicit", rc_anon_implicit },
+	{ "ud-shared", ud_shared }, { "ud-anon-implicit", ud_anon_implicit },
+	{ "uc", uc_quiet }, { "unmapped", unmapped }, { "beyond", beyond },
+	{ "read-only", read_only },
+	{ "slow", slow }, { "slow-end", slow_end }, { "prefetch", prefetch }, { "rereg", rereg },
+	{ "killed", killed },
+};
+
+int main(int argc, char **argv)
+{
+	const char *only = NULL;
+	unsigned int i;
+	int c;
+
+	while ((c = getopt(argc, argv, "d:g:D:G:n:c:")) != -1) {
+		switch (c) {
+		case 'd': place[0].dev = optarg; break;
+		case 'g': place[0].gid_index = atoi(optarg); break;
+		case 'D': place[1].dev = optarg; break;
+		case 'G': place[1].gid_index = atoi(optarg); break;
+		case 'n': rounds = atoi(optarg); break;
+		case 'c': only = optarg; break;
+		default:
+			die("usage: %s -d DEV -g GID [-D DEV -G GID] [-n ROUNDS] [-c CASE]",
+			    argv[0]);
+		}
+	}
+	if (!place[1].dev)
+		place[1] = place[0];
+	for (i = 0; i < ARRAY_LEN(all); i++) {
+		if (only && strcmp(only, all[i].name))
+			continue;
+		this_case = all[i].name;
+		if (all[i].run())
+			case_ok(this_case);
+	}
+	return cases_failed > 0;
+}
