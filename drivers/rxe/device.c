@@ -39,6 +39,8 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_sge_rd = RXE_MAX_SGE;
 	attr->max_cq = RXE_MAX_CQ;
 	attr->max_cqe = RXE_MAX_CQE;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;	/* microseconds */
 	attr->max_srq = RXE_MAX_SRQ;
 	attr->max_srq_wr = RXE_MAX_SRQ_WR;
 	attr->max_srq_sge = RXE_MAX_SGE;
@@ -246,6 +248,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	.attach_mcast		= rxe_attach_mcast,
 	.detach_mcast		= rxe_detach_mcast,
 
+	.modify_cq		= rxe_modify_cq,
 	.destroy_cq		= rxe_destroy_cq,
 	.poll_cq		= rxe_poll_cq,
 	.req_notify_cq		= rxe_req_notify_cq,

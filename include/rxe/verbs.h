@@ -5,6 +5,7 @@
 #ifndef RXE_VERBS_H
 #define RXE_VERBS_H
 
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/smp.h>
@@ -67,16 +68,20 @@ void rxe_ah_put(struct rxe_ah_ref *r);
 /**
  * struct rxe_cq - completion queue
  * @ibcq: the RDMA core's CQ
- * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @moving and
- *	@flushing; innermost lock of the driver, interrupts off
+ * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @moving, @count,
+ *	@period_us, @held and @flushing; innermost lock of the driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
  * @is_user: a process polls it; false: a kernel consumer
+ * @may_lose: its consumer sees to it that it has room; what finds none is lost
  * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
  * @wakes: values of @armed for which the unpublished completions raise an event
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
  * @moving: a resize is copying the old ring's completions to the new @ring; new
  *	ones stay hidden from the consumer until that is done
+ * @count: moderation: completions that raise one event; 0: only time does
+ * @period_us: moderation: how long an event may wait for them; 0: none waits
+ * @held: completions for which an event waits
  * @resize: one resize at a time
  * @flushing: QPs of processes in ERR whose receives complete here
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
@@ -84,17 +89,22 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  * @kicked: the handler was requested on @cpu and hasn't run yet
  * @csd: sends the request to @cpu
  * @tasklet: runs the handler there
+ * @timer: moderation: raises the event that waits
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
 	spinlock_t		lock;	/* all below but the work */
 	struct rxe_ring		*ring;
 	bool			is_user;
+	bool			may_lose;
 	u8			armed;
 	u8			wakes;
 	bool			event_due;
 	bool			overflow;
 	bool			moving;
+	u16			count;
+	u16			period_us;
+	u16			held;
 	struct mutex		resize;	/* rxe_resize_cq() */
 	struct list_head	flushing;
 	struct work_struct	overflow_work;
@@ -102,6 +112,7 @@ struct rxe_cq {
 	atomic_t		kicked;
 	call_single_data_t	csd;
 	struct tasklet_struct	tasklet;
+	struct hrtimer		timer;
 };
 
 static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
@@ -145,6 +156,7 @@ int rxe_destroy_ah(struct ib_ah *ibah, u32 flags);
 int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata);
 int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int rxe_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

@@ -2,8 +2,8 @@
 /*
  * verbs/cq.c, as a kernel consumer uses it: completions come out in order; an
  * armed CQ calls its handler once, with no lock held, for the completions it
- * was armed for; one that overflows says so and keeps what it has; a new size
- * loses nothing.
+ * was armed for, moderated if it is told to; one that overflows says so, or doesn't,
+ * and keeps what it has; a new size loses nothing.
  */
 #include <linux/delay.h>
 #include <linux/string.h>
@@ -68,24 +68,32 @@ static void ctx_exit(struct kunit *test)
 		rxe_destroy_cq(&c->cq.ibcq, NULL);
 }
 
-/* Post one, as transport/ does; the handler may run on another CPU, and later */
-static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status,
-		 bool solicited)
+/* The handler may run on another CPU, and later */
+static void wait_handler(struct kunit *test)
 {
 	struct ctx *c = test->priv;
-	struct ib_wc wc = { .wr_id = wr_id, .status = status, .qp = &c->qp };
 	unsigned long deadline = jiffies + 5 * HZ;
 
-	local_bh_disable();
-	rxe_cq_post(&c->cq, &wc, solicited);
-	rxe_cq_event(&c->cq);
-	local_bh_enable();
 	while (atomic_read(&c->cq.kicked) ||
 	       test_bit(TASKLET_STATE_SCHED, &c->cq.tasklet.state) ||
 	       test_bit(TASKLET_STATE_RUN, &c->cq.tasklet.state)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
+}
+
+/* Post one, as transport/ does */
+static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status,
+		 bool solicited)
+{
+	struct ctx *c = test->priv;
+	struct ib_wc wc = { .wr_id = wr_id, .status = status, .qp = &c->qp };
+
+	local_bh_disable();
+	rxe_cq_post(&c->cq, &wc, solicited);
+	rxe_cq_event(&c->cq);
+	local_bh_enable();
+	wait_handler(test);
 }
 
 static void expect(struct kunit *test, u64 wr_id)
@@ -193,6 +201,105 @@ static void overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
 }
 
+#define LONG_US	U16_MAX
+
+static void arm_and_moderate(struct kunit *test, u16 count, u16 period)
+{
+	struct ctx *c = test->priv;
+
+	KUNIT_ASSERT_EQ(test, rxe_modify_cq(&c->cq.ibcq, count, period), 0);
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+}
+
+/* The timer is stopped, so that only the number raises the event */
+static void moderated_by_count(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	arm_and_moderate(test, 3, LONG_US);
+	for (i = 1; i < 3; i++) {
+		post(test, i, IB_WC_SUCCESS, false);
+		hrtimer_cancel(&c->cq.timer);
+		KUNIT_EXPECT_EQ(test, c->events, 0u);
+	}
+	post(test, 3, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	post(test, 4, IB_WC_SUCCESS, false);	/* not armed any more */
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&c->cq.timer));
+	/* it counts from zero, and only what it is armed for */
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
+	for (i = 0; i < 5; i++)
+		post(test, 5, IB_WC_SUCCESS, i & 1);
+	hrtimer_cancel(&c->cq.timer);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	post(test, 6, IB_WC_SUCCESS, true);
+	KUNIT_EXPECT_EQ(test, c->events, 2u);
+}
+
+/* No number is enough with 0, and the time is measured from the first completion */
+static void moderated_by_time(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	unsigned long deadline = jiffies + 5 * HZ;
+	ktime_t start = ktime_get();
+
+	arm_and_moderate(test, 0, 20000);
+	post(test, 1, IB_WC_SUCCESS, false);
+	post(test, 2, IB_WC_SUCCESS, false);
+	while (!READ_ONCE(c->events) && time_before(jiffies, deadline))
+		usleep_range(500, 1000);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	KUNIT_EXPECT_GE(test, ktime_us_delta(ktime_get(), start), 20000LL);
+	wait_handler(test);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+}
+
+static void not_moderated(struct kunit *test)
+{
+	static const u16 off[][2] = { { 0, 0 }, { 5, 0 }, { 1, LONG_US } };
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		arm_and_moderate(test, off[i][0], off[i][1]);
+		post(test, i, IB_WC_SUCCESS, false);
+		KUNIT_EXPECT_EQ(test, c->events, i + 1);
+	}
+}
+
+/* Other numbers, and a CQ that goes, leave no event and no timer behind */
+static void moderation_changes(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	arm_and_moderate(test, 5, LONG_US);
+	post(test, 1, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, rxe_modify_cq(&c->cq.ibcq, 5, LONG_US), 0);
+	wait_handler(test);
+	KUNIT_EXPECT_EQ(test, c->events, 1u);
+	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+	post(test, 2, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&c->cq.timer));
+}
+
+static void overrun_ignored(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 fit = c->cq.ibcq.cqe, round, i;
+
+	c->cq.may_lose = true;
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < fit + 5; i++)
+			post(test, i, IB_WC_SUCCESS, false);
+		for (i = 0; i < fit; i++)
+			expect(test, i);
+	}
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, c->errors, 0u);
+}
+
 static void resize(struct kunit *test)
 {
 	static const u32 sizes[] = { 1000, 7, 64, 20, 5, 300 };
@@ -234,12 +341,16 @@ static void create_refused(struct kunit *test)
 	};
 	struct ctx *c = test->priv;
 	struct rxe_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	struct ib_cq_init_attr stamps = {
+		.cqe = 1, .flags = IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+	};
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, cq);
 	cq->ibcq.device = &c->rxe.ibdev;
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		KUNIT_EXPECT_NE(test, rxe_create_cq(&cq->ibcq, &bad[i], NULL), 0);
+	KUNIT_EXPECT_EQ(test, rxe_create_cq(&cq->ibcq, &stamps, NULL), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_cq), 1);
 }
 
@@ -250,6 +361,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(missed),
 	KUNIT_CASE(handler_polls_and_arms),
 	KUNIT_CASE(overflow),
+	KUNIT_CASE(overrun_ignored),
+	KUNIT_CASE(moderated_by_count),
+	KUNIT_CASE(moderated_by_time),
+	KUNIT_CASE(not_moderated),
+	KUNIT_CASE(moderation_changes),
 	KUNIT_CASE(resize),
 	KUNIT_CASE(resize_refused),
 	KUNIT_CASE(create_refused),

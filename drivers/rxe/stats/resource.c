@@ -40,7 +40,9 @@ static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 static int put_cq(struct sk_buff *msg, const struct rxe_cq *cq)
 {
 	return rdma_nl_put_driver_u32(msg, "cpu", cq->cpu) ?:
-	       rdma_nl_put_driver_u32(msg, "overflow", READ_ONCE(cq->overflow));
+	       rdma_nl_put_driver_u32(msg, "overflow", READ_ONCE(cq->overflow)) ?:
+	       rdma_nl_put_driver_u32(msg, "event_count", READ_ONCE(cq->count)) ?:
+	       rdma_nl_put_driver_u32(msg, "event_us", READ_ONCE(cq->period_us));
 }
 
 static int put_mr(struct sk_buff *msg, struct rxe_mr *mr)

@@ -6,6 +6,9 @@
  * without locks, since it may poll, arm and post. It runs on the CPU of the CQ's
  * completion vector.
  *
+ * Moderation: the event that an armed CQ is due waits until so many completions would
+ * have raised it, or until a time after the first of them, whichever comes first.
+ *
  * Context: post, poll and arm in any context but NMI, since kernel consumers
  * poll with interrupts off; create, resize and destroy in process context.
  */
@@ -14,6 +17,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
+#include <compat/timer.h>
 #include <rxe/verbs.h>
 
 static const struct rxe_cq_ops *rxe_cq_ops;
@@ -59,6 +63,24 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 	};
 }
 
+static void cq_set_due(struct rxe_cq *cq)
+{
+	cq->armed = 0;
+	cq->held = 0;
+	cq->event_due = true;
+}
+
+/* Moderation: does the event wait for more completions? The first one starts the timer. */
+static bool cq_hold_event(struct rxe_cq *cq)
+{
+	if (likely(!cq->period_us) || ++cq->held == cq->count)
+		return false;
+	if (cq->held == 1)
+		hrtimer_start(&cq->timer, ns_to_ktime(cq->period_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
 /*
  * Let the consumer see the new completions. If one of them wakes the armed CQ (section
  * 11.4.2.2), an event is due.
@@ -66,16 +88,14 @@ static void wc_to_user(struct ib_uverbs_wc *dst, const struct ib_wc *wc)
 static void cq_show(struct rxe_cq *cq)
 {
 	rxe_ring_publish(cq->ring);
-	if (cq->armed & cq->wakes) {
-		cq->armed = 0;
-		cq->event_due = true;
-	}
+	if (cq->armed & cq->wakes && !cq_hold_event(cq))
+		cq_set_due(cq);
 	cq->wakes = 0;
 }
 
 static void cq_overflow(struct rxe_cq *cq)
 {
-	if (cq->overflow)
+	if (cq->overflow || cq->may_lose)
 		return;
 	cq->overflow = true;
 	schedule_work(&cq->overflow_work);
@@ -88,7 +108,8 @@ static void cq_overflow(struct rxe_cq *cq)
  * @solicited: it completes a receive of a message that asked for an event
  *
  * The caller calls rxe_cq_event() after the batch, without locks. If the CQ is full, the
- * completion is lost, the consumer gets an event, and the CQ's QPs go to ERR.
+ * completion is lost. Unless the CQ was created to ignore that, the consumer gets an
+ * event, and the CQ's QPs go to ERR.
  */
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 {
@@ -183,6 +204,51 @@ void rxe_cq_event(struct rxe_cq *cq)
 		cq_kick(cq, here);
 }
 
+/* End moderation's wait, if an event waits */
+static void cq_end_hold(struct rxe_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (cq->held)
+		cq_set_due(cq);
+}
+
+static enum hrtimer_restart cq_period_over(struct hrtimer *timer)
+{
+	struct rxe_cq *cq = container_of(timer, struct rxe_cq, timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq_end_hold(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	rxe_cq_event(cq);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rxe_modify_cq - moderate the events of a completion queue
+ * @ibcq: completion queue
+ * @count: completions that raise one event; 0: no number is enough
+ * @period: microseconds that an event may wait for them; 0: events don't wait
+ *
+ * An event that waits by the old numbers is raised now.
+ *
+ * Return: 0.
+ */
+int rxe_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+
+	spin_lock_irq(&cq->lock);
+	cq->count = count;
+	cq->period_us = period;
+	cq_end_hold(cq);
+	spin_unlock_irq(&cq->lock);
+	local_bh_disable();
+	rxe_cq_event(cq);
+	local_bh_enable();
+	return 0;
+}
+
 static void cq_overflow_work(struct work_struct *work)
 {
 	struct rxe_cq *cq = container_of(work, struct rxe_cq, overflow_work);
@@ -236,16 +302,21 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	INIT_WORK(&cq->overflow_work, cq_overflow_work);
 	INIT_CSD(&cq->csd, cq_arrived, cq);
 	tasklet_setup(&cq->tasklet, cq_tasklet);
+	rxe_hrtimer_setup(&cq->timer, cq_period_over, CLOCK_MONOTONIC,
+			  HRTIMER_MODE_REL_SOFT);
 }
 
 /**
  * rxe_create_cq - make a completion queue
  * @ibcq: memory from the RDMA core
- * @attr: number of completions, completion vector
+ * @attr: number of completions, completion vector, flags
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0; -EINVAL for a size or vector beyond what the device has;
- * -EOPNOTSUPP for flags; -ENOMEM if there are RXE_MAX_CQ or memory is short.
+ * There are no timestamps, since struct ib_uverbs_wc has no room for them.
+ *
+ * Return: 0; -EINVAL for a size or vector beyond what the device has; -EOPNOTSUPP for
+ * flags other than IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN; -ENOMEM if there are RXE_MAX_CQ or
+ * memory is short.
  */
 int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata)
@@ -254,7 +325,7 @@ int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 	int err;
 
-	if (attr->flags)
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > RXE_MAX_CQE ||
 	    attr->comp_vector >= ibcq->device->num_comp_vectors)
@@ -262,6 +333,7 @@ int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!rxe_limit_get(&rxe->num_cq, RXE_MAX_CQ))
 		return -ENOMEM;
 	cq->is_user = udata;
+	cq->may_lose = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	cq->ring = cq_ring_create(cq->is_user, attr->cqe, udata);
 	if (IS_ERR(cq->ring)) {
 		err = PTR_ERR(cq->ring);
@@ -396,6 +468,7 @@ int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 
 	cancel_work_sync(&cq->overflow_work);
+	hrtimer_cancel(&cq->timer);
 	wait_var_event(&cq->kicked, !atomic_read(&cq->kicked));
 	tasklet_kill(&cq->tasklet);
 	rxe_ring_destroy(cq->ring);

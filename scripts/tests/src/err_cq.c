@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: completion queues: full, too large, in use, resized under load; notification.
+ * verbs_err: completion queues: full, too large, in use, resized under load; notification and
+ * its moderation.
  */
 #include <pthread.h>
+#include <rdma/ib_user_verbs.h>
 #include <sched.h>
 
 #include "verbs_err.h"
@@ -31,6 +33,89 @@ bool c_cq_full(void)
 	p->a = NULL;
 	CHECK(!ibv_destroy_cq(cq), "destroying the full CQ failed");
 	return pair_free(p);
+}
+
+/* A CQ on which an overrun is lost and nothing else: its queue pairs live on */
+bool c_cq_overrun_ignored(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 2, .wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	};
+	struct pair *p = pair_make();
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
+	uint64_t end = now_ms() + 10000, next = 0;
+	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	struct ibv_wc wc;
+	int depth;
+
+	CHECK(cq, "create_cq_ex: %s", strerror(errno));
+	depth = ibv_cq_ex_to_cq(cq)->cqe;
+	ibv_destroy_qp(p->a);
+	p->a = new_qp(p->pd, ibv_cq_ex_to_cq(cq), IBV_QPT_RC);
+	pair_connect(p);
+	memset(p->src, 0xaa, 8);
+	memset(p->dst, 0, 16);
+	for (wr.wr_id = 0; (int)wr.wr_id < depth + 9; wr.wr_id++) {
+		wr.wr.rdma.remote_addr = ADDR(p, (int)wr.wr_id == depth + 8 ? 8 : 0);
+		CHECK(!post_one(p->a, &wr), "post_send refused it");
+	}
+	while (now_ms() < end && *(volatile uint64_t *)(p->dst + 8) != *(uint64_t *)p->src)
+		sched_yield();
+	/* The first ones are there, in order. More may come, while there is room. */
+	while (now_ms() < end && next < wr.wr_id + 1) {
+		if (ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc) != 1) {
+			if (next >= (uint64_t)depth)
+				CHECK(!post_one(p->a, &wr), "post_send refused one more");
+			sched_yield();
+			continue;
+		}
+		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
+		CHECK(wc.wr_id == next || (next >= (uint64_t)depth && wc.wr_id > next),
+		      "completion %d, expected %d", (int)wc.wr_id, (int)next);
+		next = wc.wr_id + 1;
+	}
+	CHECK(next == wr.wr_id + 1, "the last completion was %d", (int)next - 1);
+	CHECK(!wait_event(IBV_EVENT_CQ_ERR, 0), "IBV_EVENT_CQ_ERR");
+	if (!expect_state(p->a, IBV_QPS_RTS))
+		return false;
+	ibv_destroy_qp(p->a);
+	p->a = NULL;
+	CHECK(!ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), "destroying the CQ failed");
+	return pair_free(p);
+}
+
+/* What a completion has no room for is refused, not left out */
+bool c_cq_timestamps(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 2, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+
+	errno = 0;
+	CHECK(!ibv_create_cq_ex(ctx, &attr), "a CQ with timestamps was created");
+	CHECK(errno == EOPNOTSUPP, "errno %d", errno);
+	return true;
+}
+
+/* ibv_modify_cq(), which the provider lacks: how many completions, how many microseconds */
+static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t period)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex_hdr;
+		struct ib_uverbs_ex_modify_cq core;
+	} cmd = {
+		.hdr.command = IB_USER_VERBS_EX_CMD_MODIFY_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED,
+		.hdr.in_words = sizeof(cmd.core) / 8,
+		.core.cq_handle = cq->handle,
+		.core.attr_mask = 1,	/* IB_CQ_MODERATE */
+		.core.attr = { count, period },
+	};
+
+	return write(ctx->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
 }
 
 static bool send_with_flags(struct pair *p, int flags)
@@ -73,6 +158,39 @@ bool c_notify_once(void)
 		return false;
 	CHECK(!wait_cq_event(p, 100), "a second event for one arming");
 	return pair_free(p);
+}
+
+/* An event waits for its time, or for enough completions, or for neither */
+bool c_notify_moderated(void)
+{
+	struct ibv_device_attr_ex attr;
+	struct pair *p = pair_up();
+	uint64_t start;
+	int i;
+
+	CHECK(!ibv_query_device_ex(ctx, NULL, &attr), "query_device_ex failed");
+	CHECK(attr.cq_mod_caps.max_cq_count == 0xffff && attr.cq_mod_caps.max_cq_period == 0xffff,
+	      "at most %d completions and %d us", attr.cq_mod_caps.max_cq_count,
+	      attr.cq_mod_caps.max_cq_period);
+	CHECK(!moderate(p->cb, 0, 65000), "modify_cq failed");
+	CHECK(!ibv_req_notify_cq(p->cb, 0), "req_notify_cq failed");
+	start = now_ms();
+	if (!send_with_flags(p, 0))
+		return false;
+	CHECK(wait_cq_event(p, 5000), "no event after its time");
+	CHECK(now_ms() - start >= 64, "an event after %d ms", (int)(now_ms() - start));
+
+	CHECK(!moderate(p->cb, 4, 65000), "modify_cq failed");
+	CHECK(!ibv_req_notify_cq(p->cb, 0), "req_notify_cq failed");
+	for (i = 0; i < 4; i++)
+		if (!send_with_flags(p, 0))
+			return false;
+	CHECK(wait_cq_event(p, 5000), "no event for enough completions");
+	CHECK(!wait_cq_event(p, 100), "a second event");
+
+	CHECK(!moderate(p->cb, 0, 0), "modify_cq failed");
+	return send_with_flags(p, 0) && !ibv_req_notify_cq(p->cb, 0) && send_with_flags(p, 0) &&
+	       wait_cq_event(p, 5000) && pair_free(p);
 }
 
 /* an error completion counts as solicited */
