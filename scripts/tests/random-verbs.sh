@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: random verbs by several processes at once, compared with a model
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# With checkers, ten minutes in all; VR_SECONDS says otherwise. The seed is the day's: VR_SEED
+# repeats a run.
+SECS=${VR_SECONDS:-$([ $PATIENCE = 1 ] && echo 10 || echo 300)}
+SEED=${VR_SEED:-$(date +%Y%m%d)000}
+
+lists() { # v1|v2
+	timeout $((SECS + 200)) verbs_random -d rxe0 -g "$(gid_index rxe0 "$1" $A4)" -t "$SECS" -s "$SEED" >&2
+}
+
+# A model that is wrong is found out, and few operations are left that show it
+finds_and_shrinks() {
+	local out left
+	out=$(timeout 200 verbs_random -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -w -p 2 -n 200 -t 60) && return 1
+	say "$out"
+	left=$(sed -n 's/^shrunk to \([0-9]*\) operations.*/\1/p' <<< "$out")
+	[ "${left:-99}" -le 12 ]
+}
+
+# With objects of every kind in use; the program learns of it by errors, and ends
+deleted_under_it() {
+	local pid
+	verbs_random -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -t 100 -o /dev/null >&2 &
+	pid=$!
+	wait_for 30 eval "rdma resource show rxe0 | grep -q 'qp [2-9].*mr [2-9].*srq [1-9]'" &&
+		rdma link delete rxe0 && wait_for 90 eval "! kill -0 $pid"
+}
+
+load_ours
+rxe_add
+ulimit -l unlimited
+try over-v2 lists v2
+try over-v1 lists v1
+[ $PATIENCE != 1 ] || try shrinks finds_and_shrinks
+try resources-gone wait_for 10 resources_gone
+try deleted-under-it deleted_under_it
+try unloads unload

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_random: random verbs, by several processes at once on one device: memory regions,
+ * windows, completion queues, shared receive queues and pairs of queue pairs (RC, UC, UD) are
+ * made, changed and destroyed while others, and work requests under way, use them.
+ *
+ * Each process has a model (vr_run.c), which says of each work request whether it must succeed,
+ * must fail, or may do either since something that it uses has changed meanwhile. All that the
+ * device does is compared with it: statuses, the order and number of completions, memory.
+ *
+ * A list of operations follows from a seed. One that fails is shrunk: parts are left out as long
+ * as it still fails. What remains is printed, and can be run again with -f.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "verbs_random.h"
+
+static const char usage[] =
+	"usage: verbs_random [OPTION]...\n"
+	"  -d DEV      device (the first one)\n"
+	"  -g INDEX    GID (the first one of RoCE v2)\n"
+	"  -p COUNT    processes (4)\n"
+	"  -n COUNT    operations of each process in a list (200)\n"
+	"  -s SEED     of the first list (1); the next ones count up\n"
+	"  -t SECONDS  begin new lists for so long (0: one list)\n"
+	"  -f FILE     run the list in there\n"
+	"  -o FILE     where to leave a shrunk list (/tmp/verbs_random.ops)\n"
+	"  -w          with a model that is wrong: something fails, and is shrunk\n";
+
+#define LIST_MS		60000	/* a list that takes longer hangs */
+#define SHRINK_MS	120000
+#define WHY_LEN		256
+
+static const char * const kind_name[] = {
+#define X(name, often) #name,
+	OP_KINDS(X)
+#undef X
+};
+
+static const uint32_t kind_often[] = {
+#define X(name, often) often,
+	OP_KINDS(X)
+#undef X
+};
+
+static struct world world = { .gid_index = -1 };
+static uint32_t procs = 4;
+static char (*why)[WHY_LEN];	/* of each process; shared */
+
+static uint32_t random_kind(uint64_t *rng)
+{
+	uint32_t total = 0, at, k;
+
+	for (k = 0; k < OP_NUM; k++)
+		total += kind_often[k];
+	at = rnd_range(rng, 0, total - 1);
+	for (k = 0; at >= kind_often[k]; k++)
+		at -= kind_often[k];
+	return k;
+}
+
+/* The processes' operations take turns in the list, but not in time */
+static uint32_t make_list(struct op *ops, uint32_t each, uint64_t seed)
+{
+	uint32_t i;
+
+	for (i = 0; i < each * procs; i++)
+		ops[i] = (struct op){
+			.proc = i % procs, .kind = random_kind(&seed),
+			.a = rnd(&seed) >> 32, .b = rnd(&seed) >> 32,
+			.c = rnd(&seed) >> 32, .d = rnd(&seed) >> 32,
+		};
+	return i;
+}
+
+static void print_list(FILE *file, const struct op *ops, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		fprintf(file, "%u %s %u %u %u %u\n", ops[i].proc, kind_name[ops[i].kind],
+			ops[i].a, ops[i].b, ops[i].c, ops[i].d);
+}
+
+static uint32_t read_list(const char *name, struct op *ops)
+{
+	FILE *file = fopen(name, "r");
+	char kind[32];
+	uint32_t n;
+
+	if (!file)
+		die("%s: %s", name, strerror(errno));
+	for (n = 0; n < OPS_CAP; n++) {
+		struct op *o = ops + n;
+
+		if (fscanf(file, "%u %31s %u %u %u %u", &o->proc, kind, &o->a, &o->b, &o->c,
+			   &o->d) != 6)
+			break;
+		for (o->kind = 0; o->kind < OP_NUM && strcmp(kind, kind_name[o->kind]); )
+			o->kind++;
+		if (o->kind == OP_NUM || o->proc >= PROCS_CAP)
+			die("%s: operation %u is none", name, n);
+		if (o->proc >= procs)
+			procs = o->proc + 1;
+	}
+	fclose(file);
+	return n;
+}
+
+static void kill_all(const pid_t *pids)
+{
+	uint32_t p;
+
+	for (p = 0; p < procs; p++)
+		if (pids[p])
+			kill(pids[p], SIGKILL);
+}
+
+/* Return: what the first process that fails says, NULL if all do well */
+static const char *wait_for_processes(pid_t *pids)
+{
+	uint64_t end = now_ms() + LIST_MS;
+	uint32_t left = procs, p;
+	const char *bad = NULL;
+	int status;
+	pid_t pid;
+
+	while (left) {
+		pid = waitpid(-1, &status, WNOHANG);
+		if (pid <= 0) {
+			if (now_ms() > end) {
+				bad = bad ?: "it hangs";
+				kill_all(pids);
+				end += LIST_MS;	/* a process that can't be killed */
+			}
+			usleep(1000);
+			continue;
+		}
+		for (p = 0; p < procs && pids[p] != pid; )
+			p++;
+		if (p == procs)
+			continue;
+		pids[p] = 0;
+		left--;
+		if (!bad && status) {
+			if (!why[p][0])
+				snprintf(why[p], WHY_LEN, "process %u ended with status %d", p,
+					 status);
+			bad = why[p];
+			kill_all(pids);
+		}
+	}
+	return bad;
+}
+
+static const char *run_list(const struct op *ops, uint32_t n)
+{
+	pid_t pids[PROCS_CAP] = {};
+	uint32_t p;
+
+	memset(why, 0, PROCS_CAP * WHY_LEN);
+	fflush(stdout);
+	for (p = 0; p < procs; p++) {
+		pids[p] = fork();
+		if (pids[p] < 0)
+			die("fork: %s", strerror(errno));
+		if (!pids[p]) {
+			run_process(&world, ops, n, p, why[p], WHY_LEN);
+			_exit(0);
+		}
+	}
+	return wait_for_processes(pids);
+}
+
+/*
+ * Leave out parts as long as the rest fails, halves first, then smaller ones. A failure that
+ * depends on timing may need more than one try.
+ */
+static uint32_t shrink(struct op *ops, uint32_t n)
+{
+	uint64_t end = now_ms() + SHRINK_MS;
+	struct op *less = calloc(n, sizeof(*less));
+	uint32_t chunk, at, rest, try;
+	bool fails, progress = true;
+
+	for (chunk = (n + 1) / 2; chunk && now_ms() < end;
+	     chunk = chunk > 1 ? (chunk + 1) / 2 : progress) {
+		progress = false;
+		for (at = 0; at < n && now_ms() < end; ) {
+			rest = chunk < n - at ? n - at - chunk : 0;
+			memcpy(less, ops, at * sizeof(*ops));
+			memcpy(less + at, ops + n - rest, rest * sizeof(*ops));
+			for (fails = false, try = 0; !fails && try < 2; try++)
+				fails = run_list(less, at + rest);
+			if (!fails) {
+				at += chunk;
+				continue;
+			}
+			n = at + rest;
+			memcpy(ops, less, n * sizeof(*ops));
+			progress = true;
+		}
+	}
+	free(less);
+	return n;
+}
+
+static void report(struct op *ops, uint32_t n, const char *bad, const char *out)
+{
+	FILE *file;
+
+	printf("FAILED: %s\n", bad);
+	n = shrink(ops, n);
+	bad = run_list(ops, n);
+	printf("shrunk to %u operations: %s\n", n, bad ?: "which don't always fail");
+	print_list(stdout, ops, n);
+	file = fopen(out, "w");
+	if (file) {
+		print_list(file, ops, n);
+		fclose(file);
+		printf("run them again: verbs_random -f %s\n", out);
+	}
+}
+
+static void *shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	return p;
+}
+
+static void print_tally(const struct tally *t)
+{
+	printf("%llu work requests completed and %llu failed, %llu messages, %llu windows bound\n",
+	       (unsigned long long)t->completed, (unsigned long long)t->failed,
+	       (unsigned long long)t->messages, (unsigned long long)t->binds);
+}
+
+int main(int argc, char **argv)
+{
+	static struct op ops[PROCS_CAP * OPS_CAP];
+	const char *file = NULL, *out = "/tmp/verbs_random.ops", *bad;
+	uint64_t seed = 1, seconds = 0, start = now_ms();
+	uint32_t each = 200, n, lists = 0;
+	struct ibv_context *ctx;
+	int c;
+
+	while ((c = getopt(argc, argv, "d:g:p:n:s:t:f:o:w")) != -1) {
+		switch (c) {
+		case 'd': world.dev = optarg; break;
+		case 'g': world.gid_index = atoi(optarg); break;
+		case 'p': procs = atoi(optarg); break;
+		case 'n': each = atoi(optarg); break;
+		case 's': seed = strtoull(optarg, NULL, 0); break;
+		case 't': seconds = atoi(optarg); break;
+		case 'f': file = optarg; break;
+		case 'o': out = optarg; break;
+		case 'w': world.wrong_model = true; break;
+		default: die("%s", usage);
+		}
+	}
+	if (optind != argc || !procs || procs > PROCS_CAP || !each || each > OPS_CAP)
+		die("%s", usage);
+	if (world.gid_index < 0) {
+		ctx = open_device(world.dev);
+		world.gid_index = find_gid(ctx, "v2");
+		ibv_close_device(ctx);
+	}
+	why = shared(PROCS_CAP * WHY_LEN);
+	world.tally = shared(sizeof(*world.tally));
+	do {
+		n = file ? read_list(file, ops) : make_list(ops, each, seed + lists);
+		bad = run_list(ops, n);
+		if (bad) {
+			printf("seed %llu, ", (unsigned long long)seed + lists);
+			report(ops, n, bad, out);
+			return 1;
+		}
+		lists++;
+	} while (now_ms() - start < seconds * 1000);
+	printf("%u lists of %u operations from seed %llu on\n", lists, n, (unsigned long long)seed);
+	print_tally(world.tally);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of verbs_random share: operations, and how a process executes its own.
+ */
+#ifndef VERBS_RANDOM_H
+#define VERBS_RANDOM_H
+
+#include "verbs_util.h"
+
+#define PROCS_CAP	8
+#define OPS_CAP		4096
+
+/* name, how often it comes, relative to the others */
+#define OP_KINDS(X) \
+	X(reg_mr, 80) X(dereg_mr, 20) X(rereg_mr, 30) X(create_cq, 60) X(resize_cq, 70) \
+	X(moderate_cq, 20) X(destroy_cq, 15) X(create_srq, 30) X(resize_srq, 40) \
+	X(destroy_srq, 15) X(create_pair, 120) X(destroy_pair, 25) X(alloc_mw, 60) \
+	X(bind_mw, 90) X(invalidate_mw, 25) X(dealloc_mw, 25) X(write, 140) X(read, 80) \
+	X(send, 100) X(send_inv, 20) X(drain, 80)
+
+enum op_kind {
+#define X(name, often) OP_ ## name,
+	OP_KINDS(X)
+#undef X
+	OP_NUM,
+};
+
+/* The numbers are taken modulo what there is, so any part of a list is a list */
+struct op {
+	uint32_t proc, kind;
+	uint32_t a, b, c, d;
+};
+
+/* What became of it; shared by the processes */
+struct tally {
+	uint64_t completed, failed, messages, binds;
+};
+
+/* What all processes get */
+struct world {
+	const char *dev;
+	int gid_index;
+	bool wrong_model;	/* windows are believed to outlive their invalidation */
+	struct tally *tally;
+};
+
+#define TALLY(what) __atomic_add_fetch(&world->tally->what, 1, __ATOMIC_RELAXED)
+
+/*
+ * vr_run.c: executes the operations of a process. It ends the process if the device does
+ * what the model says it can't, with the reason in @why.
+ */
+void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32_t proc,
+		 char *why, size_t why_len);
+
+#endif

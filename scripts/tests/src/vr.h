@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A process of verbs_random: what it has and what it knows, which the files vr_*.c share.
+ */
+#ifndef VR_H
+#define VR_H
+
+#include "verbs_random.h"
+
+#define REGIONS		4
+#define WINDOWS		6
+#define CQS		3
+#define SRQS		2
+#define PAIRS		4
+#define CONST_LEN	16384
+#define STRIPE		8192
+#define REGION_LEN	(CONST_LEN + PAIRS * STRIPE)
+#define SQ_DEPTH	64
+#define BURST		8	/* work requests of an operation, at most */
+#define MSG_LEN		3000	/* of a SEND, at most; a UD message is at most MTU */
+#define MTU		1024
+#define RECVS		1024	/* buffers of a receive queue */
+#define RECV_LEN	4096
+#define GRH_LEN		40
+#define SRQ_MOST	256
+#define CQ_MOST		4096
+#define QKEY		0x11111111
+#define PATIENCE_MS	20000
+#define WAITING		(-1)
+
+#define RIGHTS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		 IBV_ACCESS_MW_BIND)
+
+enum expect { MUST, MAY, MUST_NOT };	/* succeed */
+
+struct region {
+	uint8_t *mem, *copy;		/* the copy is of the stripes */
+	struct ibv_mr *mr;
+	int access;
+	uint32_t windows, unsure;	/* bound to it for sure, or perhaps */
+	bool known[PAIRS];
+};
+
+struct window {
+	struct ibv_mw *mw;
+	struct region *on;		/* bound to it */
+	struct pair *by;		/* type 2: bound on its queue pair 1 */
+	int access;
+	bool unsure;			/* an invalidation is under way, or isn't any more */
+};
+
+struct recvs {			/* of an SRQ or a queue pair */
+	uint8_t *mem;
+	struct ibv_mr *mr;
+	uint32_t next;
+};
+
+struct cq {
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *cq;
+	uint32_t users;
+};
+
+struct srq {
+	struct ibv_srq *srq;
+	struct recvs recvs;
+	uint32_t users;
+};
+
+struct flight {			/* a work request on its way */
+	enum ibv_wr_opcode opcode;
+	enum expect expect;
+	struct region *local, *remote;
+	struct window *window;
+	uint32_t local_off, remote_off, len;
+};
+
+struct message {		/* at the start of a SEND */
+	uint32_t serial, seq, region, off, len;
+};
+
+struct pair {
+	enum ibv_qp_type type;
+	struct ibv_qp *qp[2];
+	struct ibv_ah *ah;
+	struct cq *cq;
+	struct srq *srq;
+	struct recvs recvs;
+	struct flight flight[SQ_DEPTH];
+	uint32_t serial, posted, done;	/* work requests of queue pair 0 */
+	uint32_t sends, sends_done;	/* each has a receive, of the pair or in the SRQ */
+	uint32_t recv_seen, recv_seq;
+	bool failed, peer_failed;
+	uint32_t control;		/* binds and invalidations of queue pair 1 */
+	int control_status;		/* of the last one, WAITING until it completes */
+};
+
+extern struct ibv_context *ctx;
+extern struct ibv_pd *pd;
+extern const struct world *world;
+extern struct region regions[REGIONS];
+extern struct window windows[WINDOWS];
+extern struct cq cqs[CQS];
+extern struct srq srqs[SRQS];
+extern struct pair pairs[PAIRS];
+
+#define ENSURE(cond, ...) do { if (!(cond)) wrong(__VA_ARGS__); } while (0)
+
+/* wr_id: serial of the pair, what it is, number or buffer */
+enum { ID_SEND, ID_RECV, ID_CONTROL };
+
+static inline uint64_t wr_id(uint32_t serial, uint32_t what, uint32_t num)
+{
+	return (uint64_t)serial << 32 | what << 24 | (num & 0xffffff);
+}
+
+static inline int stripe_of(const struct pair *p)
+{
+	return CONST_LEN + (p - pairs) * STRIPE;
+}
+
+/* vr_run.c */
+void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *fmt, ...);
+
+/* vr_check.c */
+void poll_cq(struct cq *cq);
+void poll_all(void);
+void wait_settled(struct pair *p, bool sleeps);
+void check_stripes(struct pair *p);
+uint32_t open_of(const struct cq *cq);
+bool has_room(const struct pair *p, uint32_t completions);
+bool usable(const struct pair *p);
+struct pair *pick_pair(uint32_t n, bool rc);
+struct region *pick_region(uint32_t n, int rights);
+
+/* vr_memory.c */
+void disturb(const struct region *r, const struct window *w);
+void unbind(struct window *w);
+
+#define X(name, often) void do_ ## name(const struct op *o);
+OP_KINDS(X)
+#undef X
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_random: memory regions and windows. A window that a peer may have invalidated isn't
+ * bound again, since nobody knows whether it is bound.
+ */
+#include <rdma/ib_user_verbs.h>
+
+#include "vr.h"
+
+/* Nobody can say of work requests that use it whether they succeed */
+void disturb(const struct region *r, const struct window *w)
+{
+	uint32_t i, n;
+
+	for (i = 0; i < PAIRS; i++) {
+		for (n = pairs[i].done; pairs[i].qp[0] && n != pairs[i].posted; n++) {
+			struct flight *f = pairs[i].flight + n % SQ_DEPTH;
+
+			if ((r && (f->local == r || f->remote == r)) || (w && f->window == w))
+				f->expect = MAY;
+		}
+	}
+}
+
+static int random_access(uint32_t bits)
+{
+	int access = bits & RIGHTS;
+
+	/* most have most rights, so that most work requests succeed */
+	if (bits >> 16 & 3)
+		access |= RIGHTS;
+	if (access & IBV_ACCESS_REMOTE_WRITE)
+		access |= IBV_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+void do_reg_mr(const struct op *o)
+{
+	struct region *r = regions + o->a % REGIONS;
+
+	if (r->mr)
+		return;
+	r->access = random_access(o->b);
+	r->mr = ibv_reg_mr(pd, r->mem, REGION_LEN, r->access);
+	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
+}
+
+void do_dereg_mr(const struct op *o)
+{
+	struct region *r = regions + o->a % REGIONS;
+	int err;
+
+	if (!r->mr)
+		return;
+	err = ibv_dereg_mr(r->mr);
+	if (err) {
+		ENSURE(err == EBUSY && (r->windows || r->unsure), "dereg_mr: %s", strerror(err));
+		return;
+	}
+	ENSURE(!r->windows, "dereg_mr of a region with a window bound");
+	r->mr = NULL;
+	disturb(r, NULL);
+}
+
+/* The kernel has it, the provider hasn't */
+static int rereg_access(struct ibv_mr *mr, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_rereg_mr cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle,
+			 .flags = IBV_REREG_MR_CHANGE_ACCESS, .access_flags = access },
+	};
+
+	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
+		return errno;
+	mr->lkey = resp.lkey;
+	mr->rkey = resp.rkey;
+	return 0;
+}
+
+void do_rereg_mr(const struct op *o)
+{
+	struct region *r = regions + o->a % REGIONS;
+	int access = random_access(o->b), err;
+
+	if (!r->mr)
+		return;
+	err = rereg_access(r->mr, access);
+	if (err) {
+		ENSURE(err == EBUSY && (r->windows || r->unsure), "rereg_mr: %s", strerror(err));
+		return;
+	}
+	ENSURE(!r->windows, "rereg_mr of a region with a window bound");
+	r->access = access;
+	disturb(r, NULL);
+}
+
+void do_alloc_mw(const struct op *o)
+{
+	struct window *w = windows + o->a % WINDOWS;
+
+	if (w->mw)
+		return;
+	w->mw = ibv_alloc_mw(pd, o->b & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	ENSURE(w->mw, "alloc_mw: %s", strerror(errno));
+}
+
+void unbind(struct window *w)
+{
+	if (w->on && w->unsure)
+		w->on->unsure--;
+	else if (w->on)
+		w->on->windows--;
+	w->on = NULL;
+	w->by = NULL;
+	w->unsure = false;
+}
+
+void do_dealloc_mw(const struct op *o)
+{
+	struct window *w = windows + o->a % WINDOWS;
+	int err;
+
+	if (!w->mw)
+		return;
+	err = ibv_dealloc_mw(w->mw);
+	ENSURE(!err, "dealloc_mw: %s", strerror(err));
+	w->mw = NULL;
+	disturb(NULL, w);
+	unbind(w);
+}
+
+/* Queue pair 1's own work request. Return: false if it failed, as the pair does */
+static bool wait_control(struct pair *p, const char *what)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+
+	for (poll_cq(p->cq); p->control_status == WAITING; poll_cq(p->cq)) {
+		ENSURE(now_ms() < end, "%s doesn't complete", what);
+		usleep(50);
+	}
+	if (!p->control_status)
+		return true;
+	ENSURE(p->failed || p->peer_failed || p->posted != p->done, "%s: %s", what,
+	       ibv_wc_status_str(p->control_status));
+	p->peer_failed = true;
+	return false;
+}
+
+static int post_bind(struct pair *p, struct window *w, struct region *r, int access)
+{
+	struct ibv_mw_bind_info info = {
+		.mr = r->mr, .addr = (uintptr_t)r->mem, .length = REGION_LEN,
+		.mw_access_flags = access,
+	};
+	uint64_t id = wr_id(p->serial, ID_CONTROL, p->control++);
+	struct ibv_mw_bind bind = {
+		.wr_id = id, .send_flags = IBV_SEND_SIGNALED, .bind_info = info,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = id, .send_flags = IBV_SEND_SIGNALED, .opcode = IBV_WR_BIND_MW,
+		.bind_mw = { .mw = w->mw, .rkey = ibv_inc_rkey(w->mw->rkey), .bind_info = info },
+	};
+	int err;
+
+	p->control_status = WAITING;
+	if (w->mw->type == IBV_MW_TYPE_1)
+		return ibv_bind_mw(p->qp[1], w->mw, &bind);
+	err = ibv_post_send(p->qp[1], &wr, &bad);
+	if (!err)
+		w->mw->rkey = wr.bind_mw.rkey;
+	return err;
+}
+
+/* May it be bound now? A refused bind would take the pair down, too often */
+static bool bindable(const struct pair *p, const struct window *w, const struct region *r)
+{
+	return usable(p) && p->type == IBV_QPT_RC && w->mw && r->mr && !w->unsure &&
+	       (r->access & IBV_ACCESS_MW_BIND) && has_room(p, 1) &&
+	       !(w->on && w->mw->type == IBV_MW_TYPE_2);
+}
+
+void do_bind_mw(const struct op *o)
+{
+	struct window *w = windows + o->a % WINDOWS;
+	struct region *r = pick_region(o->b, IBV_ACCESS_MW_BIND);
+	struct pair *p = pick_pair(o->c, true);
+	int access = IBV_ACCESS_REMOTE_READ, err;
+	uint32_t rkey;
+
+	poll_all();
+	if (!bindable(p, w, r))
+		return;
+	if (r->access & IBV_ACCESS_LOCAL_WRITE && o->d & 3)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	disturb(NULL, w);
+	rkey = w->mw->rkey;
+	err = post_bind(p, w, r, access);
+	ENSURE(!err, "post of a bind: %s", strerror(err));
+	if (!wait_control(p, "bind")) {
+		w->mw->rkey = rkey;
+		return;
+	}
+	unbind(w);
+	w->on = r;
+	w->by = w->mw->type == IBV_MW_TYPE_2 ? p : NULL;
+	w->access = access;
+	r->windows++;
+	TALLY(binds);
+}
+
+void do_invalidate_mw(const struct op *o)
+{
+	struct window *w = windows + o->a % WINDOWS;
+	struct pair *p = w->by;
+	struct ibv_send_wr *bad, wr = {
+		.send_flags = IBV_SEND_SIGNALED, .opcode = IBV_WR_LOCAL_INV,
+	};
+
+	poll_all();
+	if (!w->mw || !p || w->unsure || !usable(p) || !has_room(p, 1))
+		return;
+	wr.wr_id = wr_id(p->serial, ID_CONTROL, p->control++);
+	wr.invalidate_rkey = w->mw->rkey;
+	p->control_status = WAITING;
+	disturb(NULL, w);
+	ENSURE(!ibv_post_send(p->qp[1], &wr, &bad), "post of an invalidation failed");
+	if (wait_control(p, "invalidation") && !world->wrong_model)
+		unbind(w);
+}

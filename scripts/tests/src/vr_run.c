@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_random: the operations of a process, and what the device must make of them.
+ *
+ * A slot of each table holds an object, or none. Slot i of the regions has memory of its own,
+ * registered or not: constant bytes, which READs and WRITEs take from, then a stripe for each
+ * pair, which only that pair's WRITEs and READs change. A copy of the stripes says what must be
+ * there. A stripe isn't known while a work request for it may have failed, until the pair is
+ * destroyed: nothing may change it any more from then on.
+ *
+ * Queue pair 0 of a pair sends to queue pair 1. A bind or local invalidation is waited for, all
+ * else is under way until something waits for the pair ("drain"), destroys it or polls by the way.
+ */
+#include "vr.h"
+
+struct ibv_context *ctx;
+struct ibv_pd *pd;
+const struct world *world;
+struct region regions[REGIONS];
+struct window windows[WINDOWS];
+struct cq cqs[CQS];
+struct srq srqs[SRQS];
+struct pair pairs[PAIRS];
+static struct message *headers;	/* of SENDs, by pair and number */
+static struct ibv_mr *headers_mr;
+static char *why_text;
+static size_t why_size;
+static uint32_t op_at;
+
+void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *fmt, ...)
+{
+	int n = snprintf(why_text, why_size, "operation %u: ", op_at);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why_text + n, why_size - n, fmt, ap);
+	va_end(ap);
+	_exit(1);
+}
+
+
+/* --- work requests --- */
+
+static bool region_grants(const struct region *r, int access)
+{
+	return r->mr && (r->access & access) == access;
+}
+
+static enum expect window_grants(const struct window *w, const struct pair *p, int access)
+{
+	if (!w->on || !w->mw)
+		return MUST_NOT;
+	if (w->unsure)
+		return w->by == p ? MUST_NOT : MAY;
+	return (!w->by || w->by == p) && (w->access & access) == access ? MUST : MUST_NOT;
+}
+
+/* How many work requests can be posted: room in the send queue, in the CQ */
+static uint32_t burst(struct pair *p, uint32_t wanted, uint32_t completions)
+{
+	uint32_t n = 1 + wanted % BURST;
+
+	poll_all();
+	if (!usable(p) || !has_room(p, n * completions) || p->posted - p->done + n > SQ_DEPTH)
+		return 0;
+	return n;
+}
+
+static void post(struct pair *p, struct ibv_send_wr *wr, struct flight f)
+{
+	struct ibv_send_wr *bad;
+	int err;
+
+	wr->wr_id = wr_id(p->serial, ID_SEND, p->posted);
+	wr->opcode = f.opcode;
+	err = ibv_post_send(p->qp[0], wr, &bad);
+	ENSURE(!err, "post_send: %s", strerror(err));
+	p->flight[p->posted++ % SQ_DEPTH] = f;
+}
+
+/* Every other time a window; mostly one that the pair may use */
+static struct window *pick_window(uint32_t n, const struct pair *p, bool wild)
+{
+	struct window *w = windows + (n >> 1) % WINDOWS;
+
+	if (!(n & 1))
+		return NULL;
+	return wild || (w->on && !w->unsure && (!w->by || w->by == p)) ? w : NULL;
+}
+
+/* WRITE or READ between a region of the requester and one of the responder, or a window */
+static void transfer(const struct op *o, enum ibv_wr_opcode opcode)
+{
+	bool reads = opcode == IBV_WR_RDMA_READ;
+	int remote = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	int local = reads ? IBV_ACCESS_LOCAL_WRITE : 0;
+	bool wild = !(o->d >> 8 & 7);	/* rights aren't looked at first */
+	struct pair *p = pick_pair(o->a, reads);
+	struct window *w = pick_window(o->d, p, wild);
+	struct flight f = {
+		.opcode = opcode, .local = pick_region(o->b, wild ? 0 : local),
+		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote),
+		.window = w,
+	};
+	uint64_t rng = o->d;
+	uint32_t rkey, n;
+
+	if ((reads && p->type != IBV_QPT_RC) || p->type == IBV_QPT_UD || (w && !w->mw) ||
+	    !f.local->mr || (!w && !f.remote->mr))
+		return;
+	rkey = w ? w->mw->rkey : f.remote->mr->rkey;
+	for (n = burst(p, o->c >> 8, 1); n && usable(p); n--) {
+		struct ibv_sge sge;
+		/* A READ before it may land in the same stripe */
+		struct ibv_send_wr wr = {
+			.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
+		};
+		uint32_t from = rnd_range(&rng, 0, CONST_LEN / 2);
+		uint32_t to = rnd_range(&rng, 0, STRIPE - 1);
+
+		f.len = rnd_range(&rng, 1, STRIPE - to);
+		to += stripe_of(p);
+		f.local_off = reads ? to : from;
+		f.remote_off = reads ? from : to;
+		f.expect = w ? window_grants(w, p, remote) :
+			   region_grants(f.remote, remote) ? MUST : MUST_NOT;
+		if (!region_grants(f.local, local))
+			f.expect = MUST_NOT;
+		sge = (struct ibv_sge){ (uintptr_t)f.local->mem + f.local_off, f.len,
+					f.local->mr->lkey };
+		wr.wr.rdma.remote_addr = (uintptr_t)f.remote->mem + f.remote_off;
+		wr.wr.rdma.rkey = rkey;
+		post(p, &wr, f);
+	}
+}
+
+static bool post_recv(struct pair *p)
+{
+	struct recvs *r = p->srq ? &p->srq->recvs : &p->recvs;
+	uint32_t num = r->next % RECVS;
+	struct ibv_sge sge = { (uintptr_t)r->mem + num * RECV_LEN, RECV_LEN, r->mr->lkey };
+	struct ibv_recv_wr *bad, wr = { .sg_list = &sge, .num_sge = 1 };
+
+	wr.wr_id = wr_id(p->srq ? (uint32_t)(p->srq - srqs) : p->serial, ID_RECV, num);
+	if (p->srq ? ibv_post_srq_recv(p->srq->srq, &wr, &bad) :
+		     ibv_post_recv(p->qp[1], &wr, &bad))
+		return false;
+	r->next++;
+	return true;
+}
+
+static void send_one(struct pair *p, struct region *r, struct window *w, uint64_t *rng)
+{
+	uint32_t slot = (p - pairs) * SQ_DEPTH + p->posted % SQ_DEPTH;
+	struct message *m = headers + slot;
+	struct flight f = { .opcode = w ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND, .local = r,
+			    .window = w, .expect = MUST };
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 2 };
+
+	*m = (struct message){
+		.serial = p->serial, .seq = p->sends++, .region = r - regions,
+		.off = rnd_range(rng, 0, CONST_LEN / 2),
+		.len = rnd_range(rng, 1, p->type == IBV_QPT_UD ? MTU - sizeof(*m) : MSG_LEN),
+	};
+	sge[0] = (struct ibv_sge){ (uintptr_t)m, sizeof(*m), headers_mr->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)r->mem + m->off, m->len, r->mr->lkey };
+	if (p->type == IBV_QPT_UD) {
+		wr.wr.ud.ah = p->ah;
+		wr.wr.ud.remote_qpn = p->qp[1]->qp_num;
+		wr.wr.ud.remote_qkey = QKEY;
+	}
+	if (w)
+		wr.invalidate_rkey = w->mw->rkey;
+	post(p, &wr, f);
+}
+
+void do_send(const struct op *o)
+{
+	struct pair *p = pick_pair(o->a, false);
+	struct region *r = pick_region(o->b, 0);
+	uint64_t rng = o->d;
+	uint32_t n;
+
+	if (!r->mr)
+		return;
+	for (n = burst(p, o->c, 2); n && usable(p) && post_recv(p); n--)
+		send_one(p, r, NULL, &rng);
+}
+
+/* Whether the window is bound isn't known again before it is deallocated */
+void do_send_inv(const struct op *o)
+{
+	struct window *w = windows + o->a % WINDOWS;
+	struct region *r = pick_region(o->b, 0);
+	struct pair *p = w->by;
+	uint64_t rng = o->d;
+
+	if (!p || !r->mr || w->unsure || p->type != IBV_QPT_RC || !burst(p, 0, 2) || !w->by ||
+	    !post_recv(p))
+		return;
+	disturb(NULL, w);
+	w->unsure = true;
+	w->on->windows--;
+	w->on->unsure++;
+	send_one(p, r, w, &rng);
+}
+
+void do_drain(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+
+	if (!p->qp[0])
+		return;
+	wait_settled(p, o->b & 1);
+	check_stripes(p);
+}
+
+void do_write(const struct op *o)
+{
+	transfer(o, IBV_WR_RDMA_WRITE);
+}
+
+void do_read(const struct op *o)
+{
+	transfer(o, IBV_WR_RDMA_READ);
+}
+
+/* --- the process --- */
+
+static void (* const run_op[])(const struct op *o) = {
+#define X(name, often) do_ ## name,
+	OP_KINDS(X)
+#undef X
+};
+
+static void set_up(void)
+{
+	size_t bytes = PAIRS * SQ_DEPTH * sizeof(*headers);
+	int i;
+
+	ctx = open_device(world->dev);
+	pd = ibv_alloc_pd(ctx);
+	ENSURE(pd, "alloc_pd: %s", strerror(errno));
+	ENSURE(!fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK),
+	       "fcntl failed");
+	headers = new_pages(bytes);
+	headers_mr = ibv_reg_mr(pd, headers, bytes, 0);
+	ENSURE(headers_mr, "reg_mr: %s", strerror(errno));
+	for (i = 0; i < REGIONS; i++) {
+		struct region *r = regions + i;
+
+		r->mem = new_pages(REGION_LEN);
+		r->copy = new_pages(REGION_LEN - CONST_LEN);
+		rnd_fill(r->mem, REGION_LEN, i);
+		memcpy(r->copy, r->mem + CONST_LEN, REGION_LEN - CONST_LEN);
+		memset(r->known, true, sizeof(r->known));
+	}
+}
+
+static void take_async_events(void)
+{
+	struct ibv_async_event e;
+
+	while (!ibv_get_async_event(ctx, &e)) {
+		ENSURE(e.event_type != IBV_EVENT_CQ_ERR && e.event_type != IBV_EVENT_QP_FATAL &&
+		       e.event_type != IBV_EVENT_SRQ_ERR, "event %s",
+		       ibv_event_type_str(e.event_type));
+		ibv_ack_async_event(&e);
+	}
+}
+
+/* Every other process leaves it to the kernel */
+static void tear_down(void)
+{
+	struct op o = {};
+	int i;
+
+	for (i = 0; i < PAIRS; i++) {
+		o.a = i;
+		do_drain(&o);
+		do_destroy_pair(&o);
+		check_stripes(pairs + i);
+	}
+	for (i = 0; i < WINDOWS; i++) {
+		o.a = i;
+		do_dealloc_mw(&o);
+	}
+	for (i = 0; i < CQS; i++) {
+		o.a = i;
+		do_destroy_cq(&o);
+		do_destroy_srq(&o);
+	}
+	for (i = 0; i < REGIONS; i++) {
+		o.a = i;
+		do_dereg_mr(&o);
+	}
+	ENSURE(!ibv_dereg_mr(headers_mr) && !ibv_dealloc_pd(pd), "dealloc_pd failed");
+	take_async_events();
+	ENSURE(!ibv_close_device(ctx), "close_device failed");
+}
+
+void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32_t proc,
+		 char *why, size_t why_len)
+{
+	world = w;
+	why_text = why;
+	why_size = why_len;
+	set_up();
+	for (op_at = 0; op_at < n; op_at++) {
+		if (ops[op_at].proc != proc)
+			continue;
+		run_op[ops[op_at].kind](ops + op_at);
+		take_async_events();
+	}
+	if (proc & 1)
+		_exit(0);
+	tear_down();
+}
