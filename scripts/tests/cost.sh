@@ -33,6 +33,17 @@ cork_gathers() {
 	[ "$on" -lt 200 ] && [ "$off" -gt 1000 ]
 }
 
+# A SEND whose receive is in a shared receive queue takes at most 5 % more
+srq_cheap() { # SIZE
+	local own shared
+	ends_up ours loop || return 1
+	read -r own _ < <(timeout 60 rc_cost "${ends[@]}" -i -s "$1" -n 1000 send)
+	read -r shared _ < <(timeout 60 rc_cost "${ends[@]}" -i -S -s "$1" -n 1000 send)
+	ends_down loop
+	say "send $1: $own, with an SRQ $shared"
+	[ "$own" ] && [ "$shared" ] && awk "BEGIN { exit !($shared <= 1.05 * $own) }"
+}
+
 ends_up() { # MODULE loop|veth: sets ends
 	[ "$2" = loop ] || veth_up 1500 || return 1
 	"load_$1" || return 1
@@ -81,3 +92,6 @@ done
 while read -r path op size most; do
 	try "$path-$op-$size" cheap "$path" "$op" "$size" "$most"
 done <<< "$MOST"
+for size in 64 4096; do
+	try "srq-send-$size" srq_cheap $size
+done

@@ -11,7 +11,7 @@
 #include "verbs_util.h"
 
 static const char usage[] =
-	"usage: rc_cost [OPTION]... write|read|send|atomic|pingpong\n"
+	"usage: rc_cost [OPTION]... write|read|send|atomic|pingpong|bind\n"
 	"  -d DEV -g INDEX   device and GID of the requester\n"
 	"  -D DEV -G INDEX   and of the responder (the same ones)\n"
 	"  -m BYTES          MTU (1024)\n"
@@ -19,6 +19,7 @@ static const char usage[] =
 	"  -n COUNT          messages that are measured (1000)\n"
 	"  -q DEPTH          messages outstanding (16)\n"
 	"  -b                busy: never yield, never sleep\n"
+	"  -S                receives in a shared receive queue\n"
 	"  -u                unreliable: a UC connection (write, send, pingpong)\n"
 	"  -i                without the time that the (one) processor was idle\n"
 	"  -l                only the responder, and what this machine does for it\n"
@@ -37,7 +38,9 @@ struct end {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct ibv_srq *srq;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw[MAX_DEPTH];	/* for binds */
 	char *buf;
 	struct info {
 		struct addr addr;
@@ -50,11 +53,25 @@ struct end {
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
 static enum ibv_qp_type qp_type = IBV_QPT_RC;
-static bool with_receives, pingpong, busy, without_idle;
+static bool with_receives, pingpong, binds, shared, busy, without_idle;
 static unsigned int size = 64, stride, depth = 16, yields, sleeps;
+
+static void end_open_windows(struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; binds && i < depth; i++) {
+		e->mw[i] = ibv_alloc_mw(e->pd, IBV_MW_TYPE_1);
+		if (!e->mw[i])
+			die("cannot allocate a window: %m");
+	}
+}
 
 static void end_open(struct end *e)
 {
+	struct ibv_srq_init_attr srq = {
+		.attr = { .max_wr = 2 * depth, .max_sge = 1 },
+	};
 	struct ibv_qp_init_attr init = {
 		.qp_type = qp_type, .sq_sig_all = 1,
 		.cap = { .max_send_wr = depth, .max_recv_wr = 2 * depth,
@@ -72,16 +89,19 @@ static void end_open(struct end *e)
 	rnd_fill(e->buf, bytes, (uintptr_t)e);
 	e->mr = ibv_reg_mr(e->pd, e->buf, bytes, IBV_ACCESS_LOCAL_WRITE |
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_ATOMIC);
+			   IBV_ACCESS_REMOTE_ATOMIC | (binds ? IBV_ACCESS_MW_BIND : 0));
+	if (shared)
+		init.srq = e->srq = ibv_create_srq(e->pd, &srq);
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
 	e->qp = ibv_create_qp(e->pd, &init);
-	if (!e->mr || !e->qp || ibv_query_gid(e->ctx, 1, e->gid_index, &e->info.addr.gid))
+	if (!e->mr || !e->qp || (shared && !e->srq) || ibv_query_gid(e->ctx, 1, e->gid_index, &e->info.addr.gid))
 		die("cannot set up %s: %m", e->dev);
 	e->info.addr.qpn = e->qp->qp_num;
 	e->info.addr.psn = 0xfffff0;	/* it wraps soon */
 	e->info.va = (uintptr_t)e->buf;
 	e->info.rkey = e->mr->rkey;
+	end_open_windows(e);
 }
 
 static void end_connect(struct end *e, const struct end *peer, int mtu, int rd_atomic)
@@ -100,8 +120,20 @@ static void post_receive(struct end *e, unsigned int i)
 	};
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(e->qp, &wr, &bad))
+	if (shared ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad))
 		die("cannot post a receive");
+}
+
+static void post_bind(struct end *e, unsigned int i)
+{
+	struct ibv_mw_bind bind = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { .mr = e->mr, .addr = (uintptr_t)e->buf, .length = size,
+			       .mw_access_flags = IBV_ACCESS_REMOTE_WRITE },
+	};
+
+	if (ibv_bind_mw(e->qp, e->mw[i % depth], &bind))
+		die("cannot post a bind");
 }
 
 static void post_send(struct end *e, const struct end *peer, unsigned int i)
@@ -194,8 +226,12 @@ static void run_to(unsigned int total)
 	unsigned int posted = messages(), vain = 0;
 
 	while (messages() != total) {
-		for (; posted != total && posted - messages() < depth; posted++)
-			post_send(&a, &b, posted);
+		for (; posted != total && posted - messages() < depth; posted++) {
+			if (binds)
+				post_bind(&a, posted);
+			else
+				post_send(&a, &b, posted);
+		}
 		if (poll_ends() || busy) {
 			vain = 0;
 		} else if (vain++ < PATIENCE) {
@@ -211,7 +247,7 @@ static void check_data(void)
 {
 	unsigned int i, sinks = opcode == IBV_WR_SEND ? 2 * depth : depth;
 
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || pingpong)
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || pingpong || binds)
 		return;
 	for (i = 0; i < sinks; i++)
 		if (memcmp(a.buf + (size_t)(i % depth) * stride, b.buf + (size_t)i * stride, size))
@@ -221,6 +257,7 @@ static void check_data(void)
 static void parse_op(const char *op)
 {
 	pingpong = !strcmp(op, "pingpong");
+	binds = !strcmp(op, "bind");
 	with_receives = pingpong || !strcmp(op, "send");
 	if (with_receives)
 		opcode = IBV_WR_SEND;
@@ -228,7 +265,7 @@ static void parse_op(const char *op)
 		opcode = IBV_WR_RDMA_READ;
 	else if (!strcmp(op, "atomic"))
 		opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-	else if (strcmp(op, "write"))
+	else if (strcmp(op, "write") && !binds)
 		die("%s", usage);
 	if (pingpong)
 		depth = 1;
@@ -325,7 +362,7 @@ int main(int argc, char **argv)
 	int c, peer = -1;
 
 	b.gid_index = -1;
-	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:builc:p:")) != -1) {
+	while ((c = getopt(argc, argv, "d:D:g:G:m:s:n:q:bSuilc:p:")) != -1) {
 		switch (c) {
 		case 'd': a.dev = optarg; break;
 		case 'D': b.dev = optarg; break;
@@ -336,6 +373,7 @@ int main(int argc, char **argv)
 		case 'n': count = atoi(optarg); break;
 		case 'q': depth = atoi(optarg); break;
 		case 'b': busy = true; break;
+		case 'S': shared = true; break;
 		case 'u': qp_type = IBV_QPT_UC; break;
 		case 'i': without_idle = true; break;
 		case 'l': listening = true; break;
