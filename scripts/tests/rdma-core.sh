@@ -16,6 +16,11 @@ over() { # v1|v2 [MODULE]...
 	cases "$1-" python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 "$1" $A4)" "${@:2}"
 }
 
+# For scripts/conformance
+echo "=== on $(uname -r) $(dpkg-query -Wf '${Version}' python3-pyverbs)" >&2
+
+# Some tests want huge pages
+sysctl -qw vm.nr_hugepages=32 || true
 load_ours
 rxe_add
 over v2

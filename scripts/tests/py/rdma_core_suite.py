@@ -46,7 +46,12 @@ class Cases(unittest.TestResult):
     def say(self, *words):
         print(*words, flush=True)
 
+    def log(self, result, test, why=""):
+        """A line that scripts/conformance reads"""
+        print("===", result, self.name(test), why.replace("\n", " "), file=sys.stderr, flush=True)
+
     def addSuccess(self, test):
+        self.log("ok", test)
         self.say("ok", self.name(test))
 
     def fail(self, test, why):
@@ -55,7 +60,9 @@ class Cases(unittest.TestResult):
 
     def addFailure(self, test, err):
         print(self._exc_info_to_string(err, test), file=sys.stderr)
-        self.fail(test, f"{err[0].__name__}: {err[1]}".replace("\n", " "))
+        why = f"{err[0].__name__}: {err[1]}".replace("\n", " ")
+        self.log("fail", test, why)
+        self.fail(test, why)
 
     addError = addFailure
 
@@ -64,6 +71,7 @@ class Cases(unittest.TestResult):
             self.addFailure(test, err)
 
     def addSkip(self, test, reason):
+        self.log("skip", test, reason)
         # On-demand paging of an XRC queue pair is left out for want of the former, it says
         if ABSENT.search(reason) or "xrc" in test.id():
             self.left_out[self.name(test).split(".")[0], reason] += 1
