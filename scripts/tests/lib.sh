@@ -92,6 +92,17 @@ wait_cm() {
 	wait_for 20 eval "rdma resource show cm_id | grep -q LISTEN"
 }
 
+# extra_up: the programs of scripts/vm/packages-extra are there, on this machine until it ends; for
+# tests whose header says "extra: yes"
+extra_up() {
+	! mountpoint -q /usr || return 0
+	mkdir -p /run/extra
+	modprobe loop
+	mount -o loop,ro /job/extra.ext4 /run/extra
+	cp -an /run/extra/etc/. /etc/
+	mount -t overlay -o lowerdir=/run/extra/usr:/usr overlay /usr
+}
+
 # --- the module -------------------------------------------------------------
 
 load_ours() {
