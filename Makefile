@@ -17,14 +17,23 @@ CONF := $(KDIR)/include/config/auto.conf
 OUT := build/$(KERNELRELEASE)
 KBUILD := $(MAKE) -C $(KDIR) M=$(CURDIR)/$(OUT)/obj
 
+# The kernel's compiler, if it is there: another may not know its flags.  (Debian's headers
+# name it themselves.)
+CC_TEXT := $(shell sed -n 's/^CONFIG_CC_VERSION_TEXT="*\([^ "]*\) .*/\1/p' $(CONF) 2>/dev/null)
+ifneq ($(shell command -v '$(or $(CC_TEXT),none)' 2>/dev/null),)
+COMPILER := $(if $(findstring clang,$(CC_TEXT)),LLVM=1) CC=$(CC_TEXT)
+endif
+BUILD := $(KBUILD) RXE_COMMIT=$$(scripts/package/commit) $(COMPILER)
+
 # Of the scripts: SUITE=bookworm|trixie|backports|debug, TEST="names of tests"
 OPTIONS := $(addprefix --suite ,$(SUITE)) $(TEST)
 
 modules: headers
 	@mkdir -p $(OUT)/obj
-	@cp -pru Kbuild drivers include kunit $(OUT)/obj/
-	$(KBUILD) modules
+	@cp -pru Kbuild drivers include $(wildcard kunit) $(OUT)/obj/
+	$(BUILD) modules
 	@cp $(OUT)/obj/rdma_rxe.ko $(OUT)/
+	@[ ! -x scripts/compile-commands ] || scripts/compile-commands $(OUT)/obj $(KDIR) > build/compile_commands.json
 	@echo "==> $(OUT)/rdma_rxe.ko"
 
 headers:
@@ -39,8 +48,15 @@ headers:
 # updates/ comes before the kernel's own modules.  (The distribution's signing key is
 # not here, so no attempt to sign.)
 install: modules
-	$(KBUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+	$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
+
+uninstall:
+	rm -f $(INSTALL_MOD_PATH)/lib/modules/$(KERNELRELEASE)/updates/rdma_rxe.ko*
+	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
+
+dist deb rpm:
+	@scripts/package/make $@
 
 clean:
 	rm -rf build
@@ -70,7 +86,13 @@ help:
 	@echo 'The module:'
 	@echo '  make               build it for the running kernel (KDIR= or KERNELRELEASE= for another)'
 	@echo '  make install       install it to updates/, before the kernel'\''s own, and run depmod'
+	@echo '  make uninstall     remove it from there'
 	@echo '  make clean         remove what was built, and the logs'
+	@echo ''
+	@echo 'To carry it elsewhere (in build/package/):'
+	@echo '  make dist          the source as a tarball; the same commit gives the same bytes'
+	@echo '  make deb           package rdma-rxe-dkms for Debian: rebuilt with every kernel, see rdma_rxe(7)'
+	@echo '  make rpm           source package kmod-rdma_rxe for RHEL and its kin'
 	@echo ''
 	@echo 'In virtual machines, with Debian kernels (nothing but Debian packages is needed):'
 	@echo '  make demo          see it work: two machines, RoCE v1 and v2, every command shown'
@@ -84,4 +106,4 @@ help:
 	@echo 'SUITE=bookworm|trixie|backports|debug picks a kernel, TEST=name one test ("make check TEST=smoke").'
 	@echo 'Each script in scripts/ tells more with --help; scripts/check --list names the tests.'
 
-.PHONY: modules headers install clean check check-quick check-long kunit demo vm bench help
+.PHONY: modules headers install uninstall dist deb rpm clean check check-quick check-long kunit demo vm bench help

@@ -85,4 +85,6 @@ module_exit(rxe_exit);
 
 MODULE_DESCRIPTION("Soft RoCE: RDMA over Converged Ethernet v1 and v2 on any Ethernet device");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RXE_VERSION);
+MODULE_INFO(commit, RXE_COMMIT);
 MODULE_ALIAS_RDMA_LINK("rxe");
