@@ -55,3 +55,37 @@ need() {
 hash_of() {
 	cat "$@" | sha256sum | cut -c1-12
 }
+
+# show_life TEXT LOG LAST: a long step lives: how long it runs, how long it ran the last time, and
+# the last line of its log; on a terminal in one line that moves, elsewhere a line a minute
+show_life() {
+	local start=$SECONDS spent line
+	while sleep 1 && kill -0 $$ 2> /dev/null; do
+		spent=$((SECONDS - start))
+		line="$1: $spent s${3:+ of about $3}"
+		if [ -t 2 ]; then
+			printf '\r\033[K==> %.60s  %.50s' "$line" "$(tail -c 300 "$2" 2> /dev/null | tail -n 1 | tr -cd '[:print:]')" >&2
+		elif [ $((spent % 60)) = 0 ]; then
+			say "$line"
+		fi
+	done
+}
+
+# slowly NAME TEXT LOG COMMAND...: a step that may take minutes, with its output in LOG
+slowly() {
+	local name=$1 text=$2 log=$3 start=$SECONDS status=0 last life
+	shift 3
+	last=$(cat "$CACHE/times/$name" 2> /dev/null) || last=''
+	say "$text (${last:+took $last s the last time; }log: $log)"
+	: > "$log"
+	# Of the caller's, it holds no lock and no pipe.
+	show_life "$text" "$log" "$last" > /dev/null 8>&- 9>&- &
+	life=$!
+	"$@" > "$log" 2>&1 || status=$?
+	kill $life && wait $life 2> /dev/null || true
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	[ $status = 0 ] || return $status
+	mkdir -p "$CACHE/times"
+	echo $((SECONDS - start)) > "$CACHE/times/$name"
+	say "$text: done in $((SECONDS - start)) s"
+}

@@ -40,15 +40,16 @@ source_unpack() {
 # source_fetch DIR [VERSION]: prints the package's file, fetched to DIR
 source_fetch() {
 	local dir=$1 pkg=$SOURCE_PKG${2:+=$2}
-	say "fetching $pkg (150 MB)"
-	(
-		cd "$dir"
-		apt-get -q -o APT::Sandbox::User=root download "$pkg" ||
-			{ apt_get update &&
-				apt-get -q -o APT::Sandbox::User=root download "$pkg"; }
-	) >"$dir/log" 2>&1 || die "cannot fetch $pkg: $(tail -n 3 "$dir/log")"
+	slowly kernel-source "fetching $pkg (150 MB)" "$dir/log" source_download "$dir" "$pkg" ||
+		die "cannot fetch $pkg: $(tail -n 3 "$dir/log")"
 	echo "$dir/$SOURCE_PKG"_*.deb
 }
+
+source_download() ( # DIR PACKAGE
+	cd "$1" || exit
+	apt-get -q -o APT::Sandbox::User=root download "$2" ||
+		{ apt_get update && apt-get -q -o APT::Sandbox::User=root download "$2"; }
+)
 
 # kernel_source: prints the folder of the kernel source, fetched at first use
 kernel_source() {
@@ -60,8 +61,7 @@ kernel_source() {
 	deb=$(source_fetch "$tmp")
 	dir=${deb##*/}
 	dir=$KERNELS/${dir%_all.deb}
-	say "unpacking ${dir##*/}"
-	source_unpack "$dir" "$deb"
+	slowly kernel-unpack "unpacking ${dir##*/}" "$tmp/log" source_unpack "$dir" "$deb"
 	rm -rf "$tmp"
 	echo "$dir"
 }
@@ -80,7 +80,7 @@ config_check() {
 # test_kernel plain|debug|machine: prints the build folder of the kernel, built at need.
 # The last is no UML kernel, but one for the machines of scripts/vm, with all checkers.
 test_kernel() {
-	local kind=$1 arch=um image=linux src out frags="base uml $1" key log start
+	local kind=$1 arch=um image=linux src out frags="base uml $1" key log
 	if [ "$kind" = machine ]; then
 		arch=x86_64 image=bzImage frags="base debug machine"
 		[ -e /usr/include/gelf.h ] || need gelf.h=libelf-dev
@@ -100,16 +100,14 @@ test_kernel() {
 	flock -n 9 || { say "another process is building the $kind test kernel, waiting" && flock 9; }
 	if [ ! -e "$out/done" ]; then
 		log=$out/build.log
-		start=$SECONDS
-		say "building the $kind test kernel (5 to 10 minutes of CPU time, once; log: $log)"
 		# shellcheck disable=SC2086
 		cat $frags >"$out/wanted.config"
 		make -s -C "$src" O="$out" ARCH=$arch KCONFIG_ALLCONFIG="$out/wanted.config" allnoconfig >"$log" 2>&1 ||
 			die "cannot configure the test kernel: $(tail -n 3 "$log")"
 		config_check "$out"
-		nice make -s -C "$src" O="$out" ARCH=$arch -j"$(nproc)" $image modules >>"$log" 2>&1 ||
+		slowly "kernel-$kind" "building the $kind test kernel, once" "$log" \
+			nice make -C "$src" O="$out" ARCH=$arch -j"$(nproc)" $image modules ||
 			die "cannot build the test kernel: $(grep -E 'error|Error' "$log" | head -n 5)"
-		say "built the $kind test kernel in $((SECONDS - start)) s"
 		touch "$out/done"
 	fi
 	exec 9>&-
