@@ -55,13 +55,17 @@ flows() { # OPTION of rc_flows...
 		rc_flows -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
 }
 
-# marked_run END NAME COMMAND...: the rate falls, and as many CNPs come as leave. END has the sender
+marks() { # SENDER RECEIVER: marks, CNPs sent, CNPs handled
+	echo "$(counter "$2" np_ecn_marked_roce_packets) $(counter "$2" np_cnp_sent) $(counter "$1" rp_cnp_handled)"
+}
+
+# marked_run END COMMAND...: marks are answered, and the answers come. END has the sender
 marked_run() {
-	local end=$1 other before after
-	other=$(tr AB BA <<< "$end")
-	before="$(counter rxe$other np_ecn_marked_roce_packets) $(counter rxe$other np_cnp_sent) $(counter rxe$end rp_cnp_handled)"
+	local sender=rxe$1 receiver before after
+	receiver=$(tr AB BA <<< "$sender")
+	before=$(marks "$sender" "$receiver")
 	"${@:2}" >&2 || return 1
-	after="$(counter rxe$other np_ecn_marked_roce_packets) $(counter rxe$other np_cnp_sent) $(counter rxe$end rp_cnp_handled)"
+	after=$(marks "$sender" "$receiver")
 	say "marks, CNPs sent, CNPs handled: $before, then $after"
 	awk '{ exit !($4 > $1 && $5 > $2 && $6 > $3 && $6 - $3 <= $5 - $2) }' <<< "$before $after"
 }

@@ -475,6 +475,8 @@ static bool read_only(void)
 	memset(e[1].buf, 7, BYTES);
 	if (!traffic(e, 2))
 		return false;
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 64), 5 * PAGE);
+	CHECK(!status_of(&e[0]), "a page can't be written");
 	mprotect(e[1].buf, BYTES, PROT_READ);
 	memcpy(before, e[1].buf + 5 * PAGE, 64);
 	if (!fails(e, other, IBV_WR_RDMA_WRITE, 0, 5 * PAGE, IBV_WC_REM_ACCESS_ERR, -1))
@@ -581,7 +583,7 @@ static bool slow_end(void)
 
 /* ---- verbs ---- */
 
-/* The kernel has it, the provider of rdma-core 44 hasn't. Return: 0 or errno */
+/* The kernel has it, the provider hasn't. Return: 0 or errno */
 static int advise(struct end *e, int advice, uint32_t flags, struct ibv_sge s)
 {
 	struct {
