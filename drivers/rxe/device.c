@@ -196,6 +196,8 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 
 	rxe_net_del(rxe);
 	rxe_gid_release(rxe);
+	rxe_sysfs_del(rxe);
+	rxe_tclass_free(rxe);
 	xa_destroy(&rxe->qps);
 	xa_destroy(&rxe->keys);
 	xa_destroy(&rxe->ahs);
@@ -400,13 +402,24 @@ static void init_ibdev(struct rxe_dev *rxe, const char *name)
 	rxe_gid_init(rxe);
 }
 
+static const struct rxe_tune default_tune = {
+	.trains		= true,
+	.zero_copy	= true,
+	.same_device	= true,
+	.trust_local	= true,
+	.cork		= true,
+	.guard_port	= true,
+	.roce_np	= true,
+	.capture_singly	= true,
+};
+
 static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 {
 	struct rxe_dev *rxe = rxe_alloc_dev(dev_net(ndev));
 
 	if (!rxe)
 		return NULL;
-	rxe->tune = (struct rxe_tune){ true, true, true, true, true, true, true };
+	rxe->tune = default_tune;
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	rxe->txq = rxe_txq_create();
 	if (!rxe->stats || !rxe->txq) {
@@ -438,9 +451,11 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 static int catch_up(struct rxe_dev *rxe)
 {
 	bool alive;
+	int err;
 
 	if (!ib_device_try_get(&rxe->ibdev))
 		return 0;
+	err = rxe_sysfs_add(rxe);
 	rtnl_lock();
 	alive = rxe->ndev->reg_state == NETREG_REGISTERED &&
 		!rxe_net_moved(rxe);
@@ -448,9 +463,9 @@ static int catch_up(struct rxe_dev *rxe)
 		rxe_dev_changed(rxe);
 	rtnl_unlock();
 	rxe_gid_claim(rxe);
-	if (!alive) {
+	if (!alive || err) {
 		ib_unregister_device_and_put(&rxe->ibdev);
-		return -ENODEV;
+		return err ?: -ENODEV;
 	}
 	ib_device_put(&rxe->ibdev);
 	return 0;

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes of a device in /sys/class/infiniband/NAME/: its netdev, and switches.
- * Each optimisation can be turned off, to measure it or to rule it out as the cause of
- * a problem. The guard of the UDP port can be turned off, too.
+ * Attributes of a device in /sys/class/infiniband/NAME/: its netdev, switches, and what
+ * its packets are marked with. Each optimisation can be turned off, to measure it or to
+ * rule it out as the cause of a problem. The guard of the UDP port can be turned off, too.
+ * Documentation/ABI/ describes each.
  *
  * Context: process; the fast path reads the switches locklessly.
  */
 #include <linux/device.h>
+#include <linux/kobject.h>
 #include <linux/kstrtox.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 #include <cc/cc.h>
 #include <rxe/dev.h>
+#include <rxe/net.h>
+#include <rxe/qp.h>
 
 static struct rxe_dev *from_dev(struct device *dev)
 {
@@ -74,6 +80,7 @@ static ssize_t congestion_control_store(struct device *dev, struct device_attrib
 	return count;
 }
 static DEVICE_ATTR_RW(congestion_control);
+RXE_SWITCH(capture_singly);
 
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
@@ -85,6 +92,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_guard_port.attr,
 	&dev_attr_roce_np.attr,
 	&dev_attr_congestion_control.attr,
+	&dev_attr_capture_singly.attr,
 	NULL,
 };
 
@@ -92,3 +100,96 @@ static struct attribute *rxe_attrs[] = {
 const struct attribute_group rxe_attr_group = {
 	.attrs = rxe_attrs,
 };
+
+/* A file in NAME/FOLDER/1/, where adapters have those of port 1 */
+static struct rxe_dev *from_dir(struct kobject *kobj)
+{
+	return from_dev(kobj_to_dev(kobj->parent->parent));
+}
+
+static ssize_t traffic_class_show(struct kobject *kobj,
+				  struct kobj_attribute *attr, char *buf)
+{
+	return rxe_tclass_show(from_dir(kobj), buf);
+}
+
+static ssize_t traffic_class_store(struct kobject *kobj,
+				   struct kobj_attribute *attr,
+				   const char *buf, size_t count)
+{
+	struct rxe_dev *rxe = from_dir(kobj);
+	char *text = kstrndup(buf, count, GFP_KERNEL);
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	err = rxe_tclass_set(rxe, strim(text));
+	kfree(text);
+	if (err)
+		return err;
+	rxe_qp_class_changed(rxe);
+	return count;
+}
+
+static struct kobj_attribute traffic_class_attr = __ATTR_RW(traffic_class);
+
+static ssize_t ttl_show(struct kobject *kobj, struct kobj_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(from_dir(kobj)->ttl));
+}
+
+static ssize_t ttl_store(struct kobject *kobj, struct kobj_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct rxe_dev *rxe = from_dir(kobj);
+	u8 ttl;
+
+	if (kstrtou8(buf, 0, &ttl)) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "ttl: write a number from 0 to 255\n");
+		return -EINVAL;
+	}
+	WRITE_ONCE(rxe->ttl, ttl);
+	rxe_qp_class_changed(rxe);
+	return count;
+}
+
+static struct kobj_attribute ttl_attr = __ATTR_RW(ttl);
+
+/* NAME/FOLDER/1/FILE; @dirs are the two folders */
+static int add_file(struct kobject **dirs, struct kobject *parent,
+		    const char *folder, const struct kobj_attribute *attr)
+{
+	dirs[0] = kobject_create_and_add(folder, parent);
+	if (dirs[0])
+		dirs[1] = kobject_create_and_add("1", dirs[0]);
+	return dirs[1] ? sysfs_create_file(dirs[1], &attr->attr) : -ENOMEM;
+}
+
+/**
+ * rxe_sysfs_add - make the files that are in folders of their own
+ * @rxe: device that is registered, and stays so meanwhile
+ *
+ * Return: 0 or a negative error; undo with rxe_sysfs_del() in either case.
+ */
+int rxe_sysfs_add(struct rxe_dev *rxe)
+{
+	struct kobject *parent = &rxe->ibdev.dev.kobj;
+	int err;
+
+	err = add_file(&rxe->dirs[0], parent, "tc", &traffic_class_attr);
+	return err ?: add_file(&rxe->dirs[2], parent, "ttl", &ttl_attr);
+}
+
+/**
+ * rxe_sysfs_del - undo rxe_sysfs_add()
+ * @rxe: device that is not registered any more, so that nobody is in a file's function
+ */
+void rxe_sysfs_del(struct rxe_dev *rxe)
+{
+	int i;
+
+	for (i = RXE_SYSFS_DIRS - 1; i >= 0; i--)
+		kobject_put(rxe->dirs[i]);
+}

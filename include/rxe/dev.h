@@ -14,6 +14,7 @@
 #include <rxe/stats.h>
 
 struct rxe_netns;
+struct rxe_tclass;
 struct rxe_txq;
 
 /* Limits that query_device reports; each is enforced where the object is created. */
@@ -41,8 +42,10 @@ enum rxe_limits {
 	RXE_PKEY_TBL_LEN	= 1,
 	RXE_GID_TBL_LEN		= 1024,
 	RXE_CA_ACK_DELAY	= 15,		/* 4.096 us * 2^15 = 134 ms */
+	RXE_MAX_TCLASS_RULES	= 32,
 };
 
+#define RXE_SYSFS_DIRS		4	/* tc, tc/1, ttl, ttl/1 */
 #define RXE_MAX_MR_SIZE		(~0ULL)
 #define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
 #define RXE_PKEY		0xffff		/* the default partition, full member */
@@ -62,6 +65,7 @@ enum rxe_limits {
  * @cc: congestion control of QPs that are created or reset afterwards, an index of
  *	rxe_cc_rows. Not a switch: 0 is the default
  * @ecn: @cc wants packets to be marked. For paths that are made afterwards
+ * @capture_singly: no trains while somebody captures on the netdev
  */
 struct rxe_tune {
 	bool	trains;
@@ -71,6 +75,7 @@ struct rxe_tune {
 	bool	cork;
 	bool	guard_port;
 	bool	roce_np;
+	bool	capture_singly;
 	u8	cc;
 	bool	ecn;
 };
@@ -100,6 +105,9 @@ struct rxe_tune {
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
  * @tune: switches, read locklessly
+ * @tclass: the administrator's traffic classes, or NULL; RCU, net/class.c
+ * @ttl: TTL of all packets to one receiver, 0: what the program asks for
+ * @dirs: folders in sysfs, see sysfs.c
  * @num_qp: QPs that exist, checked against RXE_MAX_QP; the other counts likewise
  * @num_cq: CQs
  * @num_srq: SRQs
@@ -131,6 +139,9 @@ struct rxe_dev {
 	bool			port_active;
 	u32			active_mtu;
 	struct rxe_tune		tune;
+	struct rxe_tclass __rcu	*tclass;
+	u8			ttl;
+	struct kobject		*dirs[RXE_SYSFS_DIRS];
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_srq;
@@ -164,6 +175,8 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 
 /* sysfs.c */
 extern const struct attribute_group rxe_attr_group;
+int rxe_sysfs_add(struct rxe_dev *rxe);
+void rxe_sysfs_del(struct rxe_dev *rxe);
 
 /* gid.c */
 int rxe_add_gid(const struct ib_gid_attr *attr, void **context);

@@ -132,4 +132,9 @@ bool rxe_net_moved(struct rxe_dev *rxe);
 void rxe_net_del(struct rxe_dev *rxe);
 bool rxe_net_has_dev(const struct net_device *ndev);
 
+/* net/class.c */
+int rxe_tclass_set(struct rxe_dev *rxe, char *text);
+int rxe_tclass_show(struct rxe_dev *rxe, char *buf);
+void rxe_tclass_free(struct rxe_dev *rxe);
+
 #endif /* RXE_NET_H */

@@ -34,7 +34,8 @@ enum rxe_proto {
  * @tos: the same as it leaves, perhaps ECN-capable (RoCE v2)
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level
- * @priority: skb->priority, from @sl
+ * @priority: skb->priority, see rxe_path_class()
+ * @max_priority: limit of @priority
  * @vlan: VLAN ID of our GID's netdev, RXE_NO_VLAN if it has none
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
@@ -48,7 +49,7 @@ enum rxe_proto {
  * @dst_cookie: argument of dst_check() for @dst (IPv6)
  *
  * Immutable after rxe_path_init() except for the last four, which senders on
- * several CPUs may change concurrently.
+ * several CPUs may change concurrently, and for what rxe_path_class() sets.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
@@ -63,6 +64,7 @@ struct rxe_path {
 	u8			hop_limit;
 	u8			sl;
 	u8			priority;
+	u8			max_priority;
 	u16			vlan;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
@@ -77,6 +79,8 @@ struct rxe_path {
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev);
 int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
+void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
+		    const struct ib_global_route *grh);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 bool rxe_path_has_ids(const struct rxe_path *path);

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-SWITCHES="trains zero_copy same_device trust_local cork"
+SWITCHES="trains zero_copy same_device trust_local cork capture_singly"
 
 random() { # random operations on the path
 	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
@@ -41,13 +41,13 @@ trains_split() {
 # the wire takes.  A veth leaves GRO to a sender that has TSO.
 gro() {
 	local pid
-	srv ethtool -K veth gro on && cli ethtool -K veth tso off || return 1
+	srv ethtool -K veth gro on && cli ethtool -K veth tso off && switch_is capture_singly 0 || return 1
 	srv timeout 60 tcpdump -i veth -c 1 --immediate-mode -w /tmp/gro.pcap 'udp port 4791 and greater 3000' \
 		2> /tmp/tcpdump &
 	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump && switch_is trains 0 && random &&
 		run_perftest write_bw && run_perftest read_bw && wait $pid && switch_is trains 1 && random &&
-		srv ethtool -K veth gro off && cli ethtool -K veth tso on
+		srv ethtool -K veth gro off && cli ethtool -K veth tso on && switch_is capture_singly 1
 }
 
 KNOBS=/sys/kernel/debug/rdma_rxe/knobs

@@ -102,6 +102,17 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 	return true;
 }
 
+/* Who captures sees what this makes: then packets stay single, unless the device says no. */
+static bool rxe_gro_singly(struct net_device *ndev)
+{
+	const struct rxe_dev *rxe;
+
+	if (!rxe_listen_above(ndev))
+		return false;
+	rxe = rxe_net_find(dev_net(ndev), ndev);
+	return !rxe || READ_ONCE(rxe->tune.capture_singly);
+}
+
 /**
  * rxe_gro_receive - chain a packet to the train of its flow
  * @sk: the UDP socket that keeps the port
@@ -115,6 +126,7 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 {
 	u32 off = skb_gro_offset(skb);
 	const void *bth = skb_gro_header(skb, off + RXE_BTH_BYTES, off);
+	bool singly = rxe_gro_singly(skb->dev);
 	struct sk_buff *train;
 
 	/* Packets are only chained, never encapsulated */
@@ -126,12 +138,15 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 	list_for_each_entry(train, head, list) {
 		if (!NAPI_GRO_CB(train)->same_flow)
 			continue;
-		if (!rxe_gro_joins(sk, train, skb, bth))
+		if (singly || !rxe_gro_joins(sk, train, skb, bth)) {
+			NAPI_GRO_CB(skb)->flush |= singly;
 			return train;
+		}
 		if (!rxe_gro_chain(train, skb))
 			goto flush;
 		return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
 	}
+	NAPI_GRO_CB(skb)->flush |= singly;
 	return NULL;
 flush:
 	NAPI_GRO_CB(skb)->flush = 1;

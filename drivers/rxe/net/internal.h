@@ -48,6 +48,10 @@ struct net_device *rxe_path_port(const struct rxe_path *path);
 struct dst_entry *rxe_route(struct rxe_path *path);
 void rxe_route_forget(struct rxe_path *path);
 
+/* listen.c */
+bool rxe_listen_below(struct net_device *ndev);
+bool rxe_listen_above(struct net_device *ndev);
+
 /* train.c */
 void rxe_blocks_free(void);
 bool rxe_blocks_made(const struct sk_buff *skb);

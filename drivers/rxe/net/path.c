@@ -92,14 +92,6 @@ static u16 rxe_path_vlan(const struct ib_gid_attr *attr)
 	return vlan;
 }
 
-/* Nobody answers marks on what goes to many */
-static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
-{
-	if (!READ_ONCE(rxe->tune.ecn) || path->mcast)
-		return path->traffic_class;
-	return (path->traffic_class & ~INET_ECN_MASK) | INET_ECN_ECT_0;
-}
-
 static u32 rxe_path_hash(const struct rxe_path *path)
 {
 	u32 hash = jhash(&path->sgid, sizeof(path->sgid), path->sport);
@@ -141,12 +133,10 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->flow_label = grh->flow_label & 0xfffff;
 	path->sport = path->flow_label ?
 		rdma_flow_label_to_udp_sport(path->flow_label) : sport;
-	path->traffic_class = grh->traffic_class;
 	path->mcast = rxe_gid_is_mcast(&path->dgid);
-	path->tos = rxe_path_tos(rxe, path);
-	path->hop_limit = grh->hop_limit ?: path->mcast ? 1 : RXE_DEFAULT_HOPS;
 	path->sl = rdma_ah_get_sl(attr);
-	path->priority = path->sl;
+	path->max_priority = U8_MAX;
+	rxe_path_class(rxe, path, grh);
 	path->vlan = rxe_path_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
 	path->hash = rxe_path_hash(path);
@@ -219,8 +209,10 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
 
 	if (path->priority > TC_PRIO_INTERACTIVE &&
 	    !ns_capable(user_ns, CAP_NET_RAW) &&
-	    !ns_capable(user_ns, CAP_NET_ADMIN))
+	    !ns_capable(user_ns, CAP_NET_ADMIN)) {
+		path->max_priority = TC_PRIO_INTERACTIVE;
 		path->priority = TC_PRIO_INTERACTIVE;
+	}
 }
 
 /**

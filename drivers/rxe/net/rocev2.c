@@ -59,7 +59,8 @@ static void rxe_v2_partial_csum(struct sk_buff *skb)
 
 /*
  * Trains need a checksum. A single packet gets one only where the netdev computes it: by
- * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory.
+ * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory. A
+ * capture would show that as a wrong checksum.
  */
 static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 			   const struct net_device *ndev)
@@ -68,7 +69,7 @@ static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
 		skb_shinfo(skb)->gso_size = train->pkt;
 		skb_shinfo(skb)->gso_segs = train->npkts;
-	} else if (!(ndev->features & NETIF_F_HW_CSUM)) {
+	} else if (train->singly || !(ndev->features & NETIF_F_HW_CSUM)) {
 		return;
 	}
 	rxe_v2_partial_csum(skb);

@@ -262,7 +262,10 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 	dst = rxe_route(path);
 	if (IS_ERR(dst))
 		return NULL;
-	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone))
+	train->singly = rxe_listen_below(dst->dev) &&
+			READ_ONCE(rxe->tune.capture_singly);
+	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
+	    !train->singly)
 		rxe_train_limit(train, path->proto, dst->dev);
 	return dst;
 }

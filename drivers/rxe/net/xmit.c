@@ -70,6 +70,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 	/* If it is a VLAN netdev, the receiver takes the VLAN from it */
 	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
 	if (skb->dev && rxe_path_intact(path)) {
+		skb->priority = path->sl;
 		rxe_l3(path->proto)->push(skb, path, 0);
 		rxe_rx_same_dev(rxe, skb, path, train);
 	} else {

@@ -309,3 +309,38 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	mutex_unlock(&qp->mutex);
 	return err;
 }
+
+/* Context: the caller holds a reference to the QP. */
+static void follow_class(struct rxe_qp *qp)
+{
+	mutex_lock(&qp->mutex);
+	if (qp->path_valid) {
+		pause(qp);
+		rxe_path_class(qp->rxe, &qp->path, &qp->attr.ah_attr.grh);
+		resume(qp);
+	}
+	mutex_unlock(&qp->mutex);
+}
+
+/**
+ * rxe_qp_class_changed - the administrator's traffic classes or TTL have changed
+ * @rxe: the device
+ *
+ * Connected QPs follow. AHs don't, as on hardware: their next one does.
+ *
+ * Context: process.
+ */
+void rxe_qp_class_changed(struct rxe_dev *rxe)
+{
+	struct rxe_qpn *entry;
+	unsigned long qpn;
+
+	xa_for_each(&rxe->qps, qpn, entry) {
+		struct rxe_qp *qp = rxe_qp_get(rxe, qpn);
+
+		if (!qp)
+			continue;
+		follow_class(qp);
+		rxe_qp_put(qp);
+	}
+}

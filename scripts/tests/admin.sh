@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: the administrator's traffic classes and TTL mark packets, also of running connections
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SYS=/sys/class/infiniband
+TC=$SYS/rxeA/tc/1/traffic_class
+TTL=$SYS/rxeA/ttl/1/ttl
+
+# capture_begin, capture_end: what A sends
+capture_begin() {
+	ip netns exec A tcpdump -i veth -Q out --immediate-mode -B 8192 -U -w /tmp/admin.pcap \
+		'udp port 4791' 2> /tmp/tcpdump &
+	CAPTURE=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump
+}
+
+capture_end() {
+	kill -INT $CAPTURE
+	wait $CAPTURE || true
+}
+
+# count FILTER: frames of the capture
+count() {
+	tcpdump -r /tmp/admin.pcap -n "$1" 2> /dev/null | wc -l
+}
+
+# all FILTER: each captured frame is like that
+all() {
+	local hits total
+	hits=$(count "$1") total=$(count "")
+	say "$hits of $total frames: $1"
+	[ "$total" -ge 10 ] && [ "$hits" = "$total" ]
+}
+
+# sends FILTER [TYPE]: each packet of a ping-pong is like that
+sends() {
+	use_gid "${2:-v2-ipv4}" && capture_begin && run_rc_pingpong && capture_end && all "$1"
+}
+
+set_tc() { # TEXT
+	echo "$1" > $TC
+}
+
+shows() { # LINES...
+	diff <(printf '%s\n' "$@") $TC >&2
+}
+
+# refused FILE TEXT WORDS [ERROR]: it is, the log has the words, and nothing changes
+refused() {
+	local before
+	before=$(cat "$1")
+	! (echo "$2" > "$1") 2> /tmp/error && grep -q "${4:-Invalid argument}" /tmp/error &&
+		dmesg | tail -n 1 | grep -q "$3" && [ "$before" = "$(cat "$1")" ]
+}
+
+global() {
+	set_tc 104 && shows "Global tclass=104" && sends 'ip[1] = 104' && sends 'ip6[0:2] & 0x0ff0 = 0x0680' v2-ipv6 &&
+		set_tc -1 && [ -z "$(cat $TC)" ] && sends 'ip[1] = 0'
+}
+
+# Of rules, one with both addresses goes first, then the first of the rest; the global one before all
+precedence() {
+	set_tc "tclass=8,dst_ip=203.0.113.0/24" && sends 'ip[1] = 8' &&
+		set_tc "tclass=16,src_ip=203.0.113.1" && sends 'ip[1] = 8' &&
+		set_tc "tclass=24,src_ip=203.0.113.1,dst_ip=203.0.113.0/24" && sends 'ip[1] = 24' &&
+		set_tc "tclass=32,src_ip=203.0.113.9,dst_ip=203.0.113.2" && sends 'ip[1] = 24' &&
+		shows "tclass=8,dst_ip=203.0.113.0/24" "tclass=16,src_ip=203.0.113.1/32" \
+			"tclass=24,src_ip=203.0.113.1/32,dst_ip=203.0.113.0/24" \
+			"tclass=32,src_ip=203.0.113.9/32,dst_ip=203.0.113.2/32" &&
+		set_tc 40 && sends 'ip[1] = 40' && set_tc tclass=-1 && sends 'ip[1] = 24' &&
+		set_tc "tclass=-1,src_ip=203.0.113.1,dst_ip=203.0.113.0/24" && sends 'ip[1] = 8' &&
+		set_tc "tclass=-1,dst_ip=203.0.113.0/24" && sends 'ip[1] = 16' &&
+		set_tc "tclass=48,src_ip=203.0.113.1" && sends 'ip[1] = 48' &&
+		set_tc "tclass=-1,src_ip=203.0.113.1" && set_tc "tclass=-1,src_ip=203.0.113.9,dst_ip=203.0.113.2" &&
+		[ -z "$(cat $TC)" ]
+}
+
+rule_ipv6() {
+	set_tc "tclass=96,dst_ip=2001:db8:1::/48" && shows "tclass=96,dst_ip=2001:db8:1::/48" &&
+		sends 'ip6[0:2] & 0x0ff0 = 0x0600' v2-ipv6 && sends 'ip[1] = 0' &&
+		set_tc "tclass=-1,dst_ip=2001:db8:1::/48"
+}
+
+# A connection that is busy gets the new class and TTL, and loses nothing
+running() {
+	local pid
+	use_gid v2-ipv4
+	run_rc_random -n 20000 & pid=$!
+	capture_begin && wait_for 20 eval '[ "$(count "")" -gt 100 ]' && set_tc 104 && echo 7 > $TTL &&
+		wait_for 20 eval '[ "$(count "ip[1] = 104 and ip[8] = 7")" -gt 100 ]' || return 1
+	set_tc -1 && echo 0 > $TTL && wait $pid && capture_end
+}
+
+# While packets flow, settings change all the time
+hammer() {
+	local pid
+	use_gid v2-ipv4
+	run_rc_random -n 3000 & pid=$!
+	while kill -0 $pid 2> /dev/null; do
+		set_tc 104 && echo 9 > $TTL && set_tc "tclass=7,src_ip=203.0.113.1" && set_tc -1 &&
+			set_tc "tclass=-1,src_ip=203.0.113.1" && echo 0 > $TTL || return 1
+	done
+	wait $pid
+}
+
+ttl() {
+	echo 3 > $TTL && [ "$(cat $TTL)" = 3 ] && sends 'ip[8] = 3' && sends 'ip6[7] = 3' v2-ipv6 &&
+		echo 0 > $TTL && sends 'ip[8] = 64'
+}
+
+many_rules() {
+	local n
+	for n in $(seq 1 32); do
+		set_tc "tclass=1,src_ip=198.18.0.$n" || return 1
+	done
+	refused $TC "tclass=1,src_ip=198.18.1.1" "no more than 32 rules" "No space left" || return 1
+	for n in $(seq 1 32); do
+		set_tc "tclass=-1,src_ip=198.18.0.$n" || return 1
+	done
+}
+
+comes_and_goes() {
+	set_tc "tclass=1,src_ip=198.18.0.1" && ip netns exec A rdma link delete rxeA && ! [ -e $TC ] &&
+		ip netns exec A rdma link add rxeA type rxe netdev veth && [ -z "$(cat $TC)" ]
+}
+
+path_up veth
+try global global
+try precedence precedence
+try rule-ipv6 rule_ipv6
+try ttl ttl
+try running running
+try hammer hammer
+for text in 256 -2 "" x tclass= tclass=1,tclass=2 src_ip=1.1.1.1 tclass=1,src_ip=1.1.1 tclass=1,src_ip=1.1.1.1/33 \
+	tclass=1,src_ip=1.1.1.1/ tclass=1,dst_ip=::1/129 tclass=1,prio=3 "tclass=1,,src_ip=1.1.1.1" "tclass=1,src_ip=1.1.1.1,src_ip=1.1.1.2"; do
+	try "refused-${text:-nothing}" refused $TC "$text" "traffic_class: write"
+done
+try refused-long refused $TC "tclass=1,src_ip=$(printf %01000d 1)" "traffic_class: write"
+try refused-no-rule refused $TC "tclass=-1,src_ip=1.1.1.1" "no such rule" "No such file"
+for text in 256 -1 x ""; do
+	try "refused-ttl-${text:-nothing}" refused $TTL "$text" "ttl: write a number"
+done
+try many-rules many_rules
+try comes-and-goes comes_and_goes

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: SL and type of service reach the queues, the VLAN tag and the IP header, both ways
+# nodes: 1
+# level: full
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# VLAN 5 on both ends, with a priority that isn't the SL, and a queue for each priority
+up() {
+	local ns n=1
+	path_up veth || return 1
+	for ns in A B; do
+		ip -n $ns link add link veth name veth.5 type vlan id 5 \
+			egress-qos-map 1:2 3:5 4:6 5:1 6:3 7:7 &&
+			ip -n $ns link set veth.5 up && ip -n $ns addr add 198.18.5.$n/24 dev veth.5 &&
+			ip -n $ns addr add 2001:db8:5::$n/64 dev veth.5 nodad || return 1
+		queues $ns
+		n=2
+	done
+	wait_for 10 in_netns A gid_index rxeA v2 2001:db8:5::1 && wait_for 10 in_netns B gid_index rxeB v2 2001:db8:5::2
+}
+
+# Band N+1 of eight has the packets of priority N
+queues() { # NS
+	ip netns exec "$1" tc qdisc replace dev veth root handle 1: prio bands 8 priomap 0 1 2 3 4 5 6 7 0 0 0 0 0 0 0 0
+}
+
+band() { # NS PRIORITY
+	ip netns exec "$1" tc -s class show dev veth |
+		awk -v class="1:$(($2 + 1))" '$1 == "class" { on = $3 == class } on && $1 == "Sent" { print $4 }'
+}
+
+untagged() {
+	SRV4=203.0.113.2 CLI4=203.0.113.1 SRV6=2001:db8:1::2 CLI6=2001:db8:1::1
+}
+
+tagged() {
+	SRV4=198.18.5.2 CLI4=198.18.5.1 SRV6=2001:db8:5::2 CLI6=2001:db8:5::1
+}
+
+# marked WHAT COUNT COMMAND...: all frames of RoCE in each direction, COUNT or more, have WHAT in
+# tcpdump's words
+marked() {
+	local what=$1 count=$2 pid ns mac all hits
+	shift 2
+	ip netns exec A tcpdump -i veth --immediate-mode -B 8192 -U -w /tmp/prio.pcap \
+		'udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump && "$@" || return 1
+	kill -INT $pid
+	wait $pid || true
+	tcpdump -r /tmp/prio.pcap -nnev 2> /dev/null | awk '/^[0-9]/ { if (line) print line; line = $0; next } { line = line $0 } END { print line }' > /tmp/prio.txt
+	for ns in A B; do
+		mac=$(in_netns $ns cat /sys/class/net/veth/address)
+		all=$(grep -c " $mac >" /tmp/prio.txt) hits=$(grep " $mac >" /tmp/prio.txt | grep -c "$what")
+		say "$ns sent $all frames, $hits with $what"
+		[ "$hits" -ge "$count" ] && [ "$hits" = "$all" ] || return 1
+	done
+}
+
+# verbs SL: the ping-pongs by GID index
+verbs() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_rc_pingpong -e -p $PORT -l "$1" -d rxeB -g "$SRV_GID" -n 10 -s 3000 -- \
+		ibv_rc_pingpong -e -p $PORT -l "$1" -d rxeA -g "$CLI_GID" -n 10 -s 3000 203.0.113.2
+}
+
+# cm TOS: RDMA_CM with a type of service, or without
+cm() {
+	PORT=$((PORT + 1))
+	both cm_ready ucmatose -b "$SRV_BIND" -p $PORT -c 1 -C 10 -S 3000 -- \
+		ucmatose -s "$SRV_CM" -p $PORT -c 1 -C 10 -S 3000 ${1:+-t $1}
+}
+
+# in_band PRIORITY COMMAND...: both ends' packets pass that queue
+in_band() {
+	local priority=$1 a b
+	a=$(band A "$1") b=$(band B "$1")
+	shift
+	"$@" || return 1
+	say "band of priority $priority: A sent $(($(band A $priority) - a)), B $(($(band B $priority) - b))"
+	[ $(($(band A $priority) - a)) -ge 5 ] && [ $(($(band B $priority) - b)) -ge 5 ]
+}
+
+default_tos() { # TOS COMMAND...
+	local file=/sys/kernel/config/rdma_cm/rxeA/ports/1/default_roce_tos status=0
+	echo "$1" > $file && "${@:2}" || status=1
+	echo 0 > $file
+	return $status
+}
+
+# The queue of a class of a netdev with several; each has one
+mqprio() {
+	ip link add mq0 numtxqueues 4 numrxqueues 4 type veth peer name mq1 numtxqueues 4 numrxqueues 4 &&
+		ip link set mq1 up && ip link set mq0 up && ip addr add 198.18.9.1/24 dev mq0 || return 1
+	ip netns add C && ip link set mq1 netns C && ip -n C link set mq1 up && ip -n C addr add 198.18.9.2/24 dev mq1
+	tc qdisc add dev mq0 root handle 1: mqprio num_tc 4 map 0 1 2 3 queues 1@0 1@1 1@2 1@3 hw 0 || return 1
+	rxe_add rxemq mq0 && ip netns exec C bash -c ". $TESTS/lib.sh; rxe_add rxemp mq1" || return 1
+	PORT=$((PORT + 1))
+	srv() { in_netns C "$@"; }
+	cli() { "$@"; }
+	both wait_tcp ibv_rc_pingpong -e -p $PORT -d rxemp -g "$(srv gid_index rxemp v2 198.18.9.2)" -n 100 -s 3000 -- \
+		ibv_rc_pingpong -e -p $PORT -l 3 -d rxemq -g "$(gid_index rxemq v2 198.18.9.1)" -n 100 -s 3000 198.18.9.2 || return 1
+	tc -s class show dev mq0 >&2
+	tc -s class show dev mq0 | awk '$1 == "class" { on = $3 == "1:4" } on && $1 == "Sent" { n = $4 } END { exit n < 100 }'
+}
+
+modprobe 8021q
+try up up
+untagged
+for type in v2-ipv4 v2-ipv6 v1-ipv4; do
+	use_gid $type
+	try $type-sl in_band 3 verbs 3
+	try $type-tos in_band 5 cm 0xa0
+done
+use_gid v2-ipv4
+try tos marked "tos 0xa8" 10 cm 0xa8
+try default-tos in_band 2 default_tos 0x50 cm
+try default-tos-header marked "tos 0x50" 10 default_tos 0x50 cm
+use_gid v2-ipv6
+try traffic-class marked "class 0xa8" 10 cm 0xa8
+tagged
+for type in v2-ipv4 v2-ipv6 v1-ipv4; do
+	use_gid $type
+	try $type-pcp-sl marked "vlan 5, p 5" 10 verbs 3
+	try $type-pcp-tos marked "vlan 5, p 6" 10 cm 0x80
+done
+if modprobe -q sch_mqprio; then
+	try mqprio mqprio
+else
+	skip mqprio "this kernel has no mqprio"
+fi
