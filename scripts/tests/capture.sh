@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: who captures sees the packets of the wire, on both ends; without a listener there are trains
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 180
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+# listen NS NETDEV FILE; unlisten
+listen() {
+	rm -f /tmp/tcpdump
+	ip netns exec "$1" tcpdump -i "$2" -s 4000 -B 16384 --immediate-mode -U -w "$3" \
+		'udp port 4791 or (vlan and udp port 4791)' 2> /tmp/tcpdump &
+	LISTENER=$!
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump
+}
+
+unlisten() {
+	kill -INT $LISTENER
+	wait $LISTENER || true
+}
+
+frames() { # FILE
+	tcpdump -r "$1" -n 2> /dev/null | wc -l
+}
+
+has() { # FILE COUNT
+	[ "$(frames "$1")" -ge "$2" ]
+}
+
+# valid FILE: each frame is a packet of RoCE with headers, checksum and ICRC right
+valid() {
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" "$1" >&2
+}
+
+big() { # frames of more than a packet
+	tcpdump -r "$1" -n greater 2000 2> /dev/null | wc -l
+}
+
+writes() {
+	run_perftest write_bw 10 60000 && run_perftest read_bw 10 60000
+}
+
+# seen NS NETDEV COMMAND...: 20 messages of 59 packets and more
+seen() {
+	local status=0
+	listen "$1" "$2" /tmp/seen.pcap && "${@:3}" && wait_for 20 has /tmp/seen.pcap 1180 || status=1
+	unlisten
+	say "$(frames /tmp/seen.pcap) frames"
+	[ $status = 0 ] && valid /tmp/seen.pcap
+}
+
+# no listener, no change
+trains_again() {
+	local before after
+	before=$(cli cat /sys/class/net/veth/statistics/tx_packets) && run_perftest write_bw 10 60000 || return 1
+	after=$(cli cat /sys/class/net/veth/statistics/tx_packets)
+	say "$((after - before)) skbs for 590 packets"
+	[ $((after - before)) -lt 200 ]
+}
+
+# With single packets from the peer, GRO makes the trains
+by_gro() {
+	srv ethtool -K veth gro on && switch_is trains 0 || return 1
+	"$@"
+	local status=$?
+	switch_is trains 1 && srv ethtool -K veth gro off && return $status
+}
+
+# switched off, a capture shows trains, and costs nothing
+otherwise() {
+	switch_is capture_singly 0 && listen B veth /tmp/trains.pcap && writes && wait_for 20 has /tmp/trains.pcap 60 && unlisten &&
+		switch_is capture_singly 1 && [ "$(big /tmp/trains.pcap)" -gt 20 ]
+}
+
+vlans() {
+	local ns n=1
+	for ns in A B; do
+		ip -n $ns link add link veth name veth.5 type vlan id 5 && ip -n $ns link set veth.5 up &&
+			ip -n $ns addr add 198.18.5.$n/24 dev veth.5 || return 1
+		n=2
+	done
+	SRV4=198.18.5.2 CLI4=198.18.5.1
+	wait_for 10 use_gid v2-ipv4
+}
+
+# Two queue pairs of one device, through the stack
+same_device() {
+	local pid
+	switch_is same_device 0 && ip netns exec A tcpdump -i lo -s 4000 -B 16384 --immediate-mode -U -w /tmp/lo.pcap 'udp port 4791' 2> /tmp/lo.err &
+	pid=$!
+	wait_for 20 grep -q 'listening on' /tmp/lo.err && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
+		run_perftest write_bw 10 60000 && wait_for 20 has /tmp/lo.pcap 590 || return 1
+	kill -INT $pid
+	wait $pid || true
+	switch_is same_device 1 && valid /tmp/lo.pcap
+}
+
+path_up veth
+for type in v2-ipv4 v2-ipv6; do
+	use_gid $type
+	try $type-trains-before trains_again
+	try $type-sender seen A veth writes
+	try $type-receiver seen B veth writes
+	try $type-gro by_gro seen B veth writes
+done
+use_gid v2-ipv4
+try trains-after trains_again
+try otherwise otherwise
+modprobe 8021q
+try vlans vlans
+try vlan-lower seen A veth writes
+try vlan-upper seen A veth.5 writes
+try vlan-upper-receiver by_gro seen B veth.5 writes
+path veth
+try same-device same_device
