@@ -88,11 +88,12 @@ vlans() {
 # Two queue pairs of one device, through the stack
 same_device() {
 	local pid
-	switch_is same_device 0 && ip netns exec A tcpdump -i lo -s 4000 -B 16384 --immediate-mode -U -w /tmp/lo.pcap 'udp port 4791' 2> /tmp/lo.err &
+	switch_is same_device 0 || return 1
+	ip netns exec A tcpdump -i lo -s 4000 -B 16384 --immediate-mode -U -w /tmp/lo.pcap 'udp port 4791' 2> /tmp/lo.err &
 	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/lo.err && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
 		run_perftest write_bw 10 60000 && wait_for 20 has /tmp/lo.pcap 590 || return 1
-	kill -INT $pid
+	kill $pid
 	wait $pid || true
 	switch_is same_device 1 && valid /tmp/lo.pcap
 }
