@@ -133,6 +133,14 @@ rxe_add() {
 	wait_for 20 rxe_ready "$dev" "$netdev"
 }
 
+# Trains go on while a test captures.
+capture_trains() {
+	local file
+	for file in /sys/class/infiniband/*/capture_singly; do
+		[ ! -e "$file" ] || echo 0 > "$file" || return 1
+	done
+}
+
 # Ready: the port is active, and every address of the netdev has its GID.
 rxe_ready() { # DEV NETDEV
 	local address

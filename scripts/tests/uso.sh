@@ -21,6 +21,7 @@ ends_up() {
 		in_netns $ns rxe_add rxe$ns veth || return 1
 		n=2
 	done
+	capture_trains	# the card is a packet socket
 	path veth
 }
 

@@ -99,6 +99,7 @@ judge() { # CASE PID LOG
 
 path_up veth
 spare_addresses || { fail addresses "no GIDs"; exit; }
+capture_trains || fail capture_trains "status $?"
 sync
 echo 3 > /proc/sys/vm/drop_caches
 memory_before=$(memory_kb)
