@@ -12,7 +12,7 @@ folder=/job/selftests/rdma
 install_module() {
 	local updates
 	updates=/lib/modules/$(uname -r)/updates
-	modprobe -a ib_uverbs rdma_ucm tun
+	modprobe -a ib_uverbs rdma_ucm
 	[ "${RXE_MODULE:-ours}" = ours ] || return 0
 	mkdir -p "$updates"
 	cp /job/rdma_rxe.ko "$updates/"
@@ -41,6 +41,7 @@ run() { # SCRIPT
 say "from $(cat $folder/package)"
 install_module
 for script in "$folder"/*.sh; do
+	modprobe tun	# some unload it when they end
 	run "${script##*/}"
 	try "$(basename "$script" .sh)-unloads" wait_for 10 eval '[ ! -d /sys/module/rdma_rxe ]'
 done

@@ -266,7 +266,7 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 	return chunk;
 }
 
-/* Who probes a large region gets no chunks for memory that the process doesn't have */
+/* No chunks for memory that the process doesn't have: a peer may probe a large region */
 static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 {
 	struct vm_area_struct *vma;

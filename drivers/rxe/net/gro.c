@@ -102,7 +102,7 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 	return true;
 }
 
-/* Who captures sees what this makes: then packets stay single, unless the device says no. */
+/* A capture would show trains: packets stay single then, unless the device says otherwise */
 static bool rxe_gro_singly(struct net_device *ndev)
 {
 	const struct rxe_dev *rxe;

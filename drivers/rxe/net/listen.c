@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does anybody capture packets? Whoever does should see them as the wire has them, so no
- * trains are made then. A packet socket for all protocols counts, whatever its filter.
+ * Captures should show packets as the wire has them, so no trains are made while one runs.
+ * Any packet socket for all protocols counts, whatever its filter.
  *
  * A netdev that is reached through a bridge or a router isn't looked at.
  *

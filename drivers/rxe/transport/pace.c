@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Pacing: congestion control limits a QP's rate (rxe_cc.rate), and trains wait for their
- * time. Who has no limit only looks at that one number.
+ * time. Without a limit, a task only reads that one number.
  *
  * Context: the tasks; bottom halves off. The timer fires in softirq.
  */

@@ -10,7 +10,7 @@
 
 struct rxe_qp;
 
-/* Who waits for the timer: bits of rxe_pace.waits */
+/* Tasks that wait for the timer: bits of rxe_pace.waits */
 #define RXE_PACE_SEND	BIT(0)		/* send_task */
 #define RXE_PACE_RECV	BIT(1)		/* recv_task, with a READ response */
 
