@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: the kernel's own tests of RDMA (tools/testing/selftests/rdma)
 # nodes: 1
-# level: full
+# level: long
 # timeout: 200
 # needs: selftests
 . "$(dirname "$0")/lib.sh"
