@@ -23,6 +23,7 @@ typedef __s32 s32;
 
 #define U8_MAX			0xff
 #define BIT(n)			(1UL << (n))
+#define unlikely(x)		(x)
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define IS_REACHABLE(option)	0
 #define __force
