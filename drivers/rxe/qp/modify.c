@@ -310,8 +310,7 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return err;
 }
 
-/* Context: the caller holds a reference to the QP. */
-static void follow_class(struct rxe_qp *qp)
+static void follow_class(struct rxe_qp *qp, void *unused)
 {
 	mutex_lock(&qp->mutex);
 	if (qp->path_valid) {
@@ -332,15 +331,5 @@ static void follow_class(struct rxe_qp *qp)
  */
 void rxe_qp_class_changed(struct rxe_dev *rxe)
 {
-	struct rxe_qpn *entry;
-	unsigned long qpn;
-
-	xa_for_each(&rxe->qps, qpn, entry) {
-		struct rxe_qp *qp = rxe_qp_get(rxe, qpn);
-
-		if (!qp)
-			continue;
-		follow_class(qp);
-		rxe_qp_put(qp);
-	}
+	rxe_visit_qps(rxe, follow_class, NULL);
 }

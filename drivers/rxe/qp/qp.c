@@ -304,13 +304,14 @@ static void stop_qp(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_cq_error - a CQ lost a completion: stop the QPs that use it
+ * rxe_visit_qps - call a function for each QP of a device
  * @rxe: the device
- * @cq: the CQ
+ * @fn: the function; the QP doesn't go away meanwhile
+ * @arg: its second argument
  *
- * [11.6.3.4]. Context: process.
+ * Context: process.
  */
-void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
+void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg)
 {
 	struct rxe_qpn *entry;
 	unsigned long qpn;
@@ -320,10 +321,27 @@ void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 
 		if (!qp)
 			continue;
-		if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
-			stop_qp(qp);
+		fn(qp, arg);
 		rxe_qp_put(qp);
 	}
+}
+
+static void stop_user_of(struct rxe_qp *qp, void *cq)
+{
+	if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
+		stop_qp(qp);
+}
+
+/**
+ * rxe_qp_cq_error - a CQ lost a completion: stop the QPs that use it
+ * @rxe: the device
+ * @cq: the CQ
+ *
+ * [11.6.3.4]. Context: process.
+ */
+void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
+{
+	rxe_visit_qps(rxe, stop_user_of, cq);
 }
 
 /**

@@ -5,7 +5,13 @@
 #ifndef RXE_QP_QP_H
 #define RXE_QP_QP_H
 
+struct rxe_dev;
 struct rxe_qp;
+
+typedef void (*rxe_qp_fn)(struct rxe_qp *qp, void *arg);
+
+/* qp.c */
+void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg);
 
 /* reset.c */
 void rxe_qp_drop_posted(struct rxe_qp *qp);

@@ -4,7 +4,6 @@
  * its moderation.
  */
 #include <pthread.h>
-#include <rdma/ib_user_verbs.h>
 #include <sched.h>
 
 #include "verbs_err.h"
@@ -100,24 +99,6 @@ bool c_cq_timestamps(void)
 	return true;
 }
 
-/* ibv_modify_cq(), which the provider lacks: how many completions, how many microseconds */
-static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t period)
-{
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_ex_cmd_hdr ex_hdr;
-		struct ib_uverbs_ex_modify_cq core;
-	} cmd = {
-		.hdr.command = IB_USER_VERBS_EX_CMD_MODIFY_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED,
-		.hdr.in_words = sizeof(cmd.core) / 8,
-		.core.cq_handle = cq->handle,
-		.core.attr_mask = 1,	/* IB_CQ_MODERATE */
-		.core.attr = { count, period },
-	};
-
-	return write(ctx->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
-}
-
 static bool send_with_flags(struct pair *p, int flags)
 {
 	struct ibv_sge sge = sge_of(p->src, 100, p->src_mr->lkey);
@@ -172,7 +153,7 @@ bool c_notify_moderated(void)
 	CHECK(attr.cq_mod_caps.max_cq_count == 0xffff && attr.cq_mod_caps.max_cq_period == 0xffff,
 	      "at most %d completions and %d us", attr.cq_mod_caps.max_cq_count,
 	      attr.cq_mod_caps.max_cq_period);
-	CHECK(!moderate(p->cb, 0, 65000), "modify_cq failed");
+	CHECK(!moderate_cq(p->cb, 0, 65000), "modify_cq failed");
 	CHECK(!ibv_req_notify_cq(p->cb, 0), "req_notify_cq failed");
 	start = now_ms();
 	if (!send_with_flags(p, 0))
@@ -180,7 +161,7 @@ bool c_notify_moderated(void)
 	CHECK(wait_cq_event(p, 5000), "no event after its time");
 	CHECK(now_ms() - start >= 64, "an event after %d ms", (int)(now_ms() - start));
 
-	CHECK(!moderate(p->cb, 4, 65000), "modify_cq failed");
+	CHECK(!moderate_cq(p->cb, 4, 65000), "modify_cq failed");
 	CHECK(!ibv_req_notify_cq(p->cb, 0), "req_notify_cq failed");
 	for (i = 0; i < 4; i++)
 		if (!send_with_flags(p, 0))
@@ -188,7 +169,7 @@ bool c_notify_moderated(void)
 	CHECK(wait_cq_event(p, 5000), "no event for enough completions");
 	CHECK(!wait_cq_event(p, 100), "a second event");
 
-	CHECK(!moderate(p->cb, 0, 0), "modify_cq failed");
+	CHECK(!moderate_cq(p->cb, 0, 0), "modify_cq failed");
 	return send_with_flags(p, 0) && !ibv_req_notify_cq(p->cb, 0) && send_with_flags(p, 0) &&
 	       wait_cq_event(p, 5000) && pair_free(p);
 }

@@ -190,6 +190,24 @@ static UNUSED int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void
 	return 0;
 }
 
+/* ibv_modify_cq(), likewise: how many completions, how many microseconds */
+static UNUSED int moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t period)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex_hdr;
+		struct ib_uverbs_ex_modify_cq core;
+	} cmd = {
+		.hdr.command = IB_USER_VERBS_EX_CMD_MODIFY_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED,
+		.hdr.in_words = sizeof(cmd.core) / 8,
+		.core.cq_handle = cq->handle,
+		.core.attr_mask = 1,	/* IB_CQ_MODERATE */
+		.core.attr = { count, period },
+	};
+
+	return write(cq->context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
+}
+
 /* One end of a connection, as told to the other end. */
 struct addr {
 	uint32_t qpn;

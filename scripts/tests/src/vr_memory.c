@@ -3,7 +3,6 @@
  * verbs_random: memory regions and windows. A window that a peer may have invalidated isn't
  * bound again, since nobody knows whether it is bound.
  */
-#include <rdma/ib_user_verbs.h>
 
 #include "vr.h"
 
@@ -62,27 +61,6 @@ void do_dereg_mr(const struct op *o)
 	disturb(r, NULL);
 }
 
-/* The kernel has it, the provider hasn't */
-static int rereg_access(struct ibv_mr *mr, int access)
-{
-	struct ib_uverbs_rereg_mr_resp resp = {};
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_rereg_mr cmd;
-	} req = {
-		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR, .in_words = sizeof(req) / 4,
-			 .out_words = sizeof(resp) / 4 },
-		.cmd = { .response = (uintptr_t)&resp, .mr_handle = mr->handle,
-			 .flags = IBV_REREG_MR_CHANGE_ACCESS, .access_flags = access },
-	};
-
-	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
-		return errno;
-	mr->lkey = resp.lkey;
-	mr->rkey = resp.rkey;
-	return 0;
-}
-
 void do_rereg_mr(const struct op *o)
 {
 	struct region *r = regions + o->a % REGIONS;
@@ -90,7 +68,7 @@ void do_rereg_mr(const struct op *o)
 
 	if (!r->mr)
 		return;
-	err = rereg_access(r->mr, access);
+	err = rereg_mr(r->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access);
 	if (err) {
 		ENSURE(err == EBUSY && (r->windows || r->unsure), "rereg_mr: %s", strerror(err));
 		return;

@@ -2,7 +2,6 @@
 /*
  * verbs_random: completion queues, shared receive queues and pairs of queue pairs.
  */
-#include <rdma/ib_user_verbs.h>
 
 #include "vr.h"
 
@@ -38,22 +37,12 @@ void do_resize_cq(const struct op *o)
 void do_moderate_cq(const struct op *o)
 {
 	struct cq *cq = cqs + o->a % CQS;
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_ex_cmd_hdr ex_hdr;
-		struct ib_uverbs_ex_modify_cq core;
-	} cmd = {
-		.hdr.command = IB_USER_VERBS_EX_CMD_MODIFY_CQ | IB_USER_VERBS_CMD_FLAG_EXTENDED,
-		.hdr.in_words = sizeof(cmd.core) / 8,
-		.core.attr_mask = 1,	/* IB_CQ_MODERATE */
-		.core.attr = { o->b % 8, o->c % 2000 },
-	};
+	int err;
 
 	if (!cq->cq)
 		return;
-	cmd.core.cq_handle = cq->cq->handle;
-	ENSURE(write(ctx->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd), "modify_cq: %s",
-	       strerror(errno));
+	err = moderate_cq(cq->cq, o->b % 8, o->c % 2000);
+	ENSURE(!err, "modify_cq: %s", strerror(err));
 }
 
 void do_destroy_cq(const struct op *o)
