@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: random verbs by several processes at once, compared with a model
 # nodes: 1
-# level: full
+# level: long
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
