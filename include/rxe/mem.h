@@ -65,7 +65,7 @@ enum rxe_key_kind {
  * @name: @value when it was valid last; 0: the key has been retired
  * @kind: enum rxe_key_kind
  * @paged: the memory isn't pinned: see rxe_key_ready()
- * @ending: it has been invalidated, and a task may still use its memory
+ * @ending: a work request is making it invalid; a task may still use its memory
  * @lock: orders those who change the key
  *
  * Found under RCU; freed after a grace period. While @value is set, only @access and
@@ -237,6 +237,7 @@ int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
 		  unsigned int *offset);
 int rxe_mr_register(const struct ib_qp *qp, u32 value, int access);
 int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value);
+void rxe_key_restore(const struct ib_qp *qp, u32 value);
 
 /* mw.c */
 int rxe_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);

@@ -370,6 +370,46 @@ static void busy(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 }
 
+static void restore(const struct ib_qp *qp, u32 rkey)
+{
+	local_bh_disable();
+	rxe_key_restore(qp, rkey);
+	local_bh_enable();
+}
+
+/* A bind that had to wait, and is flushed then, leaves the window as it was [10.3.1.1] */
+static void restored(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 first = bind_good(test, 0), unbound = c->mw[1].ibmw.rkey;
+	struct rxe_key *key = take(c, &c->qp, first, IB_ACCESS_REMOTE_READ, IOVA + 100, 1);
+	struct rxe_bind bind = good(c, 0);
+	struct ib_qp stranger = c->qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, key);
+	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EAGAIN);
+	stranger.pd = &c->other_pd;
+	restore(&stranger, first);
+	restore(&c->qp, first + 1);
+	KUNIT_EXPECT_FALSE(test, readable(c, first, IOVA + 100, 1));
+	restore(&c->qp, first);
+	KUNIT_EXPECT_TRUE(test, readable(c, first, IOVA + 100, 1));
+	rxe_key_put(key);
+	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	restore(&c->qp, first);
+	KUNIT_EXPECT_FALSE(test, readable(c, first, IOVA + 100, 1));
+	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
+
+	/* a lookup may hold it for a moment, though it isn't bound */
+	rxe_key_hold(&c->mw[1].window->key);
+	bind = good(c, 1);
+	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EAGAIN);
+	restore(&c->qp, unbound);
+	KUNIT_EXPECT_FALSE(test, readable(c, unbound, 0, 1));
+	rxe_key_put(&c->mw[1].window->key);
+	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+}
+
 /* A task that keeps a key over several packets notices that it was ended */
 static void kept(struct kunit *test)
 {
@@ -495,6 +535,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(bind_refused),
 	KUNIT_CASE(region_stays),
 	KUNIT_CASE(busy),
+	KUNIT_CASE(restored),
 	KUNIT_CASE(kept),
 	KUNIT_CASE(fast),
 	KUNIT_CASE(page_sizes),

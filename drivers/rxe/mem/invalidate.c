@@ -10,13 +10,23 @@
 #define ACCESS_REMOTE		(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 
-/* May this QP invalidate the key? A peer may if it could use the memory, or some of it */
+/* May a work request of this QP change the key? */
+static bool key_is_for(const struct rxe_key *key, const struct ib_qp *qp)
+{
+	if (key->kind == RXE_KEY_FAST)
+		return key->pd == qp->pd;
+	return key->kind != RXE_KEY_FIXED && rxe_window_is_for(key, qp->pd, qp);
+}
+
+/*
+ * May this QP invalidate the key? A window of type 1 never is. A peer may if it could use
+ * the memory, or some of it.
+ */
 static bool may_invalidate(const struct rxe_key *key, const struct ib_qp *qp, bool remote)
 {
-	if (key->kind == RXE_KEY_MW_2)
-		return rxe_window_is_for(key, qp->pd, qp);
-	return key->kind == RXE_KEY_FAST && key->pd == qp->pd &&
-	       (!remote || (key->access & ACCESS_REMOTE));
+	if (key->kind == RXE_KEY_MW_1 || !key_is_for(key, qp))
+		return false;
+	return key->kind != RXE_KEY_FAST || !remote || (key->access & ACCESS_REMOTE);
 }
 
 /**
@@ -44,4 +54,25 @@ int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value)
 		rxe_window_unbind(container_of(key, struct rxe_window, key));
 	spin_unlock(&key->lock);
 	return err;
+}
+
+/**
+ * rxe_key_restore - undo rxe_key_end() after -EAGAIN
+ * @qp: the QP whose work request is flushed instead of asking again
+ * @value: the key
+ *
+ * The key allows what it allowed before, unless another work request has ended it by now.
+ */
+void rxe_key_restore(const struct ib_qp *qp, u32 value)
+{
+	struct rxe_key *key = rxe_key_find(qp->pd, value);
+
+	if (!key)
+		return;
+	spin_lock(&key->lock);
+	if (key->ending && key->name == value && key_is_for(key, qp)) {
+		key->ending = false;
+		smp_store_release(&key->value, value);	/* pairs with lookups */
+	}
+	spin_unlock(&key->lock);
 }

@@ -206,7 +206,7 @@ int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int ac
  */
 int rxe_key_end(struct rxe_key *key)
 {
-	key->ending = true;
+	key->ending |= key->value != 0;
 	WRITE_ONCE(key->value, 0);
 	smp_mb();	/* pairs with key_take() */
 	if (kref_read(&key->region->ref) > 1)

@@ -238,11 +238,12 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 
 /*
  * No window can be bound to the region from now on. Return: false if one is bound: it
- * would keep the old memory and rights [11.2.7.5].
+ * would keep the old memory and rights [11.2.7.5]. A region that another one has replaced
+ * is closed already.
  */
 static bool mr_close(struct rxe_mr *mr)
 {
-	return !atomic_cmpxchg(&mr->windows, 0, -1);
+	return atomic_cmpxchg(&mr->windows, 0, -1) <= 0;
 }
 
 /*
@@ -318,7 +319,7 @@ int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rxe_dev *rxe = to_rxe_dev(ibmr->device);
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 
-	if (!mr_close(mr) && atomic_read(&mr->windows) > 0)
+	if (!mr_close(mr))
 		return -EBUSY;
 	rxe_key_retire(rxe, &mr->key);
 	if (mr->region.odp)

@@ -32,6 +32,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	spin_lock(&sq->lock);
+	rxe_memop_cancel(qp);
 	rxe_rto_reset(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--)
 		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), IB_WC_WR_FLUSH_ERR);

@@ -66,6 +66,7 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	rxe_key_drop(&sq->sender.source);
 	err = execute(qp, wqe);
+	sq->ending = err == -EAGAIN ? wqe->rkey : 0;
 	if (err == -EAGAIN)	/* a task on another CPU uses the memory, for one run */
 		rxe_task_schedule(&qp->send_task);
 	else if (err)
@@ -77,4 +78,22 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	wqe->started = true;
 	sq->memops++;
 	return true;
+}
+
+/**
+ * rxe_memop_cancel - the local work request whose turn it is won't be executed
+ * @qp: the QP
+ *
+ * A key that it was about to change stays as it is [10.3.1.1].
+ *
+ * Context: bottom halves off; sq.lock held.
+ */
+void rxe_memop_cancel(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (likely(!sq->ending))
+		return;
+	rxe_key_restore(&qp->ibqp, sq->ending);
+	sq->ending = 0;
 }

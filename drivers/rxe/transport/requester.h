@@ -87,6 +87,7 @@ struct rxe_sender {
  * @flight: what was sent
  * @resend: what is to be sent again
  * @memops: local work requests that were executed and haven't completed
+ * @ending: the key that the next local work request is making invalid, or 0
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr: enum rxe_rnr
  * @moved: something was acknowledged in this run of recv_task
@@ -108,6 +109,7 @@ struct rxe_sq {
 	struct rxe_flight	flight;
 	struct rxe_resend	resend;
 	u32			memops;
+	u32			ending;
 	u8			rnr_retries;
 	u8			rnr;
 	bool			moved;
@@ -159,6 +161,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 
 /* memop.c */
 bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe);
+void rxe_memop_cancel(struct rxe_qp *qp);
 
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
