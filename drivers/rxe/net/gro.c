@@ -102,12 +102,15 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 	return true;
 }
 
-/* A capture would show trains: packets stay single then, unless the device says otherwise */
-static bool rxe_gro_singly(struct net_device *ndev)
+/*
+ * A capture would show trains: packets stay single then, unless the device says otherwise.
+ * Only asked for the second packet, since a train lasts no longer than GRO holds it.
+ */
+static bool rxe_gro_singly(const struct sk_buff *train, struct net_device *ndev)
 {
 	const struct rxe_dev *rxe;
 
-	if (!rxe_listen_above(ndev))
+	if (NAPI_GRO_CB(train)->count > 1 || !rxe_listen_above(ndev))
 		return false;
 	rxe = rxe_net_find(dev_net(ndev), ndev);
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
@@ -126,7 +129,6 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 {
 	u32 off = skb_gro_offset(skb);
 	const void *bth = skb_gro_header(skb, off + RXE_BTH_BYTES, off);
-	bool singly = rxe_gro_singly(skb->dev);
 	struct sk_buff *train;
 
 	/* Packets are only chained, never encapsulated */
@@ -138,15 +140,13 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 	list_for_each_entry(train, head, list) {
 		if (!NAPI_GRO_CB(train)->same_flow)
 			continue;
-		if (singly || !rxe_gro_joins(sk, train, skb, bth)) {
-			NAPI_GRO_CB(skb)->flush |= singly;
+		if (!rxe_gro_joins(sk, train, skb, bth) ||
+		    rxe_gro_singly(train, skb->dev))
 			return train;
-		}
 		if (!rxe_gro_chain(train, skb))
 			goto flush;
 		return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
 	}
-	NAPI_GRO_CB(skb)->flush |= singly;
 	return NULL;
 flush:
 	NAPI_GRO_CB(skb)->flush = 1;

@@ -26,9 +26,12 @@ bool rxe_listen_above(struct net_device *ndev)
 	struct netdev_nested_priv priv = {};
 	bool heard;
 
+	if (dev_nit_active(ndev))
+		return true;
+	if (list_empty(&ndev->adj_list.upper))
+		return false;	/* mostly; the walk costs more */
 	rcu_read_lock();
-	heard = dev_nit_active(ndev) ||
-		netdev_walk_all_upper_dev_rcu(ndev, rxe_listen_received, &priv);
+	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_listen_received, &priv);
 	rcu_read_unlock();
 	return heard;
 }
@@ -62,7 +65,8 @@ bool rxe_listen_below(struct net_device *ndev)
 
 	rcu_read_lock();
 	heard = rxe_listen_sent(ndev, &priv) ||
-		netdev_walk_all_lower_dev_rcu(ndev, rxe_listen_sent, &priv);
+		(!list_empty(&ndev->adj_list.lower) &&
+		 netdev_walk_all_lower_dev_rcu(ndev, rxe_listen_sent, &priv));
 	rcu_read_unlock();
 	return heard;
 }

@@ -503,7 +503,8 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 
 	if (num < 0)
 		return data_unreadable(qp, pick, num);
-	rxe_pace_charge(qp, len);
+	if (unlikely(READ_ONCE(qp->sq.cc.rate)))
+		rxe_pace_charge(qp, len);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {

@@ -9,6 +9,7 @@
  *
  * Context: sq.lock held unless noted; the timer fires in softirq.
  */
+#include <linux/indirect_call_wrapper.h>
 #include <rxe/transport.h>
 #include <compat/timer.h>
 
@@ -165,7 +166,8 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 	sample.mtu = mtu;
 	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
-	sq->cc.ops->acked(&sq->cc, &sample, sq->flight.una);
+	INDIRECT_CALL_1(sq->cc.ops->acked, rxe_window_acked, &sq->cc, &sample,
+			sq->flight.una);
 }
 
 /*
