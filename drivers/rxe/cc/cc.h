@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Congestion control: how much a QP may send. An algorithm is a row of functions, which
- * are told what happened and set the allowance. Pure arithmetic; the caller has the lock
- * and passes the time.
+ * Congestion control: how much a QP may send. An algorithm is a table of functions. The
+ * transport calls them for each event, and they set the allowance: a window, and perhaps
+ * a rate. They are pure arithmetic. The caller holds sq.lock and passes the time.
  */
 #ifndef RXE_CC_CC_H
 #define RXE_CC_CC_H
@@ -12,12 +12,12 @@
 struct rxe_cc;
 
 /**
- * struct rxe_cc_sample - a round trip, as seen by the sender
+ * struct rxe_cc_sample - one measured round trip
  * @delivered: packets that were acknowledged in it
- * @rtt: how long it took, ns
+ * @rtt: its duration, ns, not 0
  * @rtt_min: the shortest recent round trip, ns
  * @rtt_var: variation of the round trips, ns
- * @mtu: bytes of a full packet
+ * @mtu: payload bytes of a full packet
  * @limited: the allowance kept packets back
  * @lossy: packets were lost recently
  */
@@ -33,18 +33,21 @@ struct rxe_cc_sample {
 
 /**
  * struct rxe_cc_ops - an algorithm
- * @name: as the administrator chooses it
- * @init: a new connection; @cc is 0 but for its ops
- * @acked: a round trip is over. @una: oldest PSN that isn't acknowledged
- * @lost: a packet got lost. @una: likewise; @top: one after the highest PSN ever sent
- * @timeout: no answer for the QP's timeout. @top: likewise
- * @undo: the packet was late, not lost
- * @cnp: a congestion notification came; NULL: they are ignored. @now: the time, ns
- * @sent: @bytes were sent at a limited rate; NULL: not wanted. @now: likewise
- * @ecn: packets leave ECN-capable, so that switches mark them
+ * @name: its name in the file congestion_control of sysfs
+ * @init: a connection starts; all of @cc but its ops is 0
+ * @acked: a round trip was measured. @una: oldest PSN that isn't acknowledged
+ * @lost: a packet was lost. @una: oldest PSN that isn't acknowledged; @top: one after
+ *	the highest PSN ever sent
+ * @timeout: the retransmission timer expired. @top: as for @lost
+ * @undo: the packet that was reported as lost was only late
+ * @cnp: a CNP came; NULL: CNPs are ignored. @now: the time, ns
+ * @sent: @bytes are sent at a limited rate; NULL: not called. @now: the time, ns
+ * @ecn: packets leave ECN-capable, so that switches can mark them
  *
- * They are called once for a round trip, a loss or a paced train. What is asked per packet,
- * the allowance, is a member of struct rxe_cc.
+ * Each is called once per round trip, loss, CNP or paced train. The allowance is read
+ * per packet, so it is a member of struct rxe_cc and needs no call.
+ *
+ * Context: sq.lock held, bottom halves off.
  */
 struct rxe_cc_ops {
 	const char	*name;
@@ -60,15 +63,15 @@ struct rxe_cc_ops {
 };
 
 /**
- * struct rxe_dcqcn - the state of a reaction point (dcqcn.c), while the rate is limited
+ * struct rxe_dcqcn - state of dcqcn.c; valid while the rate is limited
  * @target: rate to return to, bytes/s
  * @alpha: estimate of the congestion, in units of 2^-20
  * @byte_stage: increases by the byte counter since the last cut
- * @time_stage: increases by the timer since then
- * @bytes: sent since the last increase by the byte counter
- * @time_at: when the timer fires, ns
- * @alpha_at: when @alpha decays, ns
- * @cut_at: when the rate was cut last, ns
+ * @time_stage: increases by the timer since the last cut
+ * @bytes: bytes sent since the last increase by the byte counter
+ * @time_at: time of the next increase by the timer, ns
+ * @alpha_at: time of the next decay of @alpha, ns
+ * @cut_at: time of the last cut, ns
  */
 struct rxe_dcqcn {
 	u64	target;
@@ -82,11 +85,11 @@ struct rxe_dcqcn {
 };
 
 /**
- * struct rxe_swift - the state of swift.c
- * @cwnd: packets in flight, in units of 2^-16
+ * struct rxe_swift - state of swift.c
+ * @cwnd: packets that may be in flight, in units of 2^-16
  * @before: @cwnd before the last loss
- * @rtt: the last round trip, ns
- * @mtu: bytes of a full packet
+ * @rtt: the last round trip, ns; 0: none was measured
+ * @mtu: payload bytes of a full packet
  */
 struct rxe_swift {
 	u64	cwnd;
@@ -99,18 +102,20 @@ struct rxe_swift {
  * struct rxe_cc - congestion control of a QP
  * @ops: the algorithm
  * @window: allowance: packets that may be in flight, 1 to window_max
- * @rate: allowance: bytes/s; 0: as fast as the window lets. Read locklessly
- * @next: when the next packet may leave at @rate, ns
- * @seen: bytes/s of the last round trip
- * @seen_rtt: how long it took, ns
- * @queued: the last round trip had a queue in it
+ * @rate: allowance: bytes/s; 0: only the window limits. May be read without the lock
+ * @next: time at which the next packet may leave at @rate, ns
+ * @seen: throughput of the last round trip, bytes/s
+ * @seen_rtt: duration of the last round trip, ns
+ * @queued: the last round trip was long enough for a queue on the path
  * @before: @window before the last loss
  * @enough: limit up to which @window may double after a loss
- * @recover: PSN behind the packets that were in flight at the last loss
+ * @recover: first PSN that wasn't in flight yet at the last loss
  * @cut: @window was reduced for that loss, and @recover isn't acknowledged yet
- * @restart: that loss was a timeout
- * @dcqcn: state of that algorithm
- * @swift: state of that algorithm
+ * @restart: the last loss was a timeout
+ * @dcqcn: state of dcqcn.c
+ * @swift: state of swift.c
+ *
+ * Protected by sq.lock.
  */
 struct rxe_cc {
 	const struct rxe_cc_ops	*ops;
@@ -131,14 +136,14 @@ struct rxe_cc {
 	};
 };
 
-/* The algorithms, each in the file of its name */
+/* The algorithms; each has a file of its name */
 extern const struct rxe_cc_ops rxe_cc_window, rxe_cc_dcqcn, rxe_cc_swift;
 
-/* rows.c; the first is the default */
+/* rows.c: all algorithms, then NULL; the first is the default */
 extern const struct rxe_cc_ops *const rxe_cc_rows[];
 int rxe_cc_find(const char *name);
 
-/* window.c, for algorithms that limit the rate beside it */
+/* window.c, also used by algorithms that limit a rate beside the window */
 void rxe_window_init(struct rxe_cc *cc);
 void rxe_window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una);
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top);
@@ -150,8 +155,8 @@ u32 rxe_pacer_room(const struct rxe_cc *cc, u64 now);
 void rxe_pacer_sent(struct rxe_cc *cc, u32 bytes, u64 now);
 
 /**
- * rxe_cc_init - a new connection
- * @cc: its congestion control
+ * rxe_cc_init - set up congestion control for a connection
+ * @cc: congestion control
  * @ops: the algorithm
  */
 static inline void rxe_cc_init(struct rxe_cc *cc, const struct rxe_cc_ops *ops)

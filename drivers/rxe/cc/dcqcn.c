@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DCQCN, the reaction point: the rate of a QP follows congestion notifications (CNPs).
+ * DCQCN, the reaction point: the rate of a QP follows congestion notification packets
+ * (CNPs).
  *
  * Theory (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015).
- * A switch marks packets when its queue is longer than it should be, and the receiver
- * answers marks with CNPs. The sender keeps the rate RC, the target RT to return to, and
- * alpha, an estimate of how many of its periods have congestion in them:
+ * A switch marks packets while its queue is longer than a threshold. The receiver answers
+ * marks with CNPs. The sender keeps a rate RC, a target RT to return to, and alpha, an
+ * estimate of the fraction of periods that are congested:
  *
  *   CNP	RT = RC;  RC = RC * (1 - alpha / 2);  alpha = (1 - g) * alpha + g
  *		at most once in rp_rate_reduce_monitor_period
@@ -16,15 +17,15 @@
  *		min(BC, T) <= F: additive	RT += AI, then likewise
  *		otherwise: hyper		RT += HAI * (min(BC, T) - F + 1), then likewise
  *
- * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate, 1 - g = rp_dce_tcp_g / 1024, and
- * alpha / 2 = alpha * 2^(10 - rp_gd) as mlx5 has it.
+ * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
+ * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * A QP that got no CNP has no rate, and costs nothing. With the first one, the rate is what
- * the last round trip had. It ends at rp_max_rate. No timer runs: what was due in the
- * meantime is done when the next train leaves, or the next CNP comes. The window limits the
- * packets in flight beside the rate, and reacts to loss.
+ * The rate is unlimited until the first CNP. The first CNP sets it to the throughput of the
+ * last round trip. The limit ends when the rate reaches rp_max_rate. No timer runs: events
+ * that became due are handled when the next train leaves or the next CNP comes. The window
+ * (window.c) limits the packets in flight as well, and reacts to loss.
  *
- * Pure; the caller has the lock and passes the time.
+ * Context: as struct rxe_cc_ops.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -35,7 +36,7 @@
 #define ALPHA_BITS	20
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
-/* Timers that are made up for at a time; the rest follows with the next train */
+/* Timer events that one call handles; the next train handles the rest */
 #define EVENTS_MOST	256
 
 static u64 max_rate(void)
@@ -48,7 +49,7 @@ static u64 min_rate(void)
 	return min(rxe_knob(rp_min_rate) * MBIT, max_rate());
 }
 
-/* The target rises as far as the stages tell; the rate goes half of the way to it */
+/* Raise the target by what the stages say, and the rate by half of the way to the target */
 static void increase_rate(struct rxe_cc *cc)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
@@ -64,9 +65,9 @@ static void increase_rate(struct rxe_cc *cc)
 }
 
 /*
- * A timer of @us. None is shorter than a round trip, if one was measured: marks of what was
- * sent before a cut say nothing about the rate after it. The paper's networks have short
- * queues, and its timers are longer than round trips anyway.
+ * A period of @us microseconds, but no shorter than the last measured round trip: marks on
+ * packets that left before a cut say nothing about the rate after it. The paper doesn't need
+ * this rule, since its timers are longer than its round trips.
  */
 static u64 period_ns(const struct rxe_cc *cc, u64 us)
 {
@@ -78,7 +79,7 @@ static void decay_alpha(struct rxe_dcqcn *d)
 	d->alpha = (u64)d->alpha * rxe_knob(rp_dce_tcp_g) >> 10;
 }
 
-/* Do what was due up to @now, in its order */
+/* Handle the timer events that are due at @now, in order of time */
 static void make_up(struct rxe_cc *cc, u64 now)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
@@ -96,7 +97,7 @@ static void make_up(struct rxe_cc *cc, u64 now)
 	}
 }
 
-/* At the highest rate there is nothing to limit any more */
+/* From rp_max_rate on, the rate isn't limited */
 static void end_at_max(struct rxe_cc *cc)
 {
 	if (cc->rate >= max_rate())
@@ -115,7 +116,11 @@ static void first_cnp(struct rxe_cc *cc, u64 now)
 	};
 }
 
-/* Is @RT to be set to the rate? If not, the rate hasn't risen since it was */
+/*
+ * Does a cut set the target to the rate? With rp_clamp_tgt_rate, each one does. Otherwise
+ * the rate must have risen since the last cut: by the byte counter, or by the timer if
+ * rp_clamp_tgt_rate_ati is set.
+ */
 static bool moves_target(const struct rxe_dcqcn *d)
 {
 	return rxe_knob(rp_clamp_tgt_rate) || d->byte_stage ||

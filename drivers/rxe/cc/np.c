@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When to send a CNP. Marks come in bursts, and a sender reacts once to each of its
- * control periods. So there is one CNP per QP and np_min_time_between_cnps.
+ * DCQCN, the notification point: when to send a CNP (annex A17.9.3). Marks come in bursts,
+ * and a sender reacts at most once per control period. So a QP sends at most one CNP in
+ * np_min_time_between_cnps.
  *
- * Pure; any context.
+ * Context: recv_task, the only user of struct rxe_np.
  */
 #include <linux/time64.h>
 #include <cc/np.h>
 #include <rxe/knobs.h>
 
 /**
- * rxe_np_due - a packet was marked: should the sender be told?
+ * rxe_np_due - is a CNP due for a marked packet?
  * @np: the notification point
  * @now: the time, ns, not 0
  *
- * Return: true if so; it counts as told then.
+ * Return: true if the caller should send one; @now is noted as its time.
  */
 bool rxe_np_due(struct rxe_np *np, u64 now)
 {

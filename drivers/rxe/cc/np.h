@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The notification point: the receiver tells the sender of ECN marks, by a congestion
- * notification packet (CNP).
+ * The notification point: a receiver reports ECN marks to the sender by congestion
+ * notification packets (CNPs).
  */
 #ifndef RXE_CC_NP_H
 #define RXE_CC_NP_H
@@ -9,8 +9,8 @@
 #include <linux/types.h>
 
 /**
- * struct rxe_np - the CNPs of a QP
- * @told: when the last one was sent, ns; 0: never
+ * struct rxe_np - the CNPs that a QP sends
+ * @told: time of the last CNP, ns; 0: there was none
  */
 struct rxe_np {
 	u64	told;

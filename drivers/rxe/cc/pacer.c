@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pacer: a rate in bytes per second becomes the times at which trains may leave.
+ * The pacer: turns a rate in bytes per second into the times at which trains may leave.
  *
- *   room = rate * pace_ns		bytes of one train, so that a slow flow sends no bursts;
- *					the caller sends at least one packet
+ * Theory. A train takes the time bytes / rate. The next one leaves when that has passed. A
+ * slow flow should not send bursts, so a train is limited to what the rate allows in
+ * pace_ns; the caller sends one packet if that is more:
+ *
+ *   room = rate * pace_ns
  *   next = max(next, now - pace_late_ns) + bytes / rate
  *
- * Timers are late. What a flow couldn't send meanwhile, it may send soon after, but no more
- * than pace_late_ns are worth.
+ * Timers fire late. A flow may catch up with what it couldn't send in the meantime, but
+ * with no more than pace_late_ns of its rate.
  *
- * Pure; any context.
+ * Context: as struct rxe_cc_ops.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -18,11 +21,11 @@
 #include <rxe/knobs.h>
 
 /**
- * rxe_pacer_room - how much may leave now?
- * @cc: congestion control, its rate is limited
+ * rxe_pacer_room - how many bytes may leave now?
+ * @cc: congestion control whose rate is limited
  * @now: the time, ns
  *
- * Return: bytes, or one packet if that is more; 0: wait until @cc->next.
+ * Return: 1 to RXE_TRAIN_BYTES; a single packet may be larger. 0: nothing until @cc->next.
  */
 u32 rxe_pacer_room(const struct rxe_cc *cc, u64 now)
 {
@@ -35,9 +38,9 @@ u32 rxe_pacer_room(const struct rxe_cc *cc, u64 now)
 }
 
 /**
- * rxe_pacer_sent - a train leaves
- * @cc: congestion control, its rate is limited
- * @bytes: of the train
+ * rxe_pacer_sent - account for a train that leaves
+ * @cc: congestion control whose rate is limited
+ * @bytes: bytes of the train
  * @now: the time, ns
  */
 void rxe_pacer_sent(struct rxe_cc *cc, u32 bytes, u64 now)

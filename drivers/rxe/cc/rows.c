@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The algorithms that an administrator can choose from.
+ * The table of congestion control algorithms. sysfs.c lets the administrator choose one.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -15,8 +15,8 @@ const struct rxe_cc_ops *const rxe_cc_rows[] = {
 };
 
 /**
- * rxe_cc_find - find an algorithm
- * @name: its name, perhaps with a newline
+ * rxe_cc_find - find an algorithm by its name
+ * @name: the name; a newline at its end is ignored
  *
  * Return: its index in rxe_cc_rows, or -EINVAL.
  */

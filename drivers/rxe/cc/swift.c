@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Swift: the window follows the round trip time. No switch needs to mark anything.
+ * Swift: the window follows the round trip time. Switches need no ECN.
  *
  * Theory (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in
- * the Datacenter", SIGCOMM 2020). Round trips should take the target, the path's own time
- * and a little queue:
+ * the Datacenter", SIGCOMM 2020). The target is the round trip of the empty path plus a
+ * short queue. With many flows each window is small, and sharing the queue fairly takes a
+ * longer one:
  *
- *   target	rtt_min + swift_target_ns + swift_flows_ns / sqrt(cwnd), the last one at most
- *		swift_flows_ns: many flows have small windows, and need more queue to share it
- *   below it	cwnd += swift_ai / 1024 packets a round trip, if the window kept packets back
+ *   target	rtt_min + swift_target_ns +
+ *		min(swift_flows_ns / sqrt(cwnd), swift_flows_ns)
+ *   below it	cwnd += swift_ai / 1024 per round trip, if the window kept packets back
  *   above it	cwnd *= 1 - swift_beta / 1024 * (rtt - target) / rtt
- *   loss	cwnd *= 1 - swift_mdf / 1024; a timeout: the least
+ *   loss	cwnd *= 1 - swift_mdf / 1024
+ *   timeout	cwnd = 1
  *
- * A decrease is never more than by swift_mdf, and each happens once in a round trip. A
- * cwnd below one packet is a rate: a packet in rtt / cwnd. The measurements are those of
- * one packet in a round trip, so they needn't be divided by the window as in the paper,
- * where each acknowledgment is one.
+ * A decrease is at most by swift_mdf, except on a timeout. Decreases happen at most once
+ * per round trip. A cwnd below 1 is a rate: one packet per rtt / cwnd.
  *
- * Pure; the caller has the lock.
+ * The paper takes a sample from each acknowledgment, and so divides an increase by the
+ * window. Here one packet per round trip is timed, so nothing is divided.
+ *
+ * Context: as struct rxe_cc_ops.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -33,7 +36,7 @@
 #define ONE		BIT_ULL(CWND_BITS)
 #define CWND_LEAST	(ONE >> 8)
 
-/* The allowance that cwnd means */
+/* Set cwnd within its bounds, and the allowance that it stands for */
 static void set_window(struct rxe_cc *cc, u64 cwnd)
 {
 	struct rxe_swift *s = &cc->swift;

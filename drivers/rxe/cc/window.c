@@ -2,27 +2,28 @@
 /*
  * The window: the limit on packets in flight per QP.
  *
- * Theory. Without a queue, a path holds bandwidth times delay. Any more packets in flight
- * wait in a queue, which delays all packets and finally drops some. So the window grows
- * while packets don't queue, and otherwise follows delay and loss:
+ * Theory. Without a queue, a path holds bandwidth times delay. More packets in flight wait
+ * in a queue, which delays all packets and finally drops some. So the window grows while
+ * there is no queue, and otherwise follows delay and loss:
  *
  *   calm   = 2 * (rtt_min + rtt_var) + window_queue_ns
  *				the longest round trip without a queue to speak of
- *   grow     rtt <= calm, and the window kept packets back: window = 2 * delivered.
- *            After a recent loss, that only holds up to half of the window before the
- *            loss. Beyond, and as the least step, window += delivered / 4 + 1.
- *   shrink   rtt > calm: window = delivered * calm / rtt, but at least window / 2.
- *            The least is window_lossy on a lossy path, so that READs aren't requested
- *            piece by piece, and elsewhere window_calm, so that an acknowledgment is
- *            worth its cost. Only loss goes below.
+ *   grow     if rtt <= calm, and the window kept packets back: window = 2 * delivered.
+ *            After a recent loss, this holds up to half of the window before the loss.
+ *            Above that, and as the smallest step, window += delivered / 4 + 1.
+ *   shrink   if rtt > calm, and the window kept packets back or the path is lossy:
+ *            window = delivered * calm / rtt, but at least window / 2. The lower bound
+ *            is window_lossy on a lossy path, so that READs aren't requested in small
+ *            pieces. Elsewhere it is window_calm, so that an acknowledgment covers
+ *            enough packets to be worth its cost. Only loss goes below these bounds.
  *   loss     with a queue: window /= 2. Without a queue the path itself loses packets:
  *            the window shrinks by an eighth, and at a loss rate p it settles near
- *            1 / p packets. This happens once for all packets in flight.
- *   timeout  window = 1, and it may grow at once.
+ *            1 / p packets. There is one such cut for all packets that were in flight.
+ *   timeout  window = 1; it may grow again at once.
  *
- * Packets in the host's own queues don't count: they haven't been sent yet (net/tx.c).
+ * Packets in the host's own queues don't count as in flight (net/tx.c).
  *
- * Pure; any context.
+ * Context: as struct rxe_cc_ops.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>

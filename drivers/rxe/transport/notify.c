@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion notification (annex A17.9): a switch marks packets, their receiver tells the
- * sender by a CNP, and the sender slows down. When to do either is decided in cc/.
+ * Congestion notification (annex A17.9): a switch marks packets, the receiver reports that
+ * to the sender by a CNP, and the sender slows down. This file takes and sends CNPs; cc/
+ * decides when one is due and by how much the rate falls.
  *
- * A CNP is no proof of anything: whoever can forge a packet of the connection can slow it
- * down, but not below the least rate.
+ * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow
+ * it down, but not below rp_min_rate.
  *
  * Context: recv_task.
  */
@@ -30,7 +31,10 @@ static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 		rxe_count(qp, NP_CNP_SENT);
 }
 
-/* A datagram names its sender; a group's has no address to answer from */
+/*
+ * A datagram names its sender in the DETH. There is no answer to a multicast datagram: its
+ * destination can't be the source of a CNP.
+ */
 static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {
 	struct rxe_path path;
@@ -41,7 +45,7 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 	rxe_path_destroy(&path);
 }
 
-/* Only data is sent at a rate that the sender controls */
+/* Only packets with payload are answered: a CNP slows down nothing else */
 static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
@@ -54,7 +58,7 @@ static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
 }
 
-/* The peer tells that packets of ours were marked */
+/* The peer reports that packets of this QP were marked */
 static void take_cnp(struct rxe_qp *qp)
 {
 	struct rxe_cc *cc = &qp->sq.cc;
@@ -70,13 +74,17 @@ static void take_cnp(struct rxe_qp *qp)
 }
 
 /**
- * rxe_notice - a packet tells of congestion: it was marked, or it is a CNP, or has a
- *	BECN, which says the same
+ * rxe_notice - handle the congestion notification in a received packet
  * @qp: the QP
- * @skb: its train
- * @pkt: its headers, verified; or the first of MIDDLE packets
+ * @skb: the train that has the packet
+ * @pkt: the packet's headers, verified; of a run of MIDDLE packets the first one's
  *
- * Return: true if it is a CNP, and says no more.
+ * An ECN mark is answered by a CNP. A CNP, or the BECN bit in another packet, is given to
+ * congestion control.
+ *
+ * Context: recv_task.
+ *
+ * Return: true if the packet is a CNP, which is finished then.
  */
 bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pacing: congestion control limits a QP's rate (rxe_cc.rate), and trains wait for their
- * time. Without a limit, a task only reads that one number.
+ * Pacing. If congestion control limits the rate of a QP (rxe_cc.rate), a task asks before
+ * each train how much may leave, and a timer runs the task again when more may. Without a
+ * limit, a task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
  *
- * Context: the tasks; bottom halves off. The timer fires in softirq.
+ * Context: the tasks, bottom halves off. The timer fires in softirq.
  */
 #include <rxe/transport.h>
 #include <compat/timer.h>
@@ -25,7 +26,7 @@ static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
 }
 
 /**
- * rxe_pace_init - set up a QP's timer
+ * rxe_pace_init - set up the pacing timer of a QP
  * @qp: the QP
  */
 void rxe_pace_init(struct rxe_qp *qp)
@@ -35,7 +36,7 @@ void rxe_pace_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_pace_reset - nobody waits any more
+ * rxe_pace_reset - stop the timer, and forget which tasks wait for it
  * @qp: the QP, both tasks paused
  *
  * Context: process.
@@ -47,13 +48,14 @@ void rxe_pace_reset(struct rxe_qp *qp)
 }
 
 /**
- * rxe_pace_room - how much may leave now?
+ * rxe_pace_room - how many bytes may leave now?
  * @qp: the QP
- * @who: RXE_PACE_SEND or RXE_PACE_RECV, which asks
+ * @who: the task that asks: RXE_PACE_SEND or RXE_PACE_RECV
  *
  * Context: sq.lock held.
  *
- * Return: bytes, or one packet if that is more; 0: @who runs again when it may send.
+ * Return: bytes, at least 1; a single packet may be larger. U32_MAX: the rate isn't
+ * limited. 0: nothing may leave; the timer runs the task @who when it may.
  */
 u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
 {
@@ -73,9 +75,11 @@ u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
 }
 
 /**
- * rxe_pace_ask - the same without the lock
+ * rxe_pace_ask - rxe_pace_room() for a caller that doesn't hold sq.lock
  * @qp: the QP
- * @who: RXE_PACE_SEND or RXE_PACE_RECV, which asks
+ * @who: the task that asks: RXE_PACE_SEND or RXE_PACE_RECV
+ *
+ * Context: bottom halves off; takes sq.lock if the rate is limited.
  *
  * Return: as rxe_pace_room().
  */
@@ -92,9 +96,11 @@ u32 rxe_pace_ask(struct rxe_qp *qp, u8 who)
 }
 
 /**
- * rxe_pace_charge - @bytes leave
+ * rxe_pace_charge - account for bytes that leave
  * @qp: the QP
- * @bytes: how many
+ * @bytes: payload bytes
+ *
+ * Context: bottom halves off; takes sq.lock if the rate is limited.
  */
 void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pacing of a QP whose rate congestion control limits: pace.c.
+ * Pacing: a QP whose rate is limited by congestion control waits between trains (pace.c).
  */
 #ifndef RXE_TRANSPORT_PACE_H
 #define RXE_TRANSPORT_PACE_H
@@ -15,11 +15,11 @@ struct rxe_qp;
 #define RXE_PACE_RECV	BIT(1)		/* recv_task, with a READ response */
 
 /**
- * struct rxe_pace - the timer of a QP; protected by sq.lock
+ * struct rxe_pace - the pacing timer of a QP; protected by sq.lock
  * @timer: fires in softirq, when the next packet may leave
- * @waits: tasks to run then; read locklessly
+ * @waits: tasks to run then, RXE_PACE_*; may be read without the lock
  *
- * Requests and READ responses of a QP have one rate, since a CNP doesn't tell them apart.
+ * Requests and READ responses of a QP share one rate: a CNP names a QP, not a direction.
  */
 struct rxe_pace {
 	struct hrtimer	timer;
