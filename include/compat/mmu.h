@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What on-demand paging needs of the kernel's memory management: notifiers of address
- * ranges, which a kernel without CONFIG_MMU_NOTIFIER lacks, and the pages of another
- * process.
+ * Memory management, for on-demand paging: interval notifiers, which a kernel without
+ * CONFIG_MMU_NOTIFIER lacks, and get_user_pages_remote(), whose arguments differ.
  */
 #ifndef RXE_COMPAT_MMU_H
 #define RXE_COMPAT_MMU_H
@@ -15,7 +14,7 @@
 #ifdef HAVE_MMU_INTERVAL_NOTIFIER
 #define RXE_ODP_ACCESS	IB_ACCESS_ON_DEMAND
 #else
-/* No memory can be registered for on-demand paging, so none of this is called */
+/* On-demand paging isn't offered, so none of these functions is called */
 #define RXE_ODP_ACCESS	0
 
 struct mmu_interval_notifier {
@@ -55,7 +54,7 @@ static inline void mmu_interval_set_seq(struct mmu_interval_notifier *notifier,
 }
 #endif
 
-/* Context: mmap_lock held for reading, if *@locked; it may be given up */
+/* Context: mmap_lock held for reading. It may be released; *@locked is 0 then. */
 static inline long rxe_get_pages_remote(struct mm_struct *mm, unsigned long start,
 					unsigned long num, unsigned int flags,
 					struct page **pages, int *locked)

@@ -25,8 +25,8 @@ struct scatterlist;
  * struct rxe_region - memory
  * @ref: one for the owner, one or more for each task run that copies
  * @idle: completed when @ref reaches zero
- * @pages: address of each page. NULL: a position in the region is an address, in the
- *	process if there is @odp, else in the kernel
+ * @pages: kernel address of each page. NULL: a position in the region is itself an
+ *	address: in the process if @odp is set, else in the kernel
  * @odp: memory of a process that isn't pinned, or NULL
  * @shift: log2 of the bytes per page
  */
@@ -64,7 +64,7 @@ enum rxe_key_kind {
  * @region: the memory
  * @name: @value when it was valid last; 0: the key has been retired
  * @kind: enum rxe_key_kind
- * @paged: the memory isn't pinned: see rxe_key_ready()
+ * @paged: the memory isn't pinned, so rxe_key_ready() is called before each use
  * @ending: a work request is making it invalid; a task may still use its memory
  * @lock: orders those who change the key
  *

@@ -2,9 +2,9 @@
 /*
  * On-demand paging: keys on memory of a process that isn't pinned.
  *
- * A page is present or it isn't. The tasks of a QP use present pages only. For others
- * they ask a struct rxe_fault, and go on when that has been to the process's memory,
- * which may sleep.
+ * The tasks of a QP may use a page only while it is present. If it isn't, the task hands
+ * a struct rxe_fault to a worker and stops. The worker, which may sleep, makes the page
+ * present and wakes the task.
  */
 #ifndef RXE_ODP_H
 #define RXE_ODP_H
@@ -15,19 +15,20 @@
 struct uverbs_attr_bundle;
 
 /**
- * struct rxe_fault - the page that one side of a QP waits for
- * @ref: one for the QP, one for the work
+ * struct rxe_fault - the page fault of one task and direction of a QP
+ * @ref: one for the QP, one for the work while it runs
  * @lock: protects @owner
- * @wake: called with @owner when the fault is done; bottom halves off
- * @owner: who waits; NULL: nobody any more
- * @busy: the work has it; otherwise the owner
- * @work: goes to the process's memory
- * @since: jiffies when it was asked for
- * @odp: the memory
- * @addr: the page's address in the process
- * @len: bytes that are worth faulting in, from @addr on
- * @write: to be written
- * @err: it failed; the next that asks for the same learns it
+ * @wake: called with @owner when the work is done; bottom halves off, @lock held
+ * @owner: the task that waits; NULL: the QP doesn't need the fault any more
+ * @busy: the members below belong to the work; otherwise they belong to the task
+ * @work: makes the pages present; process context
+ * @since: jiffies of the request
+ * @odp: the memory, with a reference; NULL: there is no request
+ * @addr: address of the first missing byte in the process
+ * @len: bytes to make present from @addr on, at least 1
+ * @write: the pages are to be written
+ * @err: error of the last request, 0 or negative; reported to the next request if that
+ *	is for the same page
  */
 struct rxe_fault {
 	struct kref		ref;
@@ -59,10 +60,10 @@ int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool wri
 int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  struct ib_sge *sge, u32 num_sge, struct uverbs_attr_bundle *attrs);
 
-/* Is a page being faulted in? @fault may be NULL */
+/* Does a worker have the fault? @fault may be NULL */
 static inline bool rxe_fault_busy(const struct rxe_fault *fault)
 {
-	/* pairs with the work's release: what it found is known, too */
+	/* Pairs with fault_work(): its results are visible */
 	return fault && smp_load_acquire(&fault->busy);
 }
 
@@ -72,13 +73,16 @@ static inline bool rxe_fault_busy(const struct rxe_fault *fault)
  * @write: they are to be written
  * @va: first byte
  * @len: bytes, at least 1, in the key's range
- * @rest: bytes, at least @len, that will be needed soon
- * @fault: who asks; NULL: nobody who could wait
+ * @rest: bytes that will be needed soon, including @len
+ * @fault: fault of the task; NULL: the caller can't wait
  *
- * What is present stays so until the reference to the key's memory is given back.
+ * Present bytes may be used until the reference to the key's memory is given back.
  *
- * Return: 0; -EAGAIN if not: the owner of @fault is woken when it should ask again;
- * -EFAULT if the process doesn't have the memory, or not for that.
+ * Context: bottom halves off.
+ *
+ * Return: 0 if they are. -EAGAIN if not: the owner of @fault is woken when it should ask
+ * again. -EFAULT if the process doesn't have the memory, or has it without the permission,
+ * or if bytes are missing and @fault is NULL.
  */
 static inline int rxe_key_ready(const struct rxe_key *key, bool write, u64 va, u64 len,
 				u64 rest, struct rxe_fault *fault)

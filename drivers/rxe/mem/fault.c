@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults: a task of a QP asks for pages, and waits while a worker goes to the process's
- * memory.
+ * Faults: a task of a QP asks for pages and stops; a worker makes them present and wakes
+ * the task.
  *
- * A QP has one fault for each side that may wait: what it sends, its peer's requests,
- * the responses to its own. The other sides, and other QPs, go on meanwhile. A fault may
- * take as long as somebody pleases, since a process can serve the faults of another
- * (userfaultfd, FUSE). So nobody waits for the work: a QP that is reset or destroyed
- * leaves it alone (rxe_fault_free()), and a region that ends does, too.
+ * A QP has three faults: for what it sends, for requests of the peer, and for responses
+ * to its own requests. While one waits, the other two and all other QPs go on.
+ *
+ * A fault may take any time, since a process can serve the page faults of another one
+ * (userfaultfd, FUSE). So nothing waits for the work. A QP that is reset or destroyed
+ * leaves the fault to the work, which frees it (rxe_fault_free()). A region that ends
+ * doesn't wait either (rxe_odp_end()).
  *
  * Context: the QP's tasks, bottom halves off; the work: process.
  */
@@ -31,7 +33,7 @@ static void release_fault(struct kref *ref)
 	kfree(fault);
 }
 
-/* Some progress is success: the task asks again, and fails for the page that it needs */
+/* Partial success is no error: the task asks again, and learns the error of the next page */
 static void fault_work(struct work_struct *work)
 {
 	struct rxe_fault *fault = container_of(work, struct rxe_fault, work);
@@ -52,13 +54,13 @@ static void fault_work(struct work_struct *work)
 }
 
 /**
- * rxe_fault_create - make a fault for one side of a QP
- * @wake: called with @owner when a fault is done, from process context with bottom
- *	halves off and a lock held
- * @owner: who waits
- * @gfp: how to allocate
+ * rxe_fault_create - make a fault for a task of a QP
+ * @wake: called with @owner when the pages are present or can't be; process context,
+ *	bottom halves off, a lock of the fault held
+ * @owner: argument of @wake
+ * @gfp: allocation flags
  *
- * Return: the fault, or NULL.
+ * Return: the fault, or NULL if memory is short.
  */
 struct rxe_fault *rxe_fault_create(void (*wake)(void *owner), void *owner, gfp_t gfp)
 {
@@ -75,10 +77,12 @@ struct rxe_fault *rxe_fault_create(void (*wake)(void *owner), void *owner, gfp_t
 }
 
 /**
- * rxe_fault_free - leave a fault alone
- * @fault: the fault, or NULL; it frees itself when its work is done
+ * rxe_fault_free - give up a fault
+ * @fault: the fault, or NULL; its work frees it if that is still running
  *
- * The owner isn't woken after the return. Context: process; the owner doesn't run.
+ * On return, the owner isn't woken any more.
+ *
+ * Context: process; the owner's task doesn't run.
  */
 void rxe_fault_free(struct rxe_fault *fault)
 {
@@ -91,10 +95,11 @@ void rxe_fault_free(struct rxe_fault *fault)
 }
 
 /**
- * rxe_fault_reset - forget what was asked for
- * @fault: where the QP has it, or has NULL; replaced if a worker has it
+ * rxe_fault_reset - forget the last request
+ * @fault: the QP's pointer to its fault, which may be NULL; a fault that a worker has is
+ *	replaced by a new one
  *
- * Context: process; the owner doesn't run.
+ * Context: process; the owner's task doesn't run.
  */
 void rxe_fault_reset(struct rxe_fault **fault)
 {
@@ -111,7 +116,7 @@ void rxe_fault_reset(struct rxe_fault **fault)
 	old->err = 0;
 }
 
-/* Did the last fault fail for just this? Then nobody asks again by itself */
+/* Did the last request fail for the same page? Then the task isn't to ask for it again */
 static bool has_failed(const struct rxe_fault *fault, const struct rxe_odp *odp, u64 addr,
 		       bool write)
 {
@@ -119,7 +124,9 @@ static bool has_failed(const struct rxe_fault *fault, const struct rxe_odp *odp,
 	       fault->write == write;
 }
 
-static int ask(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr, u64 len, bool write)
+/* Return: -EAGAIN while a worker has the fault; -EFAULT if it has failed for that page */
+static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr, u64 len,
+			 bool write)
 {
 	bool failed;
 
@@ -144,12 +151,14 @@ static int ask(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr, u64 len, 
 
 /**
  * rxe_fault_pages - rxe_key_ready() for memory that isn't pinned
- * @fault: who asks, or NULL
- * @key: the key
- * @write: the bytes are to be written
- * @va: first byte
- * @len: bytes
- * @rest: bytes, at least @len, that will be needed soon
+ * @fault: as rxe_key_ready()
+ * @key: as rxe_key_ready()
+ * @write: as rxe_key_ready()
+ * @va: as rxe_key_ready()
+ * @len: as rxe_key_ready()
+ * @rest: as rxe_key_ready(); of it, RXE_ODP_AHEAD bytes at most are requested
+ *
+ * Context: as rxe_key_ready().
  *
  * Return: as rxe_key_ready().
  */
@@ -164,8 +173,8 @@ int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool wri
 		return 0;
 	if (!fault)
 		return -EFAULT;
-	/* Only @len is known to be in the key's range */
+	/* @len is in the key's range, @rest may not be */
 	rest = min3(rest, key->iova + key->length - va, (u64)RXE_ODP_AHEAD);
 	rest = max(len, rest);
-	return ask(fault, odp, addr + there, rest - there, write);
+	return request_fault(fault, odp, addr + there, rest - there, write);
 }

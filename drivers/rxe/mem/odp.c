@@ -2,26 +2,27 @@
 /*
  * On-demand paging: memory of a process that isn't pinned.
  *
- * A page is present from the moment that a fault brings it until the process's memory
- * management takes it back: it is unmapped, migrated, swapped out, copied on write, or
- * its protection changes. A notifier tells before that happens, and doesn't return while
- * a task may be using the page. So no reference to the page is needed.
+ * Theory. The driver keeps a table of the pages that are present. A fault makes a page
+ * present. The process's memory management takes it back when it unmaps, migrates, swaps
+ * out, copies or protects the page. It calls the driver's notifier first, and the notifier
+ * doesn't return while a task may be using the page. So the driver needs no reference to
+ * the page.
  *
- * Readers are the tasks of QPs: they hold a reference to the region, for one run, with
- * bottom halves off, and take no lock. The notifier makes the page not present, and if
- * there are references waits for a grace period. The page's address stays in the table
- * meanwhile: who found it present may use it until then.
+ * Users of the table are the tasks of QPs. They hold a reference to the region for one
+ * run, with bottom halves off, and take no lock. The notifier marks the page as not
+ * present, and then waits for a grace period if the region has users. The page's address
+ * stays in the table until the end of the grace period: a task that found the page
+ * present may use it until its run ends.
  *
- * A fault gets the page as any system call does that writes to a process
- * (get_user_pages()), gives its reference back, and makes the page present, if the
- * notifier hasn't been called since it began. Whether a page may be written is known per
- * page: a fault for reading doesn't break copy on write.
+ * A fault gets the page by get_user_pages_remote(), makes it present unless the notifier
+ * has been called since the fault began, and gives the reference back. Each page has its
+ * own write permission: a fault for reading doesn't break copy on write.
  *
- * The pages of a region are in chunks, with a notifier each. A region of up to
- * RXE_ODP_WHOLE pages is one chunk. Larger ones, up to all of a process's memory
- * (implicit on-demand paging), get chunks of RXE_ODP_CHUNK pages where they are used.
+ * A region consists of chunks with a notifier each. A region of up to RXE_ODP_WHOLE pages
+ * is one chunk. A larger one, up to all of a process's memory (implicit on-demand paging),
+ * gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is used.
  *
- * Context: process, which may sleep; rxe_odp_present(), rxe_odp_run(): bottom halves off.
+ * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
  * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock.
  */
 #include <linux/memcontrol.h>
@@ -36,7 +37,9 @@
 static struct workqueue_struct *odp_wq;
 
 /**
- * rxe_odp_start - start what goes to the memory of processes
+ * rxe_odp_start - create the workqueue for faults; at module load
+ *
+ * Context: process.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -47,7 +50,9 @@ int rxe_odp_start(void)
 }
 
 /**
- * rxe_odp_stop - wait for the last work, and stop
+ * rxe_odp_stop - wait for the last work and destroy the workqueue; at module unload
+ *
+ * Context: process; no QP or region is left.
  */
 void rxe_odp_stop(void)
 {
@@ -77,9 +82,10 @@ static struct rxe_odp_chunk *find_chunk(struct rxe_odp *odp, unsigned long page)
  * @len: bytes, at least 1
  * @write: they are to be written
  *
- * Context: with a reference to the region, which keeps present what is.
+ * Context: bottom halves off, with a reference to the region. The bytes may be used until
+ * that is given back.
  *
- * Return: bytes that are present from @addr on, @len at most.
+ * Return: bytes that are present from @addr on, at most @len.
  */
 u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write)
 {
@@ -99,7 +105,7 @@ u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write)
 }
 
 /**
- * rxe_odp_run - rxe_key_run() for such memory
+ * rxe_odp_run - rxe_key_run() for memory that isn't pinned
  * @odp: the memory
  * @addr: a byte that rxe_odp_present() found present, with the reference still held
  * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
@@ -113,7 +119,7 @@ void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len)
 	unsigned long i = page - chunk->first;
 	u32 off = offset_in_page(addr), run = PAGE_SIZE - off;
 
-	/* The bits may be gone by now, the address isn't */
+	/* The notifier may clear the bits at any time, but not yet the address */
 	at = READ_ONCE(chunk->pages[i]) & PAGE_MASK;
 	for (; run < *len && ++i < chunk->num; run += PAGE_SIZE) {
 		next = READ_ONCE(chunk->pages[i]);
@@ -125,11 +131,13 @@ void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len)
 }
 
 /**
- * rxe_odp_set - a page is present
- * @chunk: has it; its lock is held
- * @page: its number
- * @addr: its kernel address
- * @write: it may be written
+ * rxe_odp_set - make a page present
+ * @chunk: the chunk that has the page
+ * @page: page number
+ * @addr: kernel address of the page
+ * @write: the page may be written
+ *
+ * Context: chunk->lock held.
  */
 void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write)
 {
@@ -137,16 +145,16 @@ void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bo
 	unsigned long bits = RXE_PAGE_READ | (write ? RXE_PAGE_WRITE : 0);
 
 	if (*slot & RXE_PAGE_READ)
-		bits |= *slot & RXE_PAGE_WRITE;	/* still the same page */
+		bits |= *slot & RXE_PAGE_WRITE;	/* it is the same page */
 	else
 		chunk->present++;
 	WRITE_ONCE(*slot, (unsigned long)addr | bits);
 }
 
 /*
- * Wait for those who may use pages that aren't present any more. They took their
- * reference before: who takes one now doesn't find the pages. A window has references
- * of its own.
+ * Wait for tasks that may use pages which aren't present any more. A task that takes its
+ * reference to the region after this point doesn't find the pages. References to a memory
+ * window's region aren't counted here, so a bound window always costs a grace period.
  */
 static void wait_for_users(struct rxe_odp *odp)
 {
@@ -159,7 +167,7 @@ static void wait_for_users(struct rxe_odp *odp)
 		synchronize_rcu_expedited();
 }
 
-/* Nobody uses the page any more: tell its owner if it may have been written */
+/* Remove a page that no task uses any more, and mark it dirty if it may have been written */
 static void forget_page(unsigned long *slot)
 {
 	unsigned long old = *slot;
@@ -170,12 +178,14 @@ static void forget_page(unsigned long *slot)
 }
 
 /**
- * rxe_odp_drop - pages aren't present any more
- * @chunk: has them; its lock is held
- * @first: number of the first page in the chunk
+ * rxe_odp_drop - take pages back
+ * @chunk: the chunk that has the pages
+ * @first: index of the first page in the chunk
  * @end: one after the last
  *
- * When it returns, no task uses them.
+ * On return the pages aren't present, and no task uses them.
+ *
+ * Context: process, may sleep; chunk->lock held.
  */
 void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end)
 {
@@ -197,9 +207,9 @@ void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned lon
 		forget_page(&chunk->pages[i]);
 }
 
-/* The process's memory management takes pages back. May run in direct reclaim */
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range, unsigned long seq)
+/* Called when the process's memory management takes pages back; maybe in direct reclaim */
+static bool invalidate_range(struct mmu_interval_notifier *notifier,
+			     const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct rxe_odp_chunk *chunk = container_of(notifier, struct rxe_odp_chunk, notifier);
 	unsigned long first = max(range->start >> PAGE_SHIFT, chunk->first);
@@ -217,7 +227,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 }
 
 static const struct mmu_interval_notifier_ops notifier_ops = {
-	.invalidate	= invalidate,
+	.invalidate	= invalidate_range,
 };
 
 static void free_chunk(struct rxe_odp_chunk *chunk)
@@ -244,7 +254,7 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 	return NULL;
 }
 
-/* Context: odp->lock held, the process's memory alive */
+/* Context: odp->lock held, and a reference to the process's memory (mmget()) */
 static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 {
 	struct rxe_odp_chunk *chunk = alloc_chunk(odp, index);
@@ -266,7 +276,10 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 	return chunk;
 }
 
-/* No chunks for memory that the process doesn't have: a peer may probe a large region */
+/*
+ * Does the process have memory at @addr? A chunk costs memory, so none is added elsewhere:
+ * otherwise a peer could make the driver allocate them by probing a large region.
+ */
 static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 {
 	struct vm_area_struct *vma;
@@ -280,8 +293,8 @@ static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
- * The chunk of a page; added if it is missing, at the expense of the process's cgroup,
- * whoever runs this. Context: the process's memory is alive.
+ * Find the chunk of a page, or add it. Its memory is charged to the cgroup of the process,
+ * since this may run in a worker. Context: with a reference to the process's memory.
  */
 static struct rxe_odp_chunk *get_chunk(struct rxe_odp *odp, unsigned long page)
 {
@@ -305,7 +318,7 @@ static struct rxe_odp_chunk *get_chunk(struct rxe_odp *odp, unsigned long page)
 	return chunk;
 }
 
-/* Return: pages, or an error; never 0 */
+/* Return: number of pages, each with a reference, or a negative error; never 0 */
 static long get_pages(struct mm_struct *mm, unsigned long page, unsigned long num,
 		      enum rxe_odp_how how, struct page **pages)
 {
@@ -321,7 +334,10 @@ static long get_pages(struct mm_struct *mm, unsigned long page, unsigned long nu
 	return got ?: -EFAULT;
 }
 
-/* Return: pages that are present now, or an error; -EAGAIN: they are being taken back */
+/*
+ * Make up to @num pages present. Return: how many were, or a negative error; -EAGAIN if
+ * pages of the chunk were taken back meanwhile.
+ */
 static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 			unsigned long num, enum rxe_odp_how how)
 {
@@ -329,7 +345,7 @@ static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 	unsigned long seq = mmu_interval_read_begin(&chunk->notifier);
 	long got, i;
 
-	/* @page is in the chunk, the last of its @num may not be */
+	/* @page is in the chunk, the last of the @num pages may not be */
 	num = min3(num, chunk->first + chunk->num - page, (unsigned long)RXE_ODP_BATCH);
 	got = get_pages(chunk->odp->mm, page, num, how, pages);
 	if (got < 0)
@@ -345,6 +361,7 @@ static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 	return num ? got : -EAGAIN;
 }
 
+/* Return: number of pages, at least 1, that are done, or an error as rxe_odp_fault() */
 static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long num,
 		       enum rxe_odp_how how)
 {
@@ -362,7 +379,7 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 		cond_resched();
 	} while (got == -EAGAIN && --tries);
 	if (got == -EFAULT && how == RXE_ODP_NO_FAULT)
-		return 1;	/* it stays as it is */
+		return 1;	/* the page isn't mapped: leave it so */
 	return got;
 }
 
@@ -371,13 +388,16 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
  * @odp: the memory, with a reference
  * @addr: first byte
  * @len: bytes, at least 1
- * @how: what for
+ * @how: what the pages are for
  * @done: out: bytes from @addr on that were made present before an error
  *
- * They may be taken back at any time.
+ * The pages may be taken back again at any time.
  *
- * Return: 0; -EFAULT if the process doesn't have the memory, not for that, or not any
- * more; -EAGAIN if it is taken back again and again; -ENOMEM; what a signal leads to.
+ * Context: process, may sleep for as long as the process's page faults take.
+ *
+ * Return: 0; -EFAULT if the process doesn't have the memory, lacks the permission, or has
+ * exited; -EAGAIN if the pages were taken back in RXE_ODP_TRIES tries; -ENOMEM; -EINTR or
+ * the like after a signal.
  */
 int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 		  u64 *done)
@@ -431,12 +451,14 @@ void rxe_odp_put(struct rxe_odp *odp)
 }
 
 /**
- * rxe_odp_create - memory of the calling process, for a region
+ * rxe_odp_create - describe memory of the calling process, for a region
  * @mr: the region
- * @start: address of the first byte; with @length U64_MAX: 0
- * @length: bytes, at least 1; U64_MAX: all memory of the process
+ * @start: address of the first byte
+ * @length: bytes, at least 1; U64_MAX with @start 0: all memory of the process
  *
- * Return: the memory, nothing of it present; ERR_PTR: -EFAULT for addresses that no
+ * Context: process.
+ *
+ * Return: the memory, with no page present; ERR_PTR: -EFAULT for addresses that no
  * process has, -ENOMEM.
  */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
@@ -471,8 +493,10 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 }
 
 /**
- * rxe_odp_close - the owner of the region is about to give up its reference
+ * rxe_odp_close - the owner of the region is about to give back its reference
  * @odp: the memory
+ *
+ * From now on the number of references doesn't tell whether a task uses the region.
  */
 void rxe_odp_close(struct rxe_odp *odp)
 {
@@ -480,11 +504,13 @@ void rxe_odp_close(struct rxe_odp *odp)
 }
 
 /**
- * rxe_odp_end - the region ends
- * @odp: its memory; nobody has a reference to the region any more
+ * rxe_odp_end - take all pages back, and give back the region's reference
+ * @odp: memory of a region that nobody has a reference to any more
  *
- * Doesn't wait for faults, which may take as long as the process's memory makes them:
- * they have references of their own.
+ * This doesn't wait for faults, which may take any time: they have references of their
+ * own.
+ *
+ * Context: process.
  */
 void rxe_odp_end(struct rxe_odp *odp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * On-demand paging, within mem/: which pages of a process are present (odp.c).
+ * On-demand paging, private to mem/: which pages of a process are present (odp.c).
  */
 #ifndef RXE_MEM_ODP_H
 #define RXE_MEM_ODP_H
@@ -11,21 +11,21 @@
 #include <compat/mmu.h>
 #include <rxe/odp.h>
 
-/* Low bits of rxe_odp_chunk.pages; with none of them the page isn't present */
-#define RXE_PAGE_READ	BIT(0)	/* it may be read */
-#define RXE_PAGE_WRITE	BIT(1)	/* it may be written, too */
-#define RXE_PAGE_DIRTY	BIT(2)	/* it is going, and may have been written */
+/* Low bits of an entry of rxe_odp_chunk.pages */
+#define RXE_PAGE_READ	BIT(0)	/* present */
+#define RXE_PAGE_WRITE	BIT(1)	/* present, and may be written */
+#define RXE_PAGE_DIRTY	BIT(2)	/* being taken back, and may have been written */
 
 /**
  * struct rxe_odp_chunk - consecutive pages of a process
- * @notifier: tells when pages go
- * @odp: what they are part of
- * @lock: changes of @pages and @present. The notifier takes it, so nothing is allocated
- *	under it
- * @first: number of the first page: its address divided by the page size
- * @num: pages
- * @present: those that are present
- * @pages: kernel address of each page, and RXE_PAGE_*; read without lock
+ * @notifier: called before the process's memory management takes pages back
+ * @odp: the memory that has the chunk
+ * @lock: orders changes of @pages and @present. The notifier takes it in direct reclaim,
+ *	so no memory is allocated under it
+ * @first: page number of the first page: its address divided by PAGE_SIZE
+ * @num: number of pages
+ * @present: number of pages that are present
+ * @pages: kernel address of each page, with RXE_PAGE_*; read without the lock
  */
 struct rxe_odp_chunk {
 	struct mmu_interval_notifier notifier;
@@ -39,17 +39,17 @@ struct rxe_odp_chunk {
 
 /**
  * struct rxe_odp - memory of a process that isn't pinned
- * @ref: one for the region, one for each fault that is under way or has failed
- * @mm: the process; the struct is kept, the memory isn't
+ * @ref: one for the region, one for each fault or prefetch that uses it
+ * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
  * @mr: the region; valid until rxe_odp_end()
- * @closing: the region's owner has given up its reference, or is about to
- * @ended: no chunks are added any more
- * @prefetches: prefetches that a worker has yet to do
- * @work: frees it
- * @lock: orders who adds chunks, and rxe_odp_end()
- * @chunks: by position; added on demand, kept until the end
- * @first: number of the first page
- * @num: pages
+ * @closing: the region's owner has given back its reference to the region, or is about to
+ * @ended: the region is gone; no chunk is added any more
+ * @prefetches: prefetches that wait for a worker, at most RXE_ODP_PREFETCHES
+ * @work: frees the struct, in process context
+ * @lock: orders adding chunks and rxe_odp_end()
+ * @chunks: index of the chunk -> struct rxe_odp_chunk; added on demand, kept until the end
+ * @first: page number of the first page
+ * @num: number of pages
  * @order: log2 of the pages per chunk
  */
 struct rxe_odp {
@@ -68,10 +68,10 @@ struct rxe_odp {
 };
 
 /**
- * enum rxe_odp_how - what a fault is for
- * @RXE_ODP_READ: the pages are to be read
- * @RXE_ODP_WRITE: they are to be written
- * @RXE_ODP_NO_FAULT: they are to be read, but only those that the process has mapped
+ * enum rxe_odp_how - what pages are made present for
+ * @RXE_ODP_READ: to be read
+ * @RXE_ODP_WRITE: to be read and written
+ * @RXE_ODP_NO_FAULT: to be read, and only if the process has them mapped already
  */
 enum rxe_odp_how {
 	RXE_ODP_READ,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prefetch: a process tells which pages it will use (ibv_advise_mr()), so that no QP has
- * to wait for them.
+ * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
+ * wait for them. A worker makes them present. If RXE_ODP_PREFETCHES of a region wait for a
+ * worker already, or memory is short, the caller's context does it.
  *
  * Context: process.
  */
@@ -36,7 +37,7 @@ static void prefetch_work(struct work_struct *work)
 	kfree(pre);
 }
 
-/* Return: 0; -ENOENT, -EPERM, -EINVAL, -EFAULT as rxe_advise_mr() */
+/* Return: 0, or an error as rxe_advise_mr() */
 static int check_key(const struct rxe_key *key, const struct ib_pd *pd,
 		     const struct ib_sge *sge, enum rxe_odp_how how)
 {
@@ -55,7 +56,7 @@ static int check_key(const struct rxe_key *key, const struct ib_pd *pd,
 	return 0;
 }
 
-/* Find the memory of a range, with a reference. Return: 0, or an error as check_key() */
+/* Find the memory of a range, and take a reference. Return: 0, or an error as check_key() */
 static int find_range(struct ib_pd *pd, const struct ib_sge *sge, struct prefetch *pre)
 {
 	struct rxe_key *key;
@@ -78,8 +79,8 @@ out:
 	return err;
 }
 
-/* Too many at once, or no memory: the caller does it. Return: true if a worker does it */
-static bool hand_over(const struct prefetch *range)
+/* Return: false if too many prefetches wait, or memory is short */
+static bool queue_prefetch(const struct prefetch *range)
 {
 	struct prefetch *pre;
 
@@ -104,7 +105,7 @@ static int prefetch_sge(struct ib_pd *pd, const struct ib_sge *sge,
 
 	if (err)
 		return err;
-	if (range.len && !flush && hand_over(&range))
+	if (range.len && !flush && queue_prefetch(&range))
 		return 0;
 	if (range.len)
 		err = rxe_odp_fault(range.odp, range.addr, range.len, how, &done);
@@ -116,15 +117,20 @@ static int prefetch_sge(struct ib_pd *pd, const struct ib_sge *sge,
  * rxe_advise_mr - ib_device_ops.advise_mr
  * @ibpd: protection domain
  * @advice: which kind of prefetch
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: return when it is done
- * @sge: the ranges
- * @num_sge: how many
- * @attrs: of the process; there is nothing in it
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: return when the pages are present
+ * @sge: ranges, by L_Key
+ * @num_sge: number of ranges
+ * @attrs: of the process; unused
  *
- * Return: 0; -EOPNOTSUPP for another advice; -EINVAL for another flag, or memory that is
- * pinned; -ENOENT for an unknown key; -EPERM if it belongs to another protection domain
- * or grants no write access; -EFAULT for bytes outside of the region, or, with the flag,
- * that the process doesn't have; -ENOMEM. The ranges before a wrong one are prefetched.
+ * Ranges are handled in order; those before one with an error are prefetched.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for an unknown advice; -EINVAL for an unknown flag or pinned
+ * memory; -ENOENT for an unknown key; -EPERM if the key belongs to another protection
+ * domain or doesn't permit writing; -EFAULT for bytes outside of the region or, with the
+ * flag, bytes that the process doesn't have. With the flag also the other errors of
+ * rxe_odp_fault().
  */
 int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  struct ib_sge *sge, u32 num_sge, struct uverbs_attr_bundle *attrs)
