@@ -58,7 +58,7 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_res_rd_atom = RXE_MAX_RD_ATOM * RXE_MAX_QP;
 }
 
-/* All that a message can do with memory works with memory that isn't pinned */
+/* All operations of a message work on memory that isn't pinned */
 static void set_odp_caps(struct ib_device_attr *attr)
 {
 	struct ib_odp_caps *caps = &attr->odp_caps;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes of a device in /sys/class/infiniband/NAME/: its netdev, switches, and what
- * its packets are marked with. Each optimisation can be turned off, to measure it or to
- * rule it out as the cause of a problem. The guard of the UDP port can be turned off, too.
- * Documentation/ABI/ describes each.
+ * Attributes of a device in /sys/class/infiniband/NAME/: its netdev, its switches, and the
+ * traffic class and TTL of its packets. Each optimisation can be turned off, to measure it
+ * or to rule it out as the cause of a problem. The guard of the UDP port can be turned off,
+ * too. Documentation/ABI/ describes each attribute.
  *
- * Context: process; the fast path reads the switches locklessly.
+ * Context: process; the fast path reads the switches without a lock.
  */
 #include <linux/device.h>
 #include <linux/kobject.h>
@@ -101,7 +101,7 @@ const struct attribute_group rxe_attr_group = {
 	.attrs = rxe_attrs,
 };
 
-/* A file in NAME/FOLDER/1/, where adapters have those of port 1 */
+/* The device of a file in NAME/FOLDER/1/: mlx5 has its files of port 1 there */
 static struct rxe_dev *from_dir(struct kobject *kobj)
 {
 	return from_dev(kobj_to_dev(kobj->parent->parent));
@@ -157,7 +157,7 @@ static ssize_t ttl_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute ttl_attr = __ATTR_RW(ttl);
 
-/* NAME/FOLDER/1/FILE; @dirs are the two folders */
+/* Make NAME/FOLDER/1/FILE. @dirs: out: the two folders */
 static int add_file(struct kobject **dirs, struct kobject *parent,
 		    const char *folder, const struct kobj_attribute *attr)
 {
@@ -168,10 +168,12 @@ static int add_file(struct kobject **dirs, struct kobject *parent,
 }
 
 /**
- * rxe_sysfs_add - make the files that are in folders of their own
+ * rxe_sysfs_add - make the folders tc/ and ttl/
  * @rxe: device that is registered, and stays so meanwhile
  *
- * Return: 0 or a negative error; undo with rxe_sysfs_del() in either case.
+ * Context: process.
+ *
+ * Return: 0 or a negative error. The caller undoes it by rxe_sysfs_del(), also on errors.
  */
 int rxe_sysfs_add(struct rxe_dev *rxe)
 {
@@ -184,7 +186,9 @@ int rxe_sysfs_add(struct rxe_dev *rxe)
 
 /**
  * rxe_sysfs_del - undo rxe_sysfs_add()
- * @rxe: device that is not registered any more, so that nobody is in a file's function
+ * @rxe: device that isn't registered any more, so that no function of a file runs
+ *
+ * Context: process.
  */
 void rxe_sysfs_del(struct rxe_dev *rxe)
 {

@@ -51,7 +51,8 @@ enum rxe_limits {
 #define RXE_PKEY		0xffff		/* the default partition, full member */
 
 /**
- * struct rxe_tune - switches of a device (sysfs.c), all on by default
+ * struct rxe_tune - settings of a device (sysfs.c), read without a lock. The switches are
+ *	all on by default
  * @trains: send packets in trains where the path supports it
  * @zero_copy: copy the payload to a QP of the same device only once
  * @same_device: bypass the network stack for packets to a QP of the same device.
@@ -61,11 +62,11 @@ enum rxe_limits {
  * @cork: send small messages together that are posted one after the other
  * @guard_port: local senders other than this driver need CAP_NET_RAW to send to
  *	UDP port 4791
- * @roce_np: tell the sender of packets that came with an ECN mark (CNP)
- * @cc: congestion control of QPs that are created or reset afterwards, an index of
- *	rxe_cc_rows. Not a switch: 0 is the default
- * @ecn: @cc wants packets to be marked. For paths that are made afterwards
- * @capture_singly: no trains while somebody captures on the netdev
+ * @roce_np: answer ECN marks by CNPs
+ * @capture_singly: no trains while a packet socket captures on the netdev
+ * @cc: congestion control of QPs that are created or reset afterwards: index in
+ *	rxe_cc_rows, 0 by default
+ * @ecn: rxe_cc_ops.ecn of @cc, for paths that are made afterwards
  */
 struct rxe_tune {
 	bool	trains;
@@ -104,10 +105,10 @@ struct rxe_tune {
  * @port_active: port state that the last event reported
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
- * @tune: switches, read locklessly
+ * @tune: settings
  * @tclass: the administrator's traffic classes, or NULL; RCU, net/class.c
- * @ttl: TTL of all packets to one receiver, 0: what the program asks for
- * @dirs: folders in sysfs, see sysfs.c
+ * @ttl: TTL of all unicast packets; 0: the program chooses. Read without a lock
+ * @dirs: folders in sysfs, see rxe_sysfs_add()
  * @num_qp: QPs that exist, checked against RXE_MAX_QP; the other counts likewise
  * @num_cq: CQs
  * @num_srq: SRQs

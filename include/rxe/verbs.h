@@ -72,16 +72,17 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  *	@period_us, @held and @flushing; innermost lock of the driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
  * @is_user: a process polls it; false: a kernel consumer
- * @may_lose: its consumer sees to it that it has room; what finds none is lost
+ * @may_lose: IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN: a lost completion is no error
  * @armed: IB_CQ_NEXT_COMP, IB_CQ_SOLICITED or 0
  * @wakes: values of @armed for which the unpublished completions raise an event
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
  * @moving: a resize is copying the old ring's completions to the new @ring; new
  *	ones stay hidden from the consumer until that is done
- * @count: moderation: completions that raise one event; 0: only time does
- * @period_us: moderation: how long an event may wait for them; 0: none waits
- * @held: completions for which an event waits
+ * @count: moderation: completions after which an event is raised; 0: only @period_us
+ *	counts
+ * @period_us: moderation: microseconds that an event may be held back; 0: no moderation
+ * @held: moderation: completions whose event is held back
  * @resize: one resize at a time
  * @flushing: QPs of processes in ERR whose receives complete here
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
@@ -89,7 +90,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  * @kicked: the handler was requested on @cpu and hasn't run yet
  * @csd: sends the request to @cpu
  * @tasklet: runs the handler there
- * @timer: moderation: raises the event that waits
+ * @timer: moderation: ends @period_us
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;

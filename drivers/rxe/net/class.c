@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The traffic class, TTL and priority of paths: what the program asks for, or what the
- * administrator says. A device may have one traffic class for all paths, or rules by
- * address. The global one wins, then a rule with source and destination, then the first
- * of the others. The names are those of a vendor of adapters.
+ * The traffic class, TTL and priority of paths. A program asks for them; settings of the
+ * administrator override that.
  *
- * None of these is covered by the ICRC, so they may change while packets are sent.
+ * A device may have one traffic class for all paths (global), and rules by source and
+ * destination address. The global class comes first, then the first matching rule with
+ * both addresses, then the first matching rule with one. The syntax is that of mlx5.
  *
- * Context: readers are in RCU. Writers are serialised by rxe_tclass_lock and replace all.
+ * The ICRC covers none of these fields, so they may change while packets are sent.
+ *
+ * Context: readers are in RCU. A writer holds rxe_tclass_lock and replaces the whole table.
  */
 #include <linux/inet.h>
 #include <linux/kstrtox.h>
@@ -18,9 +20,9 @@
 #include "internal.h"
 
 /**
- * struct rxe_subnet - addresses
- * @addr: IPv6 address, or IPv4 in its mapped form
- * @bits: length of the prefix, of 128
+ * struct rxe_subnet - a range of addresses
+ * @addr: IPv6 address, or IPv4-mapped address
+ * @bits: length of the prefix, 0 to 128; of an IPv4 address, 96 to 128
  * @set: false: any address
  */
 struct rxe_subnet {
@@ -29,6 +31,12 @@ struct rxe_subnet {
 	bool		set;
 };
 
+/**
+ * struct rxe_tclass_rule - a traffic class for some paths
+ * @src: source addresses
+ * @dst: destination addresses
+ * @tclass: the traffic class
+ */
 struct rxe_tclass_rule {
 	struct rxe_subnet	src;
 	struct rxe_subnet	dst;
@@ -36,11 +44,11 @@ struct rxe_tclass_rule {
 };
 
 /**
- * struct rxe_tclass - a device's traffic classes
- * @rcu: for kfree_rcu()
- * @global: for all paths, or -1
- * @n: rules
- * @rules: the rules, in the order in which they were given
+ * struct rxe_tclass - the administrator's traffic classes of a device
+ * @rcu: frees the struct after the last reader
+ * @global: traffic class of all paths, 0 to 255; -1: none
+ * @n: number of rules
+ * @rules: the rules, in the order in which they were added
  */
 struct rxe_tclass {
 	struct rcu_head		rcu;
@@ -79,7 +87,7 @@ static int rxe_tclass_find(const struct rxe_tclass *all, const struct rxe_path *
 	return found;
 }
 
-/* Nobody answers marks on what goes to many */
+/* Multicast isn't ECN-capable: no receiver answers its marks */
 static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
 	if (!READ_ONCE(rxe->tune.ecn) || path->mcast)
@@ -90,14 +98,14 @@ static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 /**
  * rxe_path_class - set traffic class, TTL and priority of a path
  * @rxe: device
- * @path: path with its addresses, SL and limit of the priority
- * @grh: what the program asks for
+ * @path: path whose addresses, SL and max_priority are set
+ * @grh: traffic class and hop limit that the program asks for
  *
- * The priority is the SL. Without an SL, or where the administrator has set the traffic
- * class, it is the upper three bits of that: RDMA_CM only knows a type of service. The
- * route is looked up again, since it may depend on the class.
+ * The priority is the SL. If the SL is 0, or the administrator has set the traffic class,
+ * the priority is the upper three bits of the traffic class: RDMA_CM has a type of service
+ * but no SL. The route is looked up again, since it may depend on the traffic class.
  *
- * Context: any; nobody sends on the path.
+ * Context: any; nothing is sent on the path meanwhile.
  */
 void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh)
@@ -120,7 +128,7 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 	rxe_route_forget(path);
 }
 
-/* "1.1.1.0/24", "2001:db8::1" */
+/* Parse an address with an optional prefix length, as 1.1.1.0/24 or 2001:db8::1 */
 static bool rxe_subnet_parse(struct rxe_subnet *net, char *text)
 {
 	char *addr = strsep(&text, "/");
@@ -141,13 +149,13 @@ static bool rxe_subnet_parse(struct rxe_subnet *net, char *text)
 	return true;
 }
 
-/* -1 to 255 */
+/* Parse a number from -1 to 255 */
 static bool rxe_tclass_number(int *tclass, const char *text)
 {
 	return !kstrtoint(text, 0, tclass) && *tclass >= -1 && *tclass <= U8_MAX;
 }
 
-/* "tclass=16", "src_ip=1.1.1.2", "dst_ip=1.1.1.0/24" */
+/* Parse one of tclass=16, src_ip=1.1.1.2, dst_ip=1.1.1.0/24; each may occur once */
 static bool rxe_tclass_field(struct rxe_tclass_rule *rule, int *tclass, char *field)
 {
 	char *name = strsep(&field, "=");
@@ -163,6 +171,7 @@ static bool rxe_tclass_field(struct rxe_tclass_rule *rule, int *tclass, char *fi
 	return false;
 }
 
+/* Parse the global form (a number), or the fields of a rule. Return: false on errors */
 static bool rxe_tclass_parse(struct rxe_tclass_rule *rule, int *tclass, char *text)
 {
 	char *field;
@@ -194,7 +203,7 @@ static struct rxe_tclass_rule *rxe_tclass_same(struct rxe_tclass *all,
 	return NULL;
 }
 
-/* Add, replace or, if @tclass is -1, remove. */
+/* Add or replace a rule or the global class, or remove it if @tclass is -1 */
 static int rxe_tclass_change(struct rxe_tclass *all, struct rxe_tclass_rule *rule,
 			     int tclass)
 {
@@ -218,7 +227,7 @@ static int rxe_tclass_change(struct rxe_tclass *all, struct rxe_tclass_rule *rul
 	return 0;
 }
 
-/* The present classes, to be changed */
+/* Allocate a copy of the table; @old may be NULL */
 static struct rxe_tclass *rxe_tclass_copy(const struct rxe_tclass *old)
 {
 	struct rxe_tclass *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -256,11 +265,12 @@ static int rxe_tclass_replace(struct rxe_dev *rxe, struct rxe_tclass_rule *rule,
  * rxe_tclass_set - change a device's traffic classes
  * @rxe: device
  * @text: "N" for all paths, or "tclass=N[,src_ip=A[/L]][,dst_ip=B[/L]]"; N is 0 to 255,
- *	or -1 to remove; changed by parsing
+ *	or -1 to remove; parsing modifies the string
  *
- * The log says why something is refused; nothing has changed then.
+ * On errors nothing has changed, and the log says why.
  *
  * Context: process.
+ *
  * Return: 0; -EINVAL for other text; -ENOENT if there is no such rule to remove;
  * -ENOSPC if there are RXE_MAX_TCLASS_RULES; -ENOMEM.
  */
@@ -315,9 +325,9 @@ static int rxe_rule_show(const struct rxe_tclass_rule *rule, char *buf, int at)
 /**
  * rxe_tclass_show - print a device's traffic classes
  * @rxe: device
- * @buf: a page, of sysfs
+ * @buf: sysfs buffer of PAGE_SIZE
  *
- * Return: bytes.
+ * Return: bytes written.
  */
 int rxe_tclass_show(struct rxe_dev *rxe, char *buf)
 {
@@ -336,8 +346,8 @@ int rxe_tclass_show(struct rxe_dev *rxe, char *buf)
 }
 
 /**
- * rxe_tclass_free - forget a device's traffic classes; nobody uses it any more
- * @rxe: device
+ * rxe_tclass_free - free a device's traffic classes
+ * @rxe: device without readers
  */
 void rxe_tclass_free(struct rxe_dev *rxe)
 {

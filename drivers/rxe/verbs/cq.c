@@ -6,8 +6,8 @@
  * without locks, since it may poll, arm and post. It runs on the CPU of the CQ's
  * completion vector.
  *
- * Moderation: the event that an armed CQ is due waits until so many completions would
- * have raised it, or until a time after the first of them, whichever comes first.
+ * Moderation: the event of an armed CQ is held back until @count completions have come
+ * that would raise it, or until @period_us after the first of them, whichever is earlier.
  *
  * Context: post, poll and arm in any context but NMI, since kernel consumers
  * poll with interrupts off; create, resize and destroy in process context.
@@ -31,10 +31,10 @@ void rxe_cq_set_ops(const struct rxe_cq_ops *ops)
 	rxe_cq_ops = ops;
 }
 
-/* IBV_WC_WITH_INV; as enum ib_wc_flags it would mean something else */
+/* IBV_WC_WITH_INV of user space; the kernel's enum ib_wc_flags differs */
 #define USER_WC_WITH_INV	BIT(3)
 
-/* The kernel's flags as those of user space, which has only some of them */
+/* Translate the kernel's flags to those of user space, which has only some of them */
 static u32 wc_flags_to_user(u32 flags)
 {
 	u32 same = flags & (IB_WC_GRH | IB_WC_WITH_IMM);
@@ -70,7 +70,7 @@ static void cq_set_due(struct rxe_cq *cq)
 	cq->event_due = true;
 }
 
-/* Moderation: does the event wait for more completions? The first one starts the timer. */
+/* Moderation: is the event held back? The first completion starts the timer. */
 static bool cq_hold_event(struct rxe_cq *cq)
 {
 	if (likely(!cq->period_us) || ++cq->held == cq->count)
@@ -82,10 +82,10 @@ static bool cq_hold_event(struct rxe_cq *cq)
 }
 
 /*
- * Let the consumer see the new completions. If one of them wakes the armed CQ (section
+ * Publish new completions to the consumer. If the CQ is armed for one of them (section
  * 11.4.2.2), an event is due.
  */
-static void cq_show(struct rxe_cq *cq)
+static void cq_publish(struct rxe_cq *cq)
 {
 	rxe_ring_publish(cq->ring);
 	if (cq->armed & cq->wakes && !cq_hold_event(cq))
@@ -105,11 +105,13 @@ static void cq_overflow(struct rxe_cq *cq)
  * rxe_cq_post - write a completion
  * @cq: completion queue
  * @wc: the completion
- * @solicited: it completes a receive of a message that asked for an event
+ * @solicited: it completes a receive of a message with the solicited event bit
  *
  * The caller calls rxe_cq_event() after the batch, without locks. If the CQ is full, the
- * completion is lost. Unless the CQ was created to ignore that, the consumer gets an
- * event, and the CQ's QPs go to ERR.
+ * completion is lost. Then the consumer gets IB_EVENT_CQ_ERR, and the CQ's QPs go to ERR,
+ * unless the CQ was created with IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN.
+ *
+ * Context: any but NMI; takes cq->lock.
  */
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 {
@@ -131,12 +133,12 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 	if (solicited || wc->status != IB_WC_SUCCESS)
 		cq->wakes |= IB_CQ_SOLICITED;
 	if (!cq->moving)
-		cq_show(cq);
+		cq_publish(cq);
 unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static void cq_handle(struct rxe_cq *cq)
+static void cq_call_handler(struct rxe_cq *cq)
 {
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -149,17 +151,19 @@ static void cq_tasklet(struct tasklet_struct *t)
 	/* Before the handler, so that an event during it schedules the tasklet again */
 	atomic_xchg(&cq->kicked, 0);
 	wake_up_var(&cq->kicked);
-	cq_handle(cq);
+	cq_call_handler(cq);
 }
 
-static void cq_arrived(void *info)
+/* Context: hard interrupt, on cq->cpu */
+static void cq_schedule_tasklet(void *info)
 {
 	struct rxe_cq *cq = info;
 
 	tasklet_schedule(&cq->tasklet);
 }
 
-static bool cq_event_taken(struct rxe_cq *cq)
+/* Return: true if an event was due; it is the caller's to raise */
+static bool cq_take_event(struct rxe_cq *cq)
 {
 	unsigned long flags;
 	bool due;
@@ -179,16 +183,16 @@ static void cq_kick(struct rxe_cq *cq, bool here)
 	if (atomic_xchg(&cq->kicked, 1))
 		return;
 	if (here || smp_call_function_single_async(cq->cpu, &cq->csd))
-		tasklet_schedule(&cq->tasklet);	/* or that CPU is offline */
+		tasklet_schedule(&cq->tasklet);	/* also if that CPU is offline */
 }
 
 /**
- * rxe_cq_event - call the completion handler if one of the completions posted
- *	is what it was armed for
+ * rxe_cq_event - call the completion handler if an event is due
  * @cq: completion queue
  *
- * The handler of a kernel consumer is never called directly: it may take a lock that
- * the consumer holds here, while it posts.
+ * The handler of a process's CQ is called directly on the right CPU. That of a kernel
+ * consumer is always called from a tasklet: it may take a lock that the consumer holds
+ * here, while it posts.
  *
  * Context: bottom halves off, no driver lock held.
  */
@@ -196,15 +200,15 @@ void rxe_cq_event(struct rxe_cq *cq)
 {
 	bool here = cq->cpu == raw_smp_processor_id();
 
-	if (!cq_event_taken(cq))
+	if (!cq_take_event(cq))
 		return;
 	if (here && cq->is_user)
-		cq_handle(cq);
+		cq_call_handler(cq);
 	else
 		cq_kick(cq, here);
 }
 
-/* End moderation's wait, if an event waits */
+/* If moderation holds an event back, it is due now */
 static void cq_end_hold(struct rxe_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -227,10 +231,12 @@ static enum hrtimer_restart cq_period_over(struct hrtimer *timer)
 /**
  * rxe_modify_cq - moderate the events of a completion queue
  * @ibcq: completion queue
- * @count: completions that raise one event; 0: no number is enough
- * @period: microseconds that an event may wait for them; 0: events don't wait
+ * @count: completions after which an event is raised; 0: only the period counts
+ * @period: microseconds that an event may be held back; 0: no moderation
  *
- * An event that waits by the old numbers is raised now.
+ * An event that is held back by the old settings is raised now.
+ *
+ * Context: process.
  *
  * Return: 0.
  */
@@ -277,7 +283,7 @@ static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
 	return rxe_ring_create(NULL, cqe, sizeof(struct ib_wc));
 }
 
-/* Tell user space where the ring is. Create and resize have the same response. */
+/* Return the ring's mmap information to user space; the same for create and resize */
 static int cq_respond(const struct rxe_ring *ring, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
@@ -300,7 +306,7 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	mutex_init(&cq->resize);
 	INIT_LIST_HEAD(&cq->flushing);
 	INIT_WORK(&cq->overflow_work, cq_overflow_work);
-	INIT_CSD(&cq->csd, cq_arrived, cq);
+	INIT_CSD(&cq->csd, cq_schedule_tasklet, cq);
 	tasklet_setup(&cq->tasklet, cq_tasklet);
 	rxe_hrtimer_setup(&cq->timer, cq_period_over, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
@@ -314,9 +320,11 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
  *
  * There are no timestamps, since struct ib_uverbs_wc has no room for them.
  *
- * Return: 0; -EINVAL for a size or vector beyond what the device has; -EOPNOTSUPP for
- * flags other than IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN; -ENOMEM if there are RXE_MAX_CQ or
- * memory is short.
+ * Context: process.
+ *
+ * Return: 0; -EINVAL for a size or vector beyond the device's limits; -EOPNOTSUPP for
+ * flags other than IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN; -ENOMEM if there are RXE_MAX_CQ
+ * already or memory is short.
  */
 int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata)
@@ -352,7 +360,7 @@ err_limit:
 	return err;
 }
 
-/* The consumer's index. A process may write any value, so it is masked. */
+/* Read the consumer's index. A process may write any value, so it is masked. */
 static u32 cq_cons(const struct rxe_ring *ring)
 {
 	/* Pairs with the release in rxe_poll_cq() or in the process */
@@ -360,9 +368,10 @@ static u32 cq_cons(const struct rxe_ring *ring)
 }
 
 /*
- * Direct new completions to @new, behind places for those not polled yet. The consumer
- * doesn't see them before cq_move_end(). Return: how many are not polled yet, with
- * the first at @cons of the old ring; -EINVAL if they don't fit.
+ * Direct new completions to @new, behind places for those that aren't polled yet. The
+ * consumer doesn't see them before cq_move_end(). @cons: out: index in the old ring of the
+ * first completion that isn't polled. Return: how many these are; -EINVAL if they don't
+ * fit.
  */
 static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 {
@@ -387,7 +396,7 @@ static void cq_move_end(struct rxe_cq *cq)
 {
 	spin_lock_irq(&cq->lock);
 	cq->moving = false;
-	cq_show(cq);
+	cq_publish(cq);
 	spin_unlock_irq(&cq->lock);
 	local_bh_disable();
 	rxe_cq_event(cq);
@@ -395,8 +404,8 @@ static void cq_move_end(struct rxe_cq *cq)
 }
 
 /*
- * Change rings. The old one is copied without the lock, since that may take long;
- * nothing is written to it any more.
+ * Change rings. The old ring is copied without the lock, since that may take long;
+ * nothing is written to it meanwhile.
  */
 static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
 {
@@ -424,8 +433,10 @@ static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
  * A process keeps its lock on the CQ until it has mapped the new ring, so that
  * nothing is polled from the old one meanwhile.
  *
- * Return: 0; -EINVAL for a size beyond what the device has, or too small for the
- * completions that wait; -ENOMEM. On errors nothing has changed.
+ * Context: process.
+ *
+ * Return: 0; -EINVAL for a size beyond the device's limit, or too small for the
+ * completions that aren't polled yet; -ENOMEM. On errors nothing has changed.
  */
 int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -459,7 +470,9 @@ out:
  * @ibcq: no QP uses it any more
  * @udata: of the process; NULL for a kernel consumer
  *
- * No handler of the consumer runs once this has returned.
+ * On return, no handler of the consumer runs any more.
+ *
+ * Context: process.
  *
  * Return: 0.
  */
@@ -480,9 +493,11 @@ int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * rxe_poll_cq - take completions
  * @ibcq: completion queue of a kernel consumer; processes poll the ring itself
  * @num: how many at most
- * @wc: where to
+ * @wc: out: the completions
  *
- * Return: how many.
+ * Context: any but NMI.
+ *
+ * Return: how many; -EINVAL for the CQ of a process.
  */
 int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
@@ -512,7 +527,9 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  *
  * The process can write to the ring, so neither result can be trusted.
  *
- * Return: number of the QP whose completion is next, 0 if there is none.
+ * Context: process or softirq.
+ *
+ * Return: number of the QP whose completion is next; 0 if there is none.
  */
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 {
@@ -533,11 +550,13 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 /**
  * rxe_req_notify_cq - ask for an event
  * @ibcq: completion queue
- * @flags: for the next completion or the next solicited one (the former includes
- *	the latter); whether to report completions that are there already
+ * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED; with IB_CQ_REPORT_MISSED_EVENTS, report
+ *	completions that are there already
  *
- * There is no doorbell for receives that a process posts on a QP in ERR, so they are
- * flushed when it asks for an event.
+ * Receives that a process posts on a QP in ERR ring no doorbell, so they are flushed when
+ * the process asks for an event.
+ *
+ * Context: any but NMI.
  *
  * Return: 0; 1 if asked to report and there are completions.
  */
