@@ -67,11 +67,11 @@ struct rxe_cc_ops {
  * @target: rate to return to, bytes/s
  * @alpha: estimate of the congestion, in units of 2^-20
  * @byte_stage: increases by the byte counter since the last cut
- * @time_stage: increases by the timer since the last cut
- * @bytes: bytes sent since the last increase by the byte counter
- * @time_at: time of the next increase by the timer, ns
- * @alpha_at: time of the next decay of @alpha, ns
- * @cut_at: time of the last cut, ns
+ * @time_stage: increases by the timer since then
+ * @bytes: sent since the last increase by the byte counter
+ * @time_at: when the timer fires, ns
+ * @alpha_at: when @alpha decays, ns
+ * @cut_at: when the rate was cut last, ns
  */
 struct rxe_dcqcn {
 	u64	target;

@@ -20,10 +20,10 @@
  * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * The rate is unlimited until the first CNP. The first CNP sets it to the throughput of the
- * last round trip. The limit ends when the rate reaches rp_max_rate. No timer runs: events
- * that became due are handled when the next train leaves or the next CNP comes. The window
- * (window.c) limits the packets in flight as well, and reacts to loss.
+ * A QP that got no CNP has no rate, and costs nothing. With the first one, the rate is what
+ * the last round trip had. It ends at rp_max_rate. No timer runs: what was due in the
+ * meantime is done when the next train leaves, or the next CNP comes. The window limits the
+ * packets in flight beside the rate, and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */
@@ -65,9 +65,9 @@ static void increase_rate(struct rxe_cc *cc)
 }
 
 /*
- * A period of @us microseconds, but no shorter than the last measured round trip: marks on
- * packets that left before a cut say nothing about the rate after it. The paper doesn't need
- * this rule, since its timers are longer than its round trips.
+ * A timer of @us. None is shorter than a round trip, if one was measured: marks of what was
+ * sent before a cut say nothing about the rate after it. The paper's networks have short
+ * queues, and its timers are longer than round trips anyway.
  */
 static u64 period_ns(const struct rxe_cc *cc, u64 us)
 {
