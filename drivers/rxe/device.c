@@ -448,7 +448,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
  * Catch up with changes of the netdev during registration, whose events the device has
  * missed. The device may already have been deleted again.
  */
-static int catch_up(struct rxe_dev *rxe)
+static int finish_registration(struct rxe_dev *rxe)
 {
 	bool alive;
 	int err;
@@ -484,7 +484,7 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 	if (err)
 		ib_dealloc_device(&rxe->ibdev);
 	else
-		err = catch_up(rxe);
+		err = finish_registration(rxe);
 	return err == -ENFILE ? -EEXIST : err;
 }
 

@@ -18,7 +18,7 @@
 #include <rxe/net.h>
 #include <rxe/qp.h>
 
-static struct rxe_dev *from_dev(struct device *dev)
+static struct rxe_dev *dev_to_rxe(struct device *dev)
 {
 	return rdma_device_to_drv_device(dev, struct rxe_dev, ibdev);
 }
@@ -26,7 +26,7 @@ static struct rxe_dev *from_dev(struct device *dev)
 static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	return sysfs_emit(buf, "%s\n", from_dev(device)->ndev->name);
+	return sysfs_emit(buf, "%s\n", dev_to_rxe(device)->ndev->name);
 }
 static DEVICE_ATTR_RO(parent);
 
@@ -35,7 +35,7 @@ static ssize_t name##_show(struct device *dev,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
 	return sysfs_emit(buf, "%d\n",					\
-			  READ_ONCE(from_dev(dev)->tune.name));		\
+			  READ_ONCE(dev_to_rxe(dev)->tune.name));		\
 }									\
 									\
 static ssize_t name##_store(struct device *dev,				\
@@ -47,7 +47,7 @@ static ssize_t name##_store(struct device *dev,				\
 									\
 	if (err)							\
 		return err;						\
-	WRITE_ONCE(from_dev(dev)->tune.name, on);			\
+	WRITE_ONCE(dev_to_rxe(dev)->tune.name, on);			\
 	return count;							\
 }									\
 static DEVICE_ATTR_RW(name)
@@ -64,13 +64,13 @@ static ssize_t congestion_control_show(struct device *dev, struct device_attribu
 				       char *buf)
 {
 	return sysfs_emit(buf, "%s\n",
-			  rxe_cc_rows[READ_ONCE(from_dev(dev)->tune.cc)]->name);
+			  rxe_cc_rows[READ_ONCE(dev_to_rxe(dev)->tune.cc)]->name);
 }
 
 static ssize_t congestion_control_store(struct device *dev, struct device_attribute *attr,
 					const char *buf, size_t count)
 {
-	struct rxe_tune *tune = &from_dev(dev)->tune;
+	struct rxe_tune *tune = &dev_to_rxe(dev)->tune;
 	int index = rxe_cc_find(buf);
 
 	if (index < 0)
@@ -102,22 +102,22 @@ const struct attribute_group rxe_attr_group = {
 };
 
 /* The device of a file in NAME/FOLDER/1/: mlx5 has its files of port 1 there */
-static struct rxe_dev *from_dir(struct kobject *kobj)
+static struct rxe_dev *dir_to_rxe(struct kobject *kobj)
 {
-	return from_dev(kobj_to_dev(kobj->parent->parent));
+	return dev_to_rxe(kobj_to_dev(kobj->parent->parent));
 }
 
 static ssize_t traffic_class_show(struct kobject *kobj,
 				  struct kobj_attribute *attr, char *buf)
 {
-	return rxe_tclass_show(from_dir(kobj), buf);
+	return rxe_tclass_show(dir_to_rxe(kobj), buf);
 }
 
 static ssize_t traffic_class_store(struct kobject *kobj,
 				   struct kobj_attribute *attr,
 				   const char *buf, size_t count)
 {
-	struct rxe_dev *rxe = from_dir(kobj);
+	struct rxe_dev *rxe = dir_to_rxe(kobj);
 	char *text = kstrndup(buf, count, GFP_KERNEL);
 	int err;
 
@@ -136,13 +136,13 @@ static struct kobj_attribute traffic_class_attr = __ATTR_RW(traffic_class);
 static ssize_t ttl_show(struct kobject *kobj, struct kobj_attribute *attr,
 			char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(from_dir(kobj)->ttl));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dir_to_rxe(kobj)->ttl));
 }
 
 static ssize_t ttl_store(struct kobject *kobj, struct kobj_attribute *attr,
 			 const char *buf, size_t count)
 {
-	struct rxe_dev *rxe = from_dir(kobj);
+	struct rxe_dev *rxe = dir_to_rxe(kobj);
 	u8 ttl;
 
 	if (kstrtou8(buf, 0, &ttl)) {

@@ -64,13 +64,13 @@ static u64 target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	       min(most, div_u64(most << (CWND_BITS / 2), root));
 }
 
-static u64 decreased(u64 cwnd, u64 part)
+static u64 decrease_cwnd(u64 cwnd, u64 part)
 {
 	return cwnd - (cwnd * min(part, rxe_knob(swift_mdf)) >> 10);
 }
 
 /* Is @una still among the packets that were in flight at the last loss? */
-static bool in_recovery(const struct rxe_cc *cc, u32 una)
+static bool swift_in_recovery(const struct rxe_cc *cc, u32 una)
 {
 	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
 }
@@ -81,17 +81,18 @@ static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 
 	cc->swift.rtt = s->rtt;
 	cc->swift.mtu = s->mtu;
-	if (in_recovery(cc, una) && !cc->restart)
+	if (swift_in_recovery(cc, una) && !cc->restart)
 		return;
 	cc->cut = false;
 	if (s->rtt > target)
-		cwnd = decreased(cwnd, div64_u64(rxe_knob(swift_beta) * (s->rtt - target), s->rtt));
+		cwnd = decrease_cwnd(cwnd, div64_u64(rxe_knob(swift_beta) *
+						     (s->rtt - target), s->rtt));
 	else if (s->limited || cwnd < ONE)
 		cwnd += rxe_knob(swift_ai) << (CWND_BITS - 10);
 	set_window(cc, cwnd);
 }
 
-static void reduce(struct rxe_cc *cc, u32 top, u64 cwnd)
+static void reduce_cwnd(struct rxe_cc *cc, u32 top, u64 cwnd)
 {
 	cc->swift.before = cc->swift.cwnd;
 	cc->recover = top;
@@ -101,16 +102,16 @@ static void reduce(struct rxe_cc *cc, u32 top, u64 cwnd)
 
 static void swift_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
-	if (in_recovery(cc, una))
+	if (swift_in_recovery(cc, una))
 		return;
 	cc->restart = false;
-	reduce(cc, top, decreased(cc->swift.cwnd, 1024));
+	reduce_cwnd(cc, top, decrease_cwnd(cc->swift.cwnd, 1024));
 }
 
 static void swift_timeout(struct rxe_cc *cc, u32 top)
 {
 	cc->restart = true;
-	reduce(cc, top, ONE);
+	reduce_cwnd(cc, top, ONE);
 }
 
 static void swift_undo(struct rxe_cc *cc)

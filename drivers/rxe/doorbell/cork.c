@@ -119,7 +119,7 @@ void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
  * Should the message wait for more? Messages that can't leave now (window, initiator
  * depth) need no cork: the next answer lets them leave.
  */
-static bool corked(struct rxe_qp *qp, u32 pending)
+static bool should_cork(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 head = READ_ONCE(sq->q.head);
@@ -140,7 +140,7 @@ static bool corked(struct rxe_qp *qp, u32 pending)
 }
 
 /* Call before sending. The barrier makes later doorbells arm the timer again */
-static void unarm(struct rxe_qp *qp)
+static void disarm_cork(struct rxe_qp *qp)
 {
 	atomic_xchg(&qp->cork.armed, 0);
 }
@@ -149,7 +149,7 @@ static void cork_work(struct work_struct *work)
 {
 	struct rxe_qp *qp = container_of(work, struct rxe_qp, cork.work);
 
-	unarm(qp);
+	disarm_cork(qp);
 	if (rxe_task_work(sq_task(qp)))
 		queue_work(rxe_cork_wq, work);
 	else
@@ -163,37 +163,37 @@ static void have_worker_send(struct rxe_qp *qp)
 }
 
 /* Many waiting messages are a stream */
-static void learn(struct rxe_qp *qp)
+static void note_stream(struct rxe_qp *qp)
 {
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
 	WRITE_ONCE(qp->cork.stream, pending >= rxe_knob(cork_stream));
 }
 
-/* Cancel the timer before unarm(): a doorbell in between still finds it armed */
+/* Cancel the timer before disarm_cork(): a doorbell in between still finds it armed */
 static void drop_timer(struct rxe_qp *qp)
 {
 	if (!atomic_read(&qp->cork.armed))
 		return;
-	learn(qp);
+	note_stream(qp);
 	hrtimer_try_to_cancel(&qp->cork.timer);
-	unarm(qp);
+	disarm_cork(qp);
 }
 
 /* Send what waits: by a worker, or here if there is only one CPU */
-static void uncork(struct rxe_qp *qp)
+static void send_corked(struct rxe_qp *qp)
 {
-	learn(qp);
+	note_stream(qp);
 	if (num_online_cpus() > 1) {
 		have_worker_send(qp);
 	} else {
-		unarm(qp);
+		disarm_cork(qp);
 		rxe_sq_kick(qp);
 	}
 }
 
 /* Is the next completion that the poster will find one of another QP? */
-static bool other_waits(const struct rxe_qp *qp)
+static bool is_other_next(const struct rxe_qp *qp)
 {
 	u32 polled, next = rxe_cq_next(rxe_scq(qp), &polled);
 
@@ -204,7 +204,7 @@ static bool other_waits(const struct rxe_qp *qp)
  * Should a worker send? If it is a large message, or a worker is sending already:
  * packets that two CPUs send may be reordered.
  */
-static bool for_worker(struct rxe_qp *qp)
+static bool needs_worker(struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 least = qp->path.same_dev ? rxe_knob(worker_local_bytes) : rxe_knob(worker_bytes);
@@ -215,7 +215,7 @@ static bool for_worker(struct rxe_qp *qp)
 		return false;
 	return READ_ONCE(qp->cork.working) ||
 	       (READ_ONCE(rxe_sendq_at(&sq->q, head - 1)->length) >= least &&
-		other_waits(qp));
+		is_other_next(qp));
 }
 
 /* In the poster's context; if that takes too long, the tasklet continues */
@@ -227,7 +227,7 @@ static void send_here(struct rxe_qp *qp)
 		rxe_task_schedule(task);
 }
 
-static enum hrtimer_restart cork_timer(struct hrtimer *timer)
+static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
@@ -235,7 +235,7 @@ static enum hrtimer_restart cork_timer(struct hrtimer *timer)
 	/* A running worker takes messages before many can gather: nothing to learn */
 	if (pending && !READ_ONCE(qp->cork.working))
 		rxe_cork_late(&qp->cork, pending);
-	uncork(qp);
+	send_corked(qp);
 	return HRTIMER_NORESTART;
 }
 
@@ -253,16 +253,16 @@ void rxe_doorbell(struct rxe_qp *qp)
 	/* Another doorbell or the timer has sent it already */
 	if (!pending)
 		return;
-	if (!corked(qp, pending)) {
+	if (!should_cork(qp, pending)) {
 		drop_timer(qp);
-		if (for_worker(qp))
+		if (needs_worker(qp))
 			have_worker_send(qp);
 		else
 			send_here(qp);
 		return;
 	}
 	if (pending >= rxe_knob(cork_msgs)) {
-		uncork(qp);
+		send_corked(qp);
 		return;
 	}
 	/* A timer armed already finds what was posted before this barrier */
@@ -278,7 +278,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 void rxe_cork_init(struct rxe_qp *qp)
 {
 	INIT_WORK(&qp->cork.work, cork_work);
-	rxe_hrtimer_setup(&qp->cork.timer, cork_timer, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&qp->cork.timer, cork_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }
 

@@ -91,8 +91,8 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 }
 
 /* Is the QP's timeout not over yet? */
-static bool in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-		    const struct rxe_retry_limit *limit, ktime_t now)
+static bool is_in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+		       const struct rxe_retry_limit *limit, ktime_t now)
 {
 	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
 
@@ -245,8 +245,8 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 }
 
 /* Was the oldest packet sent again too recently for an answer? */
-static bool just_resent(const struct rxe_recovery *rec,
-			const struct rxe_rtt *rtt, u32 una, ktime_t now)
+static bool is_just_resent(const struct rxe_recovery *rec,
+			   const struct rxe_rtt *rtt, u32 una, ktime_t now)
 {
 	if (rxe_psn_diff(una, rec->resent_from) < 0 ||
 	    rxe_psn_diff(una, rec->resent_end) >= 0)
@@ -267,7 +267,7 @@ static bool count_retry(struct rxe_recovery *rec,
 	return rec->retries++ < limit->retry_cnt;
 }
 
-static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
+static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
 					  const struct rxe_loss_facts *facts)
 {
 	bool follows = facts->una == rec->resent_end &&
@@ -289,7 +289,7 @@ static struct rxe_loss_verdict send_again(struct rxe_recovery *rec,
  * The packet may only be late; on a path that reorders, even after a NAK. If another
  * packet was in doubt before, that one counts as lost now.
  */
-static void doubt(struct rxe_recovery *rec, u32 una, bool told)
+static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 {
 	if (!rec->in_doubt || una != rec->resent_from)
 		rec->lossy_before = rec->lossy_until;
@@ -306,11 +306,11 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
  * Packets are still in this host's queues. If the queues are stuck, that is a retry, but
  * not before patience_ns: the netdev's CPU may have been away.
  */
-static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
-					      const struct rxe_rtt *rtt,
-					      const struct rxe_retry_limit *limit,
-					      const struct rxe_loss_facts *facts,
-					      ktime_t now)
+static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
+						const struct rxe_rtt *rtt,
+						const struct rxe_retry_limit *limit,
+						const struct rxe_loss_facts *facts,
+						ktime_t now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_WAIT };
 
@@ -318,7 +318,7 @@ static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 		rec->drained = facts->drained;
 		rec->drained_at = now;
 		rxe_recovery_wait_anew(rec, now);
-	} else if (in_time(rec, rtt, limit, now)) {
+	} else if (is_in_time(rec, rtt, limit, now)) {
 		rec->probes++;
 	} else if (ktime_before(now, ktime_add_ns(rec->drained_at,
 						  rxe_knob(patience_ns)))) {
@@ -331,19 +331,19 @@ static struct rxe_loss_verdict wait_for_queue(struct rxe_recovery *rec,
 	return verdict;
 }
 
-static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
-					  const struct rxe_rtt *rtt,
-					  const struct rxe_retry_limit *limit,
-					  const struct rxe_loss_facts *facts,
-					  ktime_t now)
+static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
+					     const struct rxe_rtt *rtt,
+					     const struct rxe_retry_limit *limit,
+					     const struct rxe_loss_facts *facts,
+					     ktime_t now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_REWIND };
 	bool timeout;
 
 	if (facts->queued)
-		return wait_for_queue(rec, rtt, limit, facts, now);
-	timeout = !in_time(rec, rtt, limit, now);
-	doubt(rec, facts->una, false);
+		return judge_full_queue(rec, rtt, limit, facts, now);
+	timeout = !is_in_time(rec, rtt, limit, now);
+	mark_doubtful(rec, facts->una, false);
 	if (timeout) {
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
@@ -355,7 +355,7 @@ static struct rxe_loss_verdict on_silence(struct rxe_recovery *rec,
 	if (!rxe_recovery_lossy(rec, now))
 		set_lossy(rec, now);
 	rec->probes++;
-	return send_again(rec, facts);
+	return judge_loss(rec, facts);
 }
 
 /**
@@ -376,18 +376,18 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   ktime_t now)
 {
 	if (hint == RXE_LOSS_SILENCE)
-		return on_silence(rec, rtt, limit, facts, now);
-	if (just_resent(rec, rtt, facts->una, now))
+		return judge_silence(rec, rtt, limit, facts, now);
+	if (is_just_resent(rec, rtt, facts->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
-	doubt(rec, facts->una, true);
+	mark_doubtful(rec, facts->una, true);
 	set_lossy(rec, now);
 	/* The peer is alive: at most one hint per timeout of the QP counts as a retry */
-	if (!(limit->retry_cnt && in_time(rec, rtt, limit, now)) &&
+	if (!(limit->retry_cnt && is_in_time(rec, rtt, limit, now)) &&
 	    !count_retry(rec, limit, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_FAIL };
 	if (hint == RXE_LOSS_GAP)
 		return (struct rxe_loss_verdict) {
 			.act = RXE_LOSS_RESEND, .npkts = facts->missing,
 		};
-	return send_again(rec, facts);
+	return judge_loss(rec, facts);
 }

@@ -143,8 +143,8 @@ static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
  * Is the window as the work request says, and may it be bound? [10.6.7] Local write is
  * taken and means nothing, as with adapters: an R_Key has no local rights.
  */
-static bool window_takes(const struct rxe_window *window, const struct ib_qp *qp,
-			 const struct rxe_bind *bind)
+static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
+		     const struct rxe_bind *bind)
 {
 	const struct rxe_key *key = &window->key;
 	int access = WINDOW_ACCESS | IB_ACCESS_LOCAL_WRITE;
@@ -166,7 +166,7 @@ static int bind_locked(struct rxe_window *window, const struct ib_qp *qp,
 	struct rxe_mr *mr = NULL;
 	int err;
 
-	if (!window_takes(window, qp, bind))
+	if (!may_bind(window, qp, bind))
 		return -EINVAL;
 	if (!unbind) {
 		mr = bind_region(qp->pd, bind);
@@ -210,7 +210,7 @@ int rxe_window_bind(const struct ib_qp *qp, const struct rxe_bind *bind)
 	return err;
 }
 
-static void leave_qp(struct rxe_window *window, const struct ib_qp *qp)
+static void unbind_from_qp(struct rxe_window *window, const struct ib_qp *qp)
 {
 	spin_lock(&window->key.lock);
 	if (window->qp == qp) {
@@ -236,6 +236,6 @@ void rxe_windows_leave(const struct ib_qp *qp)
 	rcu_read_lock_bh();
 	xa_for_each(&rxe->keys, index, key)
 		if (key->kind == RXE_KEY_MW_2)
-			leave_qp(container_of(key, struct rxe_window, key), qp);
+			unbind_from_qp(container_of(key, struct rxe_window, key), qp);
 	rcu_read_unlock_bh();
 }

@@ -13,7 +13,7 @@
 
 static const struct rxe_net_ops *rxe_net_ops;
 
-static void rxe_event(struct rxe_dev *rxe, unsigned long event)
+static void rxe_handle_event(struct rxe_dev *rxe, unsigned long event)
 {
 	switch (event) {
 	case NETDEV_UP:
@@ -51,7 +51,7 @@ static int rxe_netdev_event(struct notifier_block *nb, unsigned long event,
 	rxe_mcast_event(ndev, event);
 	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
 	if (ibdev) {
-		rxe_event(to_rxe_dev(ibdev), event);
+		rxe_handle_event(to_rxe_dev(ibdev), event);
 		ib_device_put(ibdev);
 	}
 	return NOTIFY_DONE;

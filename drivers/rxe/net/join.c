@@ -157,7 +157,7 @@ static struct rxe_join_link *find_link(struct rxe_join *join,
 }
 
 /* Join on a netdev, or follow its IP */
-static int rxe_link(struct rxe_join *join, struct net_device *ndev)
+static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 {
 	struct rxe_join_link *link = find_link(join, ndev);
 	int err;
@@ -199,7 +199,7 @@ static int link_all(struct rxe_join *join)
 		return 0;	/* it receives nothing any more */
 	for_each_netdev(dev_net(rxe->ndev), ndev) {
 		if (!err && is_netdev_of(rxe, ndev))
-			err = rxe_link(join, ndev);
+			err = link_netdev(join, ndev);
 	}
 	return err;
 }
@@ -265,7 +265,7 @@ void rxe_join_follow(struct net_device *ndev)
 
 	list_for_each_entry(join, &rxe_joins, list) {
 		if (is_netdev_of(join->rxe, ndev))
-			rxe_link(join, ndev);
+			link_netdev(join, ndev);
 	}
 }
 

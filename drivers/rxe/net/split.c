@@ -54,7 +54,7 @@ static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes
  * The other fields that the ICRC covers; see rxe_l3_icrc_start(). And the traffic class: a
  * train has one ECN mark.
  */
-static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
+static bool rxe_l3_continues(const void *first, const void *l3, u8 proto, u32 n)
 {
 	const struct iphdr *was = first, *ip = l3;
 
@@ -65,7 +65,7 @@ static bool rxe_goes_on(const void *first, const void *l3, u8 proto, u32 n)
 }
 
 /* For the same queue of the same QP? */
-static bool rxe_bth_goes_on(const u8 *first, const u8 *bth)
+static bool rxe_bth_continues(const u8 *first, const u8 *bth)
 {
 	u32 qpns = get_unaligned_be32(first + 4) ^ get_unaligned_be32(bth + 4);
 
@@ -90,9 +90,9 @@ static bool rxe_frames_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 		bth = skb_header_pointer(frame, 0, sizeof(buf), buf);
 		if (frame->len > pkt || (frame->next && frame->len < pkt) ||
 		    skb_has_frag_list(frame) || !bth || !l3 ||
-		    !rxe_bth_goes_on(first, bth) ||
+		    !rxe_bth_continues(first, bth) ||
 		    !rxe_same_flow(first_l3, l3, proto, frame->len) ||
-		    !rxe_goes_on(first_l3, l3, proto, n++))
+		    !rxe_l3_continues(first_l3, l3, proto, n++))
 			return false;
 	}
 	return true;
@@ -120,7 +120,7 @@ static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 			bth = piece + (off - begin);
 		else
 			bth = skb_header_pointer(skb, off, sizeof(buf), buf);
-		if (!bth || !rxe_bth_goes_on(first, bth))
+		if (!bth || !rxe_bth_continues(first, bth))
 			return false;
 	}
 	return true;

@@ -40,8 +40,8 @@ static void rxe_seal_run(struct seal *seal, void *data, u32 bytes)
 }
 
 /* Fill in the ICRCs. skb->data is at the network header, which has @hdr_len bytes. */
-static void rxe_seal(struct sk_buff *skb, u8 proto, u32 hdr_len,
-		     const struct rxe_train *train)
+static void rxe_seal_skb(struct sk_buff *skb, u8 proto, u32 hdr_len,
+			 const struct rxe_train *train)
 {
 	struct rxe_l3_icrc own = {};
 	struct seal seal = {
@@ -132,7 +132,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 	l3->push(skb, path, train->npkts);
 	if (unlikely(train->cnp))
 		rxe_xmit_as_cnp(skb, path->proto);
-	rxe_seal(skb, path->proto, l3->bytes, train);
+	rxe_seal_skb(skb, path->proto, l3->bytes, train);
 	if (unlikely(path->mcast) && rxe_xmit_members(rxe, path, train, skb)) {
 		consume_skb(skb);
 		return 0;

@@ -66,7 +66,7 @@ bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state)
 	return true;
 }
 
-static void seg_run(struct rxe_data *data)
+static void find_seg_run(struct rxe_data *data)
 {
 	const struct rxe_seg *seg = data->seg;
 
@@ -82,7 +82,7 @@ static void seg_run(struct rxe_data *data)
 }
 
 /* The payload of the next MIDDLE packet, whose only header is a BTH */
-static void chunk_run(struct rxe_data *data)
+static void find_chunk_run(struct rxe_data *data)
 {
 	if (data->gap) {
 		data->at += data->gap;
@@ -94,24 +94,24 @@ static void chunk_run(struct rxe_data *data)
 }
 
 /* Find the next contiguous bytes */
-static noinline void more_run(struct rxe_data *data)
+static noinline void find_run(struct rxe_data *data)
 {
 	if (data->chunk)
-		chunk_run(data);
+		find_chunk_run(data);
 	else if (data->skb)
 		data->at = rxe_skb_run(data->skb, data->off, &data->run);
 	else
-		seg_run(data);
+		find_seg_run(data);
 	data->off += data->run;
 }
 
 /* Consume the next contiguous bytes, *@len at most */
-static const void *next_run(struct rxe_data *data, u32 *len)
+static const void *take_run(struct rxe_data *data, u32 *len)
 {
 	const void *p;
 
 	if (!data->run)
-		more_run(data);
+		find_run(data);
 	*len = min(*len, data->run);
 	p = data->at;
 	data->at += *len;
@@ -150,7 +150,7 @@ void rxe_data_skip(struct rxe_data *data, u32 len)
 	while (len) {
 		u32 run = len;
 
-		next_run(data, &run);
+		take_run(data, &run);
 		if (!run)
 			break;
 		len -= run;
@@ -169,7 +169,7 @@ bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = len;
-		const void *p = next_run(data, &run);
+		const void *p = take_run(data, &run);
 
 		if (!run)
 			return false;

@@ -97,8 +97,8 @@ static bool is_peer(const struct rxe_qp *qp, const struct rxe_qp *peer,
  * are longer. The end that is connected first decides by the switch, and the other
  * end follows. Context: path_lock.
  */
-static bool same_device(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
-			u32 dqpn)
+static bool uses_local_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
+			    u32 dqpn)
 {
 	bool same = READ_ONCE(qp->rxe->tune.same_device);
 	struct rxe_qp *peer = rxe_qp_get(qp->rxe, dqpn);
@@ -111,8 +111,8 @@ static bool same_device(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	return same;
 }
 
-static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
-		   struct prepared *prep)
+static int prepare_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+			   struct prepared *prep)
 {
 	u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 					   qp->attr.dest_qp_num;
@@ -125,7 +125,7 @@ static int prepare(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
 		return -ENOMEM;
 	if (mask & IB_QP_AV) {
 		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
-					sport, same_device(qp, attr, dqpn));
+					sport, uses_local_path(qp, attr, dqpn));
 		if (err) {
 			rxe_replay_free(&prep->replay);
 			return err;
@@ -237,13 +237,13 @@ static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		rxe_qp_reset(qp);
 }
 
-static void pause(struct rxe_qp *qp)
+static void pause_tasks(struct rxe_qp *qp)
 {
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
 }
 
-static void resume(struct rxe_qp *qp)
+static void resume_tasks(struct rxe_qp *qp)
 {
 	if (READ_ONCE(qp->state) == IB_QPS_RESET)
 		return;		/* nothing to do before INIT */
@@ -251,7 +251,7 @@ static void resume(struct rxe_qp *qp)
 	rxe_task_resume(&qp->send_task);
 }
 
-static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int change_qp(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct prepared prep;
 	int err;
@@ -259,10 +259,10 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 	err = check_attr(qp, attr, mask);
 	if (err)
 		return err;
-	err = prepare(qp, attr, mask, &prep);
+	err = prepare_changes(qp, attr, mask, &prep);
 	if (err)
 		return err;
-	pause(qp);
+	pause_tasks(qp);
 	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
 	if (!err)
 		err = check_path(qp, attr, mask, &prep);
@@ -276,7 +276,7 @@ static int modify(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 		apply_responder(qp, attr, mask, &prep);
 		apply_state(qp, attr, mask);
 	}
-	resume(qp);
+	resume_tasks(qp);
 	return err;
 }
 
@@ -303,7 +303,7 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	mutex_lock(&qp->mutex);
 	if (mask & IB_QP_AV)
 		mutex_lock(&path_lock);
-	err = modify(qp, attr, mask);
+	err = change_qp(qp, attr, mask);
 	if (mask & IB_QP_AV)
 		mutex_unlock(&path_lock);
 	mutex_unlock(&qp->mutex);
@@ -314,9 +314,9 @@ static void follow_class(struct rxe_qp *qp, void *unused)
 {
 	mutex_lock(&qp->mutex);
 	if (qp->path_valid) {
-		pause(qp);
+		pause_tasks(qp);
 		rxe_path_class(qp->rxe, &qp->path, &qp->attr.ah_attr.grh);
-		resume(qp);
+		resume_tasks(qp);
 	}
 	mutex_unlock(&qp->mutex);
 }

@@ -128,7 +128,7 @@ static bool can_send(u8 state)
  * dropped, so that it isn't sent later. Context: process, for a process's QP. Return:
  * false if the state has changed, and posting is allowed now.
  */
-static bool refuse(struct rxe_qp *qp)
+static bool drop_posted(struct rxe_qp *qp)
 {
 	bool refused;
 
@@ -161,7 +161,7 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	*bad_wr = wr;
 	if (qp->is_user && wr)
 		return -EOPNOTSUPP;
-	if (!can_send(READ_ONCE(qp->state)) && refuse(qp))
+	if (!can_send(READ_ONCE(qp->state)) && drop_posted(qp))
 		return -EINVAL;
 	if (!wr) {
 		rxe_doorbell(qp);

@@ -21,8 +21,8 @@ static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
 	return 0;
 }
 
-static int check_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
-		      const struct ib_udata *udata)
+static int check_qp_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init,
+			 const struct ib_udata *udata)
 {
 	const struct rxe_service *service = rxe_service_find(init->qp_type);
 
@@ -144,7 +144,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 }
 
 /* From here on packets find the QP */
-static int publish(struct rxe_qp *qp)
+static int publish_qp(struct rxe_qp *qp)
 {
 	struct rxe_dev *rxe = qp->rxe;
 	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
@@ -170,14 +170,14 @@ static int publish(struct rxe_qp *qp)
 	return 0;
 }
 
-static void unpublish(struct rxe_qp *qp)
+static void unpublish_qp(struct rxe_qp *qp)
 {
 	xa_erase(&qp->rxe->qps, rxe_qp_num(qp));
 	rxe_qp_put(qp);
 	wait_for_completion(&qp->idle);
 }
 
-static int respond(const struct rxe_qp *qp, struct ib_udata *udata)
+static int copy_response(const struct rxe_qp *qp, struct ib_udata *udata)
 {
 	struct rxe_create_qp_resp resp = {};
 
@@ -203,7 +203,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 	int err;
 
-	err = check_init(rxe, init, udata);
+	err = check_qp_init(rxe, init, udata);
 	if (err)
 		return err;
 	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP))
@@ -213,16 +213,16 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = create_queues(qp, init, udata);
 	if (err)
 		goto out_limit;
-	err = publish(qp);
+	err = publish_qp(qp);
 	if (err)
 		goto out_rings;
-	err = udata ? respond(qp, udata) : 0;
+	err = udata ? copy_response(qp, udata) : 0;
 	if (err)
 		goto out_unpublish;
 	return 0;
 
 out_unpublish:
-	unpublish(qp);
+	unpublish_qp(qp);
 out_rings:
 	destroy_queues(qp);
 out_limit:
@@ -277,7 +277,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
-	unpublish(qp);
+	unpublish_qp(qp);
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
 	rxe_qp_reset(qp);
@@ -326,7 +326,7 @@ void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg)
 	}
 }
 
-static void stop_user_of(struct rxe_qp *qp, void *cq)
+static void stop_qp_of_cq(struct rxe_qp *qp, void *cq)
 {
 	if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
 		stop_qp(qp);
@@ -341,7 +341,7 @@ static void stop_user_of(struct rxe_qp *qp, void *cq)
  */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 {
-	rxe_visit_qps(rxe, stop_user_of, cq);
+	rxe_visit_qps(rxe, stop_qp_of_cq, cq);
 }
 
 /**

@@ -269,7 +269,7 @@ static enum same compare_trains(struct sk_buff *skb, u32 end, struct sk_buff *he
 	return result;
 }
 
-static void distrust(struct rxe_dev *rxe, struct rxe_inq *in)
+static void drop_distrusted(struct rxe_dev *rxe, struct rxe_inq *in)
 {
 	rxe_count(rxe, HELD_DIFFERS);
 	rxe_inq_drop_held(rxe, in);
@@ -326,7 +326,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	in->vouched |= first && rxe_psn_diff(rxe_rx(first)->psn, expected) <= 0;
 	switch (find_place(in, skb, &before)) {
 	case DIFFERENT:
-		distrust(rxe, in);
+		drop_distrusted(rxe, in);
 		break;
 	case SAME:
 		rxe_inq_skip(in, rxe_psn_add(end_psn(skb), -1));
@@ -405,7 +405,7 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 	       rxe_psn_diff(rxe_rx(first)->psn, expected) < 0) {
 		switch (compare_trains(skb, rxe_rx(skb)->done, first)) {
 		case DIFFERENT:
-			distrust(rxe, in);
+			drop_distrusted(rxe, in);
 			rxe_inq_skip(in, expected);
 			return;
 		case SAME:

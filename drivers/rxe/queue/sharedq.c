@@ -25,7 +25,7 @@ static void check_limit(struct rxe_sharedq *shared)
  * While work requests are moved, they are read where they come from: place n of the new
  * ring is the n-th behind the old ring's head. They are posted from there on.
  */
-static const void *oldest(const struct rxe_sharedq *shared)
+static const void *peek_oldest(const struct rxe_sharedq *shared)
 {
 	const struct rxe_ring *ring = shared->q.ring, *old = shared->old;
 	const void *elem = rxe_ring_head(ring);
@@ -50,7 +50,7 @@ bool rxe_sharedq_take(struct rxe_sharedq *shared, struct rxe_rwqe *wqe)
 	const void *elem;
 
 	spin_lock_irqsave(&q->lock, flags);
-	elem = oldest(shared);
+	elem = peek_oldest(shared);
 	if (elem) {
 		rxe_import_recv(q->max_sge, elem, wqe);
 		if (shared->old)

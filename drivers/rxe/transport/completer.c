@@ -95,7 +95,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 }
 
 /* If a retransmission proves unnecessary, undo its effect on the window */
-static void check_doubt(struct rxe_sq *sq)
+static void resolve_doubt(struct rxe_sq *sq)
 {
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
 		sq->cc.ops->undo(&sq->cc);
@@ -124,7 +124,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	if (sq->resend.npkts)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
-		check_doubt(sq);
+		resolve_doubt(sq);
 	rxe_rtt_ack(sq, acked, qp->mtu);
 	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0)
 		rxe_sq_catch_up(sq);
@@ -231,7 +231,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 }
 
 /* Response data for @wqe, the oldest work request, has been placed */
-static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
+static void finish_response(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 {
 	qp->sq.flight.una = rxe_psn_add(psn, 1);
 	if (psn == wqe->last_psn)
@@ -245,7 +245,7 @@ static void response_done(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
  * The work request that a READ response or an atomic ACK answers; NULL unless
  * everything before it is acknowledged
  */
-static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
+static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
@@ -258,13 +258,13 @@ static struct rxe_swqe *answered_wqe(struct rxe_qp *qp, u32 psn)
 }
 
 /* The answer to a FLUSH or ATOMIC WRITE */
-static void empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
-			   const struct rxe_pkt *pkt)
+static void take_empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
+				const struct rxe_pkt *pkt)
 {
 	if (rxe_pkt_data_len(pkt))
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 	else
-		response_done(qp, wqe, pkt->psn);
+		finish_response(qp, wqe, pkt->psn);
 }
 
 static struct rxe_list response_list(struct rxe_qp *qp, const struct rxe_swqe *wqe)
@@ -279,7 +279,7 @@ static struct rxe_list response_list(struct rxe_qp *qp, const struct rxe_swqe *w
 }
 
 /* The data of a response can't be put into its place, now or at all */
-static void not_placed(struct rxe_qp *qp, int err)
+static void refuse_placement(struct rxe_qp *qp, int err)
 {
 	if (err == -EAGAIN)
 		qp->responses.parked = true;
@@ -287,10 +287,10 @@ static void not_placed(struct rxe_qp *qp, int err)
 		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
 }
 
-static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			  struct rxe_data *data)
+static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			       struct rxe_data *data)
 {
-	struct rxe_swqe *wqe = answered_wqe(qp, pkt->psn);
+	struct rxe_swqe *wqe = find_answered_wqe(qp, pkt->psn);
 	struct rxe_list list;
 	u32 done, want;
 	int err;
@@ -298,7 +298,7 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (!wqe)
 		return;
 	if (rxe_is_placement(wqe)) {
-		empty_response(qp, wqe, pkt);
+		take_empty_response(qp, wqe, pkt);
 		return;
 	}
 	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
@@ -312,15 +312,15 @@ static void read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	list = response_list(qp, wqe);
 	err = rxe_scatter(qp, &list, done, data, want);
 	if (err) {
-		not_placed(qp, err);
+		refuse_placement(qp, err);
 		return;
 	}
-	response_done(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
+	finish_response(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
 }
 
-static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct rxe_swqe *wqe = answered_wqe(qp, pkt->psn);
+	struct rxe_swqe *wqe = find_answered_wqe(qp, pkt->psn);
 	const struct rxe_seg orig = {
 		.va	= (uintptr_t)&pkt->atomic_orig,
 		.len	= sizeof(pkt->atomic_orig),
@@ -334,10 +334,10 @@ static void atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	list = response_list(qp, wqe);
 	err = rxe_scatter(qp, &list, 0, &data, orig.len);
 	if (err) {
-		not_placed(qp, err);
+		refuse_placement(qp, err);
 		return;
 	}
-	response_done(qp, wqe, pkt->psn);
+	finish_response(qp, wqe, pkt->psn);
 }
 
 /* The peer has no receive work request: wait as long as it says [9.7.5.2.8] */
@@ -381,7 +381,7 @@ static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /* ACK or NAK; a NAK acknowledges everything before its PSN */
-static void acknowledge(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void take_ack(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u8 type = pkt->syndrome & RXE_AETH_TYPE_MASK;
 
@@ -452,11 +452,11 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
 	if (pkt->flags & RXE_OP_READ_RESP)
-		read_response(qp, pkt, data);
+		take_read_response(qp, pkt, data);
 	else if (pkt->flags & RXE_OP_ATOMIC_ACK)
-		atomic_response(qp, pkt);
+		take_atomic_response(qp, pkt);
 	else
-		acknowledge(qp, pkt);
+		take_ack(qp, pkt);
 	return (pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) &&
 	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
 }
@@ -501,7 +501,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 }
 
 /* Number of responses missing before the first early one */
-static u32 missing_responses(const struct rxe_qp *qp)
+static u32 count_missing_responses(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
@@ -533,7 +533,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 	spin_lock(&sq->lock);
 	settle_timer(qp);
 	if (sq->flight.una != sq->flight.top && oldest_wqe(sq))
-		npkts = missing_responses(qp);
+		npkts = count_missing_responses(qp);
 	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->flight.una))
 		note_loss(qp, RXE_LOSS_GAP, npkts);
 	spin_unlock(&sq->lock);

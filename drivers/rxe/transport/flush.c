@@ -46,7 +46,7 @@ static bool flush_sq(struct rxe_qp *qp)
 }
 
 /* Those in an SRQ aren't the QP's, but for the one in use */
-static bool flush_next(struct rxe_qp *qp)
+static bool take_flushed_recv(struct rxe_qp *qp)
 {
 	return qp->rq.shared ? qp->rq.wqe.valid : rxe_rq_next(qp);
 }
@@ -57,7 +57,7 @@ static bool flush_rq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	rq->read.active = false;
-	while (left && flush_next(qp)) {
+	while (left && take_flushed_recv(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
 			.opcode = IB_WC_RECV,

@@ -32,7 +32,7 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
 }
 
 /* Run the receive task at @at, or earlier */
-static void wake_at(struct rxe_qp *qp, ktime_t at)
+static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
 {
 	if (!hrtimer_is_queued(&qp->gap_timer) ||
 	    ktime_before(at, hrtimer_get_expires(&qp->gap_timer)))
@@ -63,7 +63,7 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 	now = ktime_get();
 	until = rxe_gap_until(gap, psn, now);
 	if (ktime_before(now, until)) {
-		wake_at(qp, until);
+		arm_gap_timer(qp, until);
 		return false;
 	}
 	rxe_gap_asked(gap);
@@ -77,5 +77,5 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {
-	wake_at(qp, ktime_add_ms(ktime_get(), rxe_knob(inq_age_ms)));
+	arm_gap_timer(qp, ktime_add_ms(ktime_get(), rxe_knob(inq_age_ms)));
 }

@@ -27,7 +27,7 @@ static int bind_window(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	return rxe_window_bind(&qp->ibqp, &bind);
 }
 
-static int execute(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static int execute_memop(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
@@ -65,7 +65,7 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	if (!memop_may_start(qp, wqe))
 		return false;
 	rxe_key_drop(&sq->sender.source);
-	err = execute(qp, wqe);
+	err = execute_memop(qp, wqe);
 	sq->ending = err == -EAGAIN ? wqe->rkey : 0;
 	if (err == -EAGAIN)	/* a task on another CPU uses the memory, for one run */
 		rxe_task_schedule(&qp->send_task);

@@ -46,7 +46,8 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 }
 
 /* Only packets with payload are answered: a CNP slows down nothing else */
-static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
+static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
+			  const struct rxe_pkt *pkt)
 {
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
 	if (!(pkt->flags & RXE_OP_PAYLOAD) || !READ_ONCE(qp->rxe->tune.roce_np) ||
@@ -92,7 +93,7 @@ bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pk
 
 	if (rxe_rx(skb)->ce && !cnp) {
 		rxe_rx(skb)->ce = false;
-		answer_mark(qp, skb, pkt);
+		answer_marked(qp, skb, pkt);
 	}
 	if (cnp && (!pkt->becn || rxe_rx(skb)->mcast))
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);

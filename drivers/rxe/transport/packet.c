@@ -58,7 +58,7 @@ static bool pkey_ok(u16 pkey)
 }
 
 /* Has it the same headers as the last good packet, except for its PSN? */
-static bool parse_again(struct packet *p)
+static bool parse_like_last(struct packet *p)
 {
 	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
 	    memcmp(p->bth, p->at, sizeof(p->bth)))
@@ -76,7 +76,7 @@ static u32 dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
  * An skb's pages may change at any time. So headers are copied before they are checked,
  * and what net/ has read there is checked again: QP, service, and the queue.
  */
-static __always_inline bool parse_new(struct rxe_qp *qp, struct packet *p)
+static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 {
 	u8 service = qp->service->opcode;
 	struct rxe_pkt *pkt = &p->pkt;
@@ -125,7 +125,7 @@ static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 		return false;
 	}
 	p->at = rxe_skb_run(p->frame, p->off - p->begin, &p->run);
-	if (!parse_again(p) && !parse_new(qp, p)) {
+	if (!parse_like_last(p) && !parse_headers(qp, p)) {
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 		return false;
 	}
@@ -141,7 +141,7 @@ static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 }
 
 /* Is the next packet, at @bth, a MIDDLE packet that only continues the data? */
-static bool goes_on(struct packet *p, const void *bth)
+static bool continues_data(struct packet *p, const void *bth)
 {
 	struct rxe_pkt next;
 
@@ -156,12 +156,12 @@ static bool goes_on(struct packet *p, const void *bth)
 }
 
 /* Take MIDDLE packets that follow in the same contiguous memory */
-static void take_behind(struct packet *p, u32 most)
+static void take_contiguous(struct packet *p, u32 most)
 {
 	const void *bth = p->at + p->len;
 
 	for (most = min(most, p->run / p->len); p->num < most; p->num++) {
-		if (!goes_on(p, bth))
+		if (!continues_data(p, bth))
 			break;
 		bth += p->len;
 	}
@@ -174,14 +174,14 @@ static void take_frames(struct packet *p, u32 most)
 
 	for (; p->num < most && frame; p->num++) {
 		if (frame->len != p->len || frame->data_len ||
-		    !goes_on(p, frame->data))
+		    !continues_data(p, frame->data))
 			break;
 		frame = frame->next;
 	}
 }
 
 /* Take as many MIDDLE packets together with this one as possible */
-static void take_more(struct rxe_qp *qp, struct packet *p)
+static void take_middles(struct rxe_qp *qp, struct packet *p)
 {
 	u32 most;
 
@@ -190,7 +190,7 @@ static void take_more(struct rxe_qp *qp, struct packet *p)
 	most = p->pkt.flags & RXE_OP_RESPONSE ?
 	       rxe_complete_most(qp, &p->pkt) : rxe_respond_most(qp, &p->pkt);
 	if (p->frame == p->skb)
-		take_behind(p, most);
+		take_contiguous(p, most);
 	else
 		take_frames(p, most);
 	p->pkt.more = p->num - 1;
@@ -218,7 +218,7 @@ static void init_payload(const struct packet *p, struct rxe_data *data)
 }
 
 /* Does the packet tell of congestion? */
-static __always_inline bool tells(const struct packet *p)
+static __always_inline bool reports_congestion(const struct packet *p)
 {
 	return unlikely(rxe_rx(p->skb)->ce | p->pkt.becn ||
 			(p->pkt.flags & RXE_OP_CNP));
@@ -229,33 +229,33 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 {
 	struct rxe_data data;
 
-	if (tells(p) && rxe_notice(qp, p->skb, &p->pkt))
+	if (reports_congestion(p) && rxe_notice(qp, p->skb, &p->pkt))
 		return false;
 	if (rxe_is_middle(qp, &p->pkt))
-		take_more(qp, p);
+		take_middles(qp, p);
 	init_payload(p, &data);
 	return qp->service->take(qp, p->skb, &p->pkt, &data);
 }
 
 /* On the same-device path, the skb names the sending QP and its netdev */
-static bool from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
+static bool is_from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 {
 	return rx->sqpn == qp->attr.dest_qp_num &&
 	       rx->ndev == rxe_path_ndev(&qp->path);
 }
 
 /* A connected QP accepts packets only from its peer's addresses [9.6.1.5] */
-static bool from_peer(struct rxe_qp *qp, struct sk_buff *skb)
+static bool is_from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
 	if (qp->service->datagram)
 		return true;
-	if (rxe_rx(skb)->same_dev && !from_local_peer(qp, rxe_rx(skb)))
+	if (rxe_rx(skb)->same_dev && !is_from_local_peer(qp, rxe_rx(skb)))
 		return false;
 	return rxe_rx_is_from(skb, &qp->path);
 }
 
 /* May the packet be held, and does it have the PSN that continues the held ones? */
-static bool early_ok(struct rxe_qp *qp, const struct packet *p, u32 psn)
+static bool may_keep_early(struct rxe_qp *qp, const struct packet *p, u32 psn)
 {
 	if (p->pkt.psn != psn)
 		return false;
@@ -280,7 +280,7 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 		return RXE_REFUSED;
 	rx->psn = p->pkt.psn;
 	rx->end = p->off;
-	while (early_ok(qp, p, rxe_psn_add(rx->psn, num))) {
+	while (may_keep_early(qp, p, rxe_psn_add(rx->psn, num))) {
 		num++;
 		p->off += p->len;
 		rx->end = p->off;
@@ -314,7 +314,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 	bool serving = qp->rq.read.active;
 	struct packet p;
 
-	if (!from_peer(qp, skb)) {
+	if (!is_from_peer(qp, skb)) {
 		rxe_drop(qp->rxe, RXE_DROP_ADDR, 1);
 		return RXE_USED_UP;
 	}

@@ -19,7 +19,7 @@ static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop w
  * Does the peer send messages of one packet in a row, without a message of ours in
  * between? This is a guess, since packets may race here.
  */
-static bool in_a_row(struct rxe_qp *qp, struct rxe_inq *in)
+static bool waits_in_row(struct rxe_qp *qp, struct rxe_inq *in)
 {
 	u32 sent = READ_ONCE(qp->sq.q.head);
 
@@ -45,8 +45,8 @@ static void note_wait(struct rxe_inq *in)
  * Should a single packet wait? Inside a message or a series of messages, the next
  * packet mostly comes at once; both are then taken in together.
  */
-static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
-			  struct sk_buff *skb, u32 flags, const u8 *bth)
+static bool should_wait(struct rxe_qp *qp, struct rxe_inq *in,
+			struct sk_buff *skb, u32 flags, const u8 *bth)
 {
 	if (rxe_rx(skb)->npkts > 1 ||
 	    skb_queue_len_lockless(&in->queue) >= RXE_RX_BATCH)
@@ -55,7 +55,7 @@ static bool wait_for_more(struct rxe_qp *qp, struct rxe_inq *in,
 		return (flags & RXE_OP_PAYLOAD) && !(bth[8] & BIT(7));
 	if (flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK))
 		return READ_ONCE(qp->sq.flight.rd_atomic) > 1;
-	return !(flags & RXE_OP_RESPONSE) && in_a_row(qp, in);
+	return !(flags & RXE_OP_RESPONSE) && waits_in_row(qp, in);
 }
 
 static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
@@ -63,7 +63,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 {
 	struct rxe_inq *in = flags & RXE_OP_RESPONSE ? &qp->responses :
 						       &qp->requests;
-	bool wait = wait_for_more(qp, in, skb, flags, bth);
+	bool wait = should_wait(qp, in, skb, flags, bth);
 	enum rxe_drop why = 0;
 
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;

@@ -10,7 +10,7 @@
  */
 #include <rxe/transport.h>
 
-static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
+static bool keep_read_key(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 {
 	if (!len)
 		return true;	/* zero bytes need no key [C9-88] */
@@ -21,7 +21,7 @@ static bool read_region(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	return pkt->dma_len <= RXE_MAX_MSG &&
-	       read_region(qp, pkt->rkey, pkt->va, pkt->dma_len);
+	       keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len);
 }
 
 static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
@@ -92,7 +92,7 @@ static u8 response_opcode(bool first, bool last)
 		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
 }
 
-static void next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
+static void set_next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	const struct rxe_rq *rq = &qp->rq;
 	bool last = rq->read.resid <= qp->mtu;
@@ -144,7 +144,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 	outlet->spent = 0;
 	rxe_pkt_response(qp, &pkt);
 	do {
-		next_pkt(qp, &pkt);
+		set_next_pkt(qp, &pkt);
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_full(outlet);
@@ -156,7 +156,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
  * Are the next bytes present? Return: 0, -EAGAIN with requests.parked, -EFAULT. @room: in
  * and out: bytes that may leave, no more than were looked at.
  */
-static int read_ready(struct rxe_qp *qp, u32 *room)
+static int check_read_pages(struct rxe_qp *qp, u32 *room)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 len = min_t(u32, rq->read.resid, SZ_64K);
@@ -172,7 +172,7 @@ static int read_ready(struct rxe_qp *qp, u32 *room)
 }
 
 /* The key became invalid, or a page went, during the response; for a duplicate no error */
-static void read_lost(struct rxe_qp *qp)
+static void fail_read(struct rxe_qp *qp)
 {
 	qp->rq.read.active = false;
 	if (qp->rq.read.again)
@@ -209,18 +209,18 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 
 	/* The key is held in the run that starts the READ; later runs look it up again */
 	if (!rq->read.key &&
-	    !read_region(qp, rq->read.rkey, seg.va, seg.len)) {
-		read_lost(qp);
+	    !keep_read_key(qp, rq->read.rkey, seg.va, seg.len)) {
+		fail_read(qp);
 		return false;
 	}
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && (room = read_room(qp))) {
-		err = read_ready(qp, &room);
+		err = check_read_pages(qp, &room);
 		if (err == -EAGAIN)
 			break;
 		if (err) {
-			read_lost(qp);
+			fail_read(qp);
 			break;
 		}
 		send_responses(qp, &outlet, &data,

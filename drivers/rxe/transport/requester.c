@@ -85,7 +85,7 @@ bool rxe_sq_import(struct rxe_qp *qp)
 }
 
 /* Return: number of missing packets that may leave now; 0 or less: none */
-static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
+static s32 count_missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
 	s32 ahead = rxe_psn_diff(sq->resend.psn, sq->flight.una);
 	s32 npkts = min_t(s32, sq->resend.npkts, rxe_unanswered(&sq->flight, wqe) - ahead);
@@ -98,7 +98,7 @@ static s32 missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 }
 
 /* Packets of @most that may leave now, if congestion control limits the rate */
-static s32 paced_pkts(struct rxe_qp *qp, s32 most)
+static s32 limit_paced_pkts(struct rxe_qp *qp, s32 most)
 {
 	u32 room = rxe_pace_room(qp, RXE_PACE_SEND);
 
@@ -110,10 +110,10 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-	s32 npkts = missing_pkts(sq, wqe);
+	s32 npkts = count_missing_pkts(sq, wqe);
 
 	if (npkts > 0 && unlikely(sq->cc.rate) && !rxe_is_rd_atomic(wqe))
-		npkts = paced_pkts(qp, npkts);
+		npkts = limit_paced_pkts(qp, npkts);
 	if (npkts <= 0)
 		return false;
 	pick->wqe = wqe;
@@ -238,7 +238,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 		room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	sq->timed.limited |= room < left;
 	if (unlikely(sq->cc.rate) && room > 0 && !rxe_is_rd_atomic(wqe))
-		room = paced_pkts(qp, room);
+		room = limit_paced_pkts(qp, room);
 	if (rxe_is_rd_atomic(wqe)) {
 		pick->npkts = pick_read(sq, wqe, room, left);
 		pick->hint = 1;
@@ -284,7 +284,7 @@ static void end_run(struct rxe_qp *qp)
 }
 
 /* The next work request that sends something; NULL if there is none, or it has to wait */
-static struct rxe_swqe *next_wqe(struct rxe_qp *qp)
+static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
@@ -313,7 +313,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 		return true;
 	if (sq->stalled || (sq->rnr && sq->q.cur != sq->q.tail))
 		return false;
-	wqe = next_wqe(qp);
+	wqe = find_next_wqe(qp);
 	if (!wqe)
 		return false;
 	if (!wqe->status && !wqe->started) {
@@ -388,8 +388,8 @@ static void init_data_pkt(const struct rxe_swqe *wqe, struct rxe_pkt *pkt)
 }
 
 /* Set the fields of packet @n of the run */
-static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
-		     struct rxe_pkt *pkt)
+static void set_data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
+			 struct rxe_pkt *pkt)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 psn = rxe_psn_add(pick->psn, n);
@@ -406,8 +406,8 @@ static void data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n,
 }
 
 /* A READ request, perhaps only for missing responses; an atomic, ATOMIC WRITE or FLUSH */
-static void rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
-			  struct rxe_pkt *pkt)
+static void set_rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
+			      struct rxe_pkt *pkt)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
@@ -445,7 +445,7 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 }
 
 /* Missing packets weren't sent again. If recv_task has decided anew meanwhile, that counts */
-static void put_missing_back(struct rxe_sq *sq, const struct pick *pick)
+static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if (sq->resend.psn != rxe_psn_add(pick->psn, pick->npkts) ||
 	    rxe_psn_diff(sq->flight.una, pick->psn) > 0)
@@ -455,7 +455,7 @@ static void put_missing_back(struct rxe_sq *sq, const struct pick *pick)
 }
 
 /* New packets weren't sent. recv_task may have gone back or forward meanwhile */
-static void put_new_back(struct rxe_sq *sq, const struct pick *pick)
+static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if ((s32)(pick->index - sq->q.tail) < 0 ||
 	    rxe_psn_diff(sq->flight.psn, pick->psn) <= 0)
@@ -470,21 +470,21 @@ static void put_new_back(struct rxe_sq *sq, const struct pick *pick)
  * A page of the data isn't present: undo the pick. The task goes on when the page has been
  * faulted in.
  */
-static void put_back(struct rxe_qp *qp, const struct pick *pick)
+static void undo_pick(struct rxe_qp *qp, const struct pick *pick)
 {
 	spin_lock(&qp->sq.lock);
 	if (pick->again)
-		put_missing_back(&qp->sq, pick);
+		undo_missing_pick(&qp->sq, pick);
 	else
-		put_new_back(&qp->sq, pick);
+		undo_new_pick(&qp->sq, pick);
 	spin_unlock(&qp->sq.lock);
 }
 
 /* The data can't be read, now or at all. Return: false if this run should end */
-static bool data_unreadable(struct rxe_qp *qp, const struct pick *pick, int err)
+static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int err)
 {
 	if (err == -EAGAIN) {
-		put_back(qp, pick);
+		undo_pick(qp, pick);
 		return false;
 	}
 	fail_pick(qp, pick);
@@ -502,13 +502,13 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 	u32 n;
 
 	if (num < 0)
-		return data_unreadable(qp, pick, num);
+		return handle_unreadable(qp, pick, num);
 	if (unlikely(READ_ONCE(qp->sq.cc.rate)))
 		rxe_pace_charge(qp, len);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
-		data_pkt(qp, pick, n, &run->pkt);
+		set_data_pkt(qp, pick, n, &run->pkt);
 		rxe_outlet_send(&run->outlet, &run->pkt, &run->data,
 				pick->hint - n);
 	}
@@ -525,7 +525,7 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 	bool go_on;
 
 	if (num < 0)
-		return data_unreadable(qp, pick, num);
+		return handle_unreadable(qp, pick, num);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	run->pkt.payload_len = len;
 	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
@@ -538,7 +538,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 {
 	if (!rxe_is_rd_atomic(pick->wqe))
 		return emit_data(qp, run, pick);
-	rd_atomic_pkt(qp, pick, &run->pkt);
+	set_rd_atomic_pkt(qp, pick, &run->pkt);
 	if (rxe_wr_type(pick->wqe)->kind == RXE_WR_ATOMIC_WRITE)
 		return emit_atomic_write(qp, run, pick);
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);

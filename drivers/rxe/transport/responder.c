@@ -103,7 +103,7 @@ static enum verdict refuse_data(struct rxe_qp *qp)
 	return SILENT;
 }
 
-static enum verdict not_ready(struct rxe_qp *qp)
+static enum verdict answer_not_ready(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -128,7 +128,7 @@ static enum verdict wait_for_page(struct rxe_qp *qp)
 }
 
 /* Does an opcode with @flags continue the message of the last packet? [9.7.4.1.2] */
-static bool in_order(const struct rxe_rq *rq, u32 flags)
+static bool continues_message(const struct rxe_rq *rq, u32 flags)
 {
 	if (flags & RXE_OP_START)
 		return !rq->op_flags;
@@ -167,7 +167,7 @@ static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return pkt->payload_len <= qp->mtu;
 }
 
-static void send_done(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void finish_send(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV,
@@ -188,7 +188,7 @@ static void send_done(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * A task on another CPU uses the memory of the key that is to be invalidated. The sender
  * tries again at once, as if the packet had been lost; nothing can use the key by then.
  */
-static enum verdict not_yet(struct rxe_qp *qp)
+static enum verdict answer_not_yet(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -208,7 +208,7 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
 	if (err == -EAGAIN)
-		return not_yet(qp);
+		return answer_not_yet(qp);
 	if (!err)
 		return DONE;
 	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, IB_WC_LOC_ACCESS_ERR, 0);
@@ -223,8 +223,8 @@ static u32 send_room(const struct rxe_rq *rq)
 	return most > rq->off ? most - rq->off : 0;
 }
 
-static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			    struct rxe_data *data)
+static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+				 struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key, qp->requests.fault };
@@ -232,7 +232,7 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	int err;
 
 	if (!rxe_rq_next(qp))
-		return not_ready(qp);
+		return answer_not_ready(qp);
 	list.num_sge = rq->wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
@@ -251,12 +251,12 @@ static enum verdict do_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return SILENT;
 	rq->off += len;
 	if (pkt->flags & RXE_OP_END)
-		send_done(qp, pkt);
+		finish_send(qp, pkt);
 	return DONE;
 }
 
 /* Check the R_Key for the rest of this message, once per run */
-static bool write_region(struct rxe_qp *qp, bool start)
+static bool keep_write_key(struct rxe_qp *qp, bool start)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -267,7 +267,7 @@ static bool write_region(struct rxe_qp *qp, bool start)
 }
 
 /* Complete the receive work request in use */
-static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void finish_write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
@@ -279,7 +279,7 @@ static void write_imm(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 
-static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static void start_write(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
@@ -289,8 +289,8 @@ static void write_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->write.length = pkt->dma_len;
 }
 
-static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			     struct rxe_data *data)
+static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+				  struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
 	bool start = pkt->flags & RXE_OP_START;
@@ -299,14 +299,14 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	int err = 0;
 
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
-		return not_ready(qp);
+		return answer_not_ready(qp);
 	if (start)
-		write_start(qp, pkt);
+		start_write(qp, pkt);
 	if (rq->write.length > RXE_MAX_MSG)
 		return refuse_op(qp);
 	if (end ? len != rq->write.resid : len >= rq->write.resid)
 		return refuse_op(qp);
-	if (!write_region(qp, start))
+	if (!keep_write_key(qp, start))
 		return refuse_write(qp, pkt);
 	if (len)
 		err = rxe_key_ready(rq->write.key, true, rq->write.va, len, rq->write.resid,
@@ -320,12 +320,12 @@ static enum verdict do_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	rq->write.va += len;
 	rq->write.resid -= len;
 	if (pkt->flags & RXE_OP_IMMDT)
-		write_imm(qp, pkt);
+		finish_write_imm(qp, pkt);
 	return DONE;
 }
 
 /* Atomic towards all devices and all processors of this machine */
-static u64 atomic_execute(u64 *p, const struct rxe_pkt *pkt)
+static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
 {
 	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
 		return atomic64_fetch_add(pkt->swap_add, (atomic64_t *)p);
@@ -340,7 +340,7 @@ static void note_replied(struct rxe_rq *rq)
 	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
 }
 
-static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static enum verdict execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 len = sizeof(u64);
@@ -360,7 +360,7 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	p = rxe_key_run(rq->write.key, pkt->va, &len);
 	if ((uintptr_t)p & 7)
 		return refuse_op(qp);
-	orig = atomic_execute(p, pkt);
+	orig = apply_atomic(p, pkt);
 	rxe_replay_keep(&rq->replay, rq->seq, orig);
 	note_replied(rq);
 	rxe_send_atomic_ack(qp, pkt->psn, orig);
@@ -368,8 +368,8 @@ static enum verdict do_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /* FLUSH and ATOMIC WRITE */
-static enum verdict do_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			     struct rxe_data *data)
+static enum verdict execute_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+				  struct rxe_data *data)
 {
 	u8 nak;
 
@@ -396,17 +396,17 @@ static enum verdict do_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
-	if (!in_order(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
+	if (!continues_message(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
 	    !length_ok(qp, pkt))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SEND)
-		return do_send(qp, pkt, data);
+		return execute_send(qp, pkt, data);
 	if (pkt->flags & RXE_OP_WRITE)
-		return do_write(qp, pkt, data);
+		return execute_write(qp, pkt, data);
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
-		return do_atomic(qp, pkt);
+		return execute_atomic(qp, pkt);
 	if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE))
-		return do_place(qp, pkt, data);
+		return execute_place(qp, pkt, data);
 	if (!(pkt->flags & RXE_OP_READ_REQ))
 		return refuse_op(qp);
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);

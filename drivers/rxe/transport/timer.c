@@ -65,7 +65,7 @@ static void arm_timer(struct rxe_sq *sq, ktime_t at)
 	hrtimer_start(&sq->rto.timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
-static void wait_from(struct rxe_qp *qp, ktime_t now)
+static void start_wait(struct rxe_qp *qp, ktime_t now)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
@@ -109,7 +109,7 @@ static void find_deadline(struct rxe_qp *qp)
  */
 void rxe_wait(struct rxe_qp *qp)
 {
-	wait_from(qp, ktime_get());
+	start_wait(qp, ktime_get());
 }
 
 /**
@@ -123,7 +123,7 @@ void rxe_wait_anew(struct rxe_qp *qp)
 
 	rxe_recovery_wait_anew(&qp->sq.rec, now);
 	if (!leave_to_timer(qp, now))
-		wait_from(qp, now);
+		start_wait(qp, now);
 }
 
 /**
@@ -174,7 +174,7 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
  * If the timer is late because this CPU was busy, put off the deadline once: answers
  * may be waiting for the CPU, too.
  */
-static bool put_off(struct rxe_sq *sq, ktime_t now)
+static bool postpone_deadline(struct rxe_sq *sq, ktime_t now)
 {
 	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
 
@@ -185,7 +185,7 @@ static bool put_off(struct rxe_sq *sq, ktime_t now)
 	return true;
 }
 
-static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+static enum hrtimer_restart rto_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, sq.rto.timer);
 	struct rxe_sq *sq = &qp->sq;
@@ -199,7 +199,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 		;	/* nothing to wait for any more */
 	} else if (hrtimer_is_queued(timer)) {
 		;	/* armed again while we waited for the lock */
-	} else if (ktime_before(now, sq->rto.deadline) || put_off(sq, now)) {
+	} else if (ktime_before(now, sq->rto.deadline) || postpone_deadline(sq, now)) {
 		hrtimer_set_expires(timer, sq->rto.deadline);
 		restart = HRTIMER_RESTART;
 	} else {
@@ -218,7 +218,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
  */
 void rxe_timer_init(struct rxe_qp *qp)
 {
-	rxe_hrtimer_setup(&qp->sq.rto.timer, timer_fired, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&qp->sq.rto.timer, rto_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 }
 

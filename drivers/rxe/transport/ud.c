@@ -196,8 +196,8 @@ static int ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 	       rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
 }
 
-static void ud_received(struct rxe_qp *qp, struct sk_buff *skb,
-			const struct rxe_pkt *pkt, u8 status)
+static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
+			   const struct rxe_pkt *pkt, u8 status)
 {
 	struct ib_wc wc = {
 		.status = status,
@@ -229,7 +229,7 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
 	if (!qp->service->qpn)
-		ud_received(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
+		ud_finish_recv(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
 	return false;
 }
 
@@ -262,9 +262,9 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	if (!err) {
-		ud_received(qp, skb, pkt, IB_WC_SUCCESS);
+		ud_finish_recv(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}
-	ud_received(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
+	ud_finish_recv(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
 	rxe_qp_to_err(qp);
 }

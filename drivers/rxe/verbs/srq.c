@@ -63,8 +63,8 @@ static int srq_respond(const struct rxe_srq *srq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static int check_init(const struct ib_srq_init_attr *init,
-		      const struct ib_udata *udata)
+static int check_srq_init(const struct ib_srq_init_attr *init,
+			  const struct ib_udata *udata)
 {
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
@@ -93,7 +93,7 @@ int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct rxe_srq *srq = to_rxe_srq(ibsrq);
 	int err;
 
-	err = check_init(init, udata);
+	err = check_srq_init(init, udata);
 	if (err)
 		return err;
 	if (!rxe_limit_get(&rxe->num_srq, RXE_MAX_SRQ))
@@ -109,8 +109,8 @@ int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 }
 
 /* A ring of another size, and user space told where it is */
-static struct rxe_ring *resized_ring(const struct rxe_srq *srq, u32 max_wr,
-				     struct ib_udata *udata)
+static struct rxe_ring *create_resized_ring(const struct rxe_srq *srq, u32 max_wr,
+					    struct ib_udata *udata)
 {
 	struct rxe_modify_srq_cmd cmd;
 	struct mminfo mi = {};
@@ -131,11 +131,11 @@ static struct rxe_ring *resized_ring(const struct rxe_srq *srq, u32 max_wr,
 	return ring;
 }
 
-static int resize(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
+static int resize_srq(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
 {
 	struct rxe_ring *new, *old;
 
-	new = resized_ring(srq, max_wr, udata);
+	new = create_resized_ring(srq, max_wr, udata);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 	old = rxe_sharedq_move(&srq->shared, new);
@@ -157,13 +157,13 @@ static int check_modify(const struct rxe_srq *srq, const struct ib_srq_attr *att
 	return (mask & IB_SRQ_LIMIT) && attr->srq_limit > room ? -EINVAL : 0;
 }
 
-static int modify(struct rxe_srq *srq, const struct ib_srq_attr *attr, int mask,
-		  struct ib_udata *udata)
+static int change_srq(struct rxe_srq *srq, const struct ib_srq_attr *attr, int mask,
+		      struct ib_udata *udata)
 {
 	int err = check_modify(srq, attr, mask);
 
 	if (!err && (mask & IB_SRQ_MAX_WR))
-		err = resize(srq, attr->max_wr, udata);
+		err = resize_srq(srq, attr->max_wr, udata);
 	if (!err && (mask & IB_SRQ_LIMIT))
 		err = rxe_sharedq_arm(&srq->shared, attr->srq_limit);
 	return err;
@@ -191,7 +191,7 @@ int rxe_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if ((mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT)) || srq->is_user != !!udata)
 		return -EINVAL;
 	mutex_lock(&srq->modify);
-	err = modify(srq, attr, mask, udata);
+	err = change_srq(srq, attr, mask, udata);
 	mutex_unlock(&srq->modify);
 	return err;
 }

@@ -43,7 +43,7 @@ static const u32 bth4_bit[8] = {
 /* ... and for all of them */
 #define RXE_ICRC_BTH4_ONES	0x0f6a70d9
 
-static u32 changes(const u32 *bit, u32 bits)
+static u32 sum_changes(const u32 *bit, u32 bits)
 {
 	u32 change = 0;
 
@@ -150,7 +150,7 @@ u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph)
  */
 u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to)
 {
-	return state ^ changes(id_bit, from ^ to);
+	return state ^ sum_changes(id_bit, from ^ to);
 }
 
 /**
@@ -162,7 +162,7 @@ u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to)
  */
 u32 rxe_icrc_bth(u32 state, u8 bth4)
 {
-	return state ^ RXE_ICRC_BTH4_ONES ^ changes(bth4_bit, bth4);
+	return state ^ RXE_ICRC_BTH4_ONES ^ sum_changes(bth4_bit, bth4);
 }
 
 /**
