@@ -12,71 +12,71 @@
 /* name, value, description with its unit */
 #define RXE_CONSTANTS(CONSTANT)							\
 	CONSTANT(TASK_BUDGET, 60 * SZ_1K,					\
-		 "bytes that a run of a task handles before others' turn")	\
+		 "bytes that one run of a task handles")			\
 	CONSTANT(TASK_TURNS, 16,						\
-		 "runs that a process does before a worker goes on")		\
+		 "runs of a task in one system call")				\
 	CONSTANT(TASK_DEPTH, 4,							\
 		 "tasks that may be entered on one stack")			\
 	CONSTANT(TRAIN_COST, SZ_1K,						\
-		 "bytes of the budget that a packet or train counts at least")	\
+		 "least cost of a train, in bytes of a task's budget")		\
 	CONSTANT(TRAIN_BYTES, SZ_64K - 1,					\
-		 "bytes of a train with all its headers")			\
+		 "largest train with all headers, bytes")			\
 	CONSTANT(LINEAR_BYTES, 512,						\
-		 "largest packet that is copied rather than put into a block")	\
+		 "largest packet in the linear part of an skb, bytes")		\
 	CONSTANT(BLOCK_ORDER, 3,						\
-		 "pages of a block of recycled memory, as a power of two")	\
+		 "log2 of the pages of a block of recycled memory")		\
 	CONSTANT(BLOCKS, 32,							\
 		 "blocks per CPU")						\
 	CONSTANT(BLOCK_PROBES, 4,						\
-		 "blocks that are looked at for an idle one")			\
+		 "blocks that a search for an idle one looks at")		\
 	CONSTANT(LOCAL_MTU, SZ_16K,						\
-		 "bytes of a packet that doesn't leave the device")		\
+		 "payload bytes of a packet to a peer on the device")		\
 	CONSTANT(LOCAL_FULL, SZ_32K,						\
-		 "bytes of a READ response on the device before others' turn")	\
+		 "bytes of a READ response to a peer on the device per run")	\
 	CONSTANT(LOCAL_COST, SZ_512,						\
-		 "bytes of the budget that a packet on the device costs")	\
+		 "cost of a packet to a peer on the device, in bytes of the budget") \
 	CONSTANT(PICK_BYTES, SZ_32K,						\
-		 "bytes that the requester takes under the lock at a time")	\
+		 "bytes that the requester picks under the lock at a time")	\
 	CONSTANT(PICK_PKTS, 4,							\
-		 "packets that it takes at least")				\
+		 "packets that the requester may always pick at a time")	\
 	CONSTANT(PICK_TAIL, 4,							\
-		 "packets beyond a train that go with it")			\
+		 "packets beyond a full train that are picked with it")		\
 	CONSTANT(QUEUE_TRAINS, 1024,						\
-		 "trains that wait to be taken in, per QP and kind")		\
+		 "received trains in the queue of requests, or of responses, of a QP") \
 	CONSTANT(RX_BATCH, 32,							\
-		 "packets that wait for what follows in the same softirq")	\
+		 "received packets that wait for the next one in the same softirq") \
 	CONSTANT(RX_ROW, 2,							\
-		 "messages of one packet in a row before the next ones wait")	\
+		 "single-packet messages in a row before the next ones wait")	\
 	CONSTANT(RX_VAIN, 32,							\
-		 "messages that don't wait after one did in vain")		\
+		 "messages that don't wait after a vain wait")			\
 	CONSTANT(FLUSH_MOST, 256,						\
-		 "work requests that a run flushes")				\
+		 "work requests per queue that a run flushes")			\
 	CONSTANT(FLUSH_MIN_MS, 1,						\
-		 "first wait for a receive that is posted in ERR")		\
+		 "first interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(FLUSH_MAX_MS, 1000,						\
-		 "longest wait for a receive that is posted in ERR")		\
+		 "longest interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(COMPARE_BYTES, 128,						\
-		 "bytes that are compared at a time of two packets of one PSN")	\
+		 "bytes of two packets with one PSN that are compared at a time") \
 	CONSTANT(RING_SPARE_ORDER, 6,						\
-		 "pages that a cgroup must have left for a ring, as a power of two") \
+		 "log2 of the pages that a cgroup must have left beside a ring") \
 	CONSTANT(MEMORY_SPARE, 32,						\
-		 "part of the machine's memory that stays for others, one in")	\
+		 "part of all memory that objects leave available, one in so many") \
 	CONSTANT(LINE_RATE, 40000,						\
-		 "Mb/s from which on pacing isn't worth its cost")		\
+		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(ODP_BATCH, 64,							\
 		 "pages that are faulted in at a time")				\
 	CONSTANT(ODP_TRIES, 16,							\
-		 "tries to fault in pages that are being taken back")		\
+		 "tries to fault in pages that are taken back meanwhile")	\
 	CONSTANT(ODP_AHEAD, SZ_1M,						\
-		 "bytes that a message faults in ahead")				\
+		 "bytes of a message that are faulted in together")		\
 	CONSTANT(ODP_WHOLE, SZ_1G >> PAGE_SHIFT,				\
-		 "pages of a region that is watched as a whole")		\
+		 "largest region with a single notifier, pages")		\
 	CONSTANT(ODP_CHUNK_ORDER, 9,						\
-		 "pages that are watched together else, as a power of two")	\
+		 "log2 of the pages per notifier of a larger region")		\
 	CONSTANT(ODP_PREFETCHES, 16,						\
-		 "prefetches of a region that wait for a worker")		\
+		 "prefetches of a region that may wait for a worker")		\
 	CONSTANT(DEFAULT_HOPS, 64,						\
-		 "TTL where the program asks for none")
+		 "TTL if the program asks for none")
 
 enum {
 #define CONSTANT(name, value, what) RXE_##name = (value),

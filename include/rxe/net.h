@@ -36,7 +36,8 @@ struct rxe_dev;
  * @held: transport/: it came too early; all packets up to @end were verified
  * @charged: transport/: it counts against the device's limit
  * @mcast: the destination is a multicast group
- * @ce: a switch marked it: it has a queue; transport/ clears it when it has told the peer
+ * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
+ *	after the first packet, so that a train is answered once
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
  * @vlan: VLAN ID of the netdev that it came in by, or, if this host sent it, of the
  *	netdev that has the address; RXE_NO_VLAN if there is none

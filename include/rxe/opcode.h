@@ -30,7 +30,7 @@
  * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
- * @RXE_OP_CNP: congestion notification: 16 reserved bytes follow (A17.9.3)
+ * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)
  *
  * The order of the header flags is the order of the headers on the wire.
  */

@@ -31,11 +31,11 @@ enum rxe_proto {
  * @flow_label: 20 bits, host order
  * @sport: UDP source port, host order
  * @traffic_class: TOS or traffic class
- * @tos: the same as it leaves, perhaps ECN-capable (RoCE v2)
+ * @tos: @traffic_class with the ECN field as sent, RoCE v2
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level
  * @priority: skb->priority, see rxe_path_class()
- * @max_priority: limit of @priority
+ * @max_priority: limit of @priority, see rxe_path_unprivileged()
  * @vlan: VLAN ID of our GID's netdev, RXE_NO_VLAN if it has none
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
@@ -48,8 +48,9 @@ enum rxe_proto {
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: argument of dst_check() for @dst (IPv6)
  *
- * Immutable after rxe_path_init() except for the last four, which senders on
- * several CPUs may change concurrently, and for what rxe_path_class() sets.
+ * Immutable after rxe_path_init(), with two exceptions. Senders on several CPUs may change
+ * the last four members concurrently. rxe_path_class() changes its members while nothing
+ * is sent.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;

@@ -101,7 +101,7 @@ struct rxe_l3_icrc {
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
  * @cnp: it is a CNP, which has a traffic class and priority of its own
- * @singly: somebody captures: one packet per skb, as the wire has it
+ * @singly: one packet per skb, since a packet socket captures on the netdev
  */
 struct rxe_train {
 	struct sk_buff	*skb;

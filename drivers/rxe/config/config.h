@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tables of rxe/knobs.h as rows.
+ * The tables of rxe/knobs.h and rxe/constants.h as arrays of rows.
  */
 #ifndef RXE_CONFIG_CONFIG_H
 #define RXE_CONFIG_CONFIG_H
@@ -11,9 +11,9 @@
  * struct rxe_knob_row - a knob
  * @name: its name
  * @value: default
- * @least: the least that it may be
- * @most: and the most
- * @what: what it is
+ * @least: lower bound
+ * @most: upper bound
+ * @what: description
  */
 struct rxe_knob_row {
 	const char	*name;
@@ -27,7 +27,7 @@ struct rxe_knob_row {
  * struct rxe_constant_row - a number that is fixed
  * @name: its name
  * @value: its value
- * @what: what it is
+ * @what: description
  */
 struct rxe_constant_row {
 	const char	*name;

@@ -109,7 +109,7 @@ static int set_cc_param(void *row, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(cc_param_fops, get_cc_param, set_cc_param, "%llu\n");
 
-/* Where the tools for mlx5 look for them */
+/* The folder and the names are those of mlx5, for its tools */
 static void make_cc_params(void)
 {
 	struct dentry *dir = debugfs_create_dir("cc_params", debugfs_root);
@@ -123,7 +123,7 @@ static void make_cc_params(void)
 /**
  * rxe_debugfs_start - make the module's files in debugfs
  *
- * Without debugfs the module works as well.
+ * Errors are ignored: the module works without debugfs.
  */
 void rxe_debugfs_start(void)
 {
@@ -133,7 +133,7 @@ void rxe_debugfs_start(void)
 }
 
 /**
- * rxe_debugfs_stop - remove them; nobody is in one of their functions any more
+ * rxe_debugfs_stop - remove the files, and wait until none of their functions runs
  */
 void rxe_debugfs_stop(void)
 {

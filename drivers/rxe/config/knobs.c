@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The values of the table in rxe/knobs.h, and how they are set.
+ * The values of the knobs in rxe/knobs.h, and setting them.
  *
- * Context: any; those who read a knob take no lock.
+ * Context: any; a knob is read without a lock.
  */
 #include <linux/cache.h>
 #include <linux/errno.h>
@@ -30,8 +30,8 @@ const struct rxe_constant_row rxe_constant_rows[] = {
 };
 
 /**
- * rxe_knob_find - a knob by its name
- * @name: of the knob
+ * rxe_knob_find - find a knob by its name
+ * @name: name of the knob
  *
  * Return: its index, or -ENOENT.
  */
@@ -47,10 +47,10 @@ int rxe_knob_find(const char *name)
 
 /**
  * rxe_knob_set - set a knob
- * @index: of the knob
- * @value: the new value, in the unit that the name tells
+ * @index: index of the knob
+ * @value: new value, in the unit that the name ends with
  *
- * Return: 0; -ERANGE beyond the bounds, and nothing changes.
+ * Return: 0; -ERANGE if it is out of bounds, and nothing changes.
  */
 int rxe_knob_set(int index, u64 value)
 {

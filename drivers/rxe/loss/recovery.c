@@ -9,7 +9,7 @@
  *   - A NAK, or responses behind a gap, show a loss. A packet that was sent again less
  *     than a round trip ago doesn't count as lost again.
  *   - Silence shows a loss if it is long enough. On a path that lost packets in the last
- *     ten seconds, that is the longest likely round trip. On other paths it is
+ *     loss_memory_ns, that is the longest likely round trip. On other paths it is
  *     silence_ns, or four times the QP's timeout if that is shorter. Then the oldest
  *     packets are sent again as a probe. After each probe the silence must be twice as
  *     long. A probe isn't counted as a retry.
@@ -90,7 +90,7 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	return max(rto, longest_rtt(rtt, now));
 }
 
-/* Is the QP's timeout not over yet? */
+/* Is the time since the last progress shorter than the timeout? */
 static bool is_in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		       const struct rxe_retry_limit *limit, ktime_t now)
 {

@@ -67,9 +67,9 @@ struct rxe_retry_limit {
 /**
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
- * @probes: silences since then that weren't counted as a retry
+ * @probes: probes since the last progress, which aren't counted as retries
  * @go_back: how many more losses send everything that follows again
- * @heard: the peer answered something since the last retry, if not the oldest packet
+ * @heard: the peer answered a packet after the oldest one since the last retry
  * @in_doubt: the last resending may have been needless
  * @told: a NAK, or responses behind a gap, caused the last resending
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
@@ -128,7 +128,7 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
  * @rec: loss recovery
  * @now: the time
  *
- * Return: true in the ten seconds after a loss.
+ * Return: true until loss_memory_ns after a loss.
  */
 static inline bool rxe_recovery_lossy(const struct rxe_recovery *rec,
 				      ktime_t now)

@@ -30,9 +30,9 @@ static bool is_forgotten(ktime_t at, ktime_t now)
 }
 
 /**
- * rxe_rtt_add - a round trip was measured
- * @rtt: the path's
- * @ns: how long it took, at least 1
+ * rxe_rtt_add - add a measured round trip
+ * @rtt: round trips of the path
+ * @ns: duration, at least 1
  * @now: the time
  */
 void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
@@ -49,8 +49,8 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
 }
 
 /**
- * rxe_rtt_most - the longest likely time to an answer
- * @rtt: the path's
+ * rxe_rtt_most - the longest likely time to an answer, as RTO of RFC 6298
+ * @rtt: round trips of the path
  *
  * Return: nanoseconds; a guess while nothing was measured.
  */

@@ -11,12 +11,12 @@
 
 /**
  * struct rxe_rtt - what is known of a path's round trips, in nanoseconds
- * @smooth: smoothed as in RFC 6298; 0: nothing was measured
- * @var: its variation, likewise
- * @min: shortest of the last ten seconds or so
- * @min_at: when that was
- * @max: longest of the last ten seconds or so
- * @max_at: when that was
+ * @smooth: smoothed as SRTT of RFC 6298; 0: nothing was measured
+ * @var: variation, as RTTVAR of RFC 6298
+ * @min: shortest recent round trip, forgotten after loss_memory_ns
+ * @min_at: when @min was measured
+ * @max: longest recent round trip, forgotten after loss_memory_ns
+ * @max_at: when @max was measured
  */
 struct rxe_rtt {
 	u64	smooth;

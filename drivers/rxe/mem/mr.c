@@ -193,8 +193,9 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * @access: enum ib_access_flags
  * @udata: of the process; the ABI has nothing in it
  *
- * A region of no bytes may be at any address; no memory is pinned for it. With on-demand
- * paging none is pinned at all; @length U64_MAX with @start 0 is all of the process's.
+ * A region of 0 bytes may be at any address; no memory is pinned for it. With
+ * IB_ACCESS_ON_DEMAND no memory is pinned at all, and @length U64_MAX with @start 0 is all
+ * memory of the process.
  *
  * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, -EOPNOTSUPP
  * for access flags that the device lacks, -ENOMEM (also beyond RLIMIT_MEMLOCK),
@@ -224,7 +225,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return &mr->ibmr;
 }
 
-/* Can the region keep its memory and its key? PD and access not both at once */
+/* Can the region keep its memory and its key? Not if PD and access change at once */
 static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 {
 	if (flags & IB_MR_REREG_TRANS)
@@ -269,8 +270,9 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @udata: of the process; the ABI has nothing in it
  *
  * Normally the region is changed in place. A new one with a new key is made for other
- * memory, for write access to memory pinned for reading, to pin memory or to stop that,
- * or if PD and access change at once. The RDMA core then frees the old one.
+ * memory, for write access to memory that was pinned for reading, for a change between
+ * pinned and on-demand memory, and if PD and access change at once. Then the RDMA core
+ * frees the old one.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, with the

@@ -59,8 +59,8 @@ static void rxe_v2_partial_csum(struct sk_buff *skb)
 
 /*
  * Trains need a checksum. A single packet gets one only where the netdev computes it: by
- * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory. A
- * capture would show that as a wrong checksum.
+ * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory. But
+ * a capture would show the checksum as wrong.
  */
 static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 			   const struct net_device *ndev)

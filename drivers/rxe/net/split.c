@@ -51,8 +51,8 @@ static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes
 }
 
 /*
- * The other fields that the ICRC covers; see rxe_l3_icrc_start(). And the traffic class: a
- * train has one ECN mark.
+ * Do the other fields that the ICRC covers continue the first packet's? See
+ * rxe_l3_icrc_start(). The traffic class must be equal, too, since a train has one ECN mark.
  */
 static bool rxe_l3_continues(const void *first, const void *l3, u8 proto, u32 n)
 {

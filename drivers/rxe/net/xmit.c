@@ -106,7 +106,10 @@ static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 	return ndev->flags & IFF_LOOPBACK;
 }
 
-/* Not ECN-capable, and of a class that doesn't wait behind the data that it tells of */
+/*
+ * A CNP isn't ECN-capable. It has its own traffic class and priority, so that it doesn't
+ * queue behind data.
+ */
 static noinline void rxe_xmit_as_cnp(struct sk_buff *skb, u8 proto)
 {
 	u8 tos = rxe_knob(np_cnp_dscp) << 2;

@@ -121,8 +121,8 @@ static const void *take_run(struct rxe_data *data, u32 *len)
 }
 
 /**
- * rxe_data_rewind - go back to where @data->taken was 0
- * @data: payload in segments
+ * rxe_data_rewind - go back by @data->taken bytes
+ * @data: payload in segments, with no key given back since
  */
 void rxe_data_rewind(struct rxe_data *data)
 {

@@ -52,7 +52,7 @@ struct rxe_data {
  * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
  *	gives it back at the end of the run.
- * @fault: asked for pages that aren't present
+ * @fault: fault for pages that aren't present
  */
 struct rxe_list {
 	const struct ib_sge	*sge;

@@ -145,9 +145,9 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
  * @data: the payload; advances
  * @len: bytes
  *
- * Return: 0, -EFAULT if an L_Key doesn't allow it, -ENOSPC if the list is too
- * short, -EIO if the payload is too short, -EAGAIN as rxe_key_ready() with the list's
- * fault. Some may have been copied then, which is to be copied again.
+ * Return: 0; -EFAULT if an L_Key doesn't allow it; -ENOSPC if the list is too short; -EIO
+ * if the payload is too short; -EAGAIN as rxe_key_ready() with the list's fault. On errors,
+ * part of the payload may have been copied.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)

@@ -322,10 +322,10 @@ static void follow_class(struct rxe_qp *qp, void *unused)
 }
 
 /**
- * rxe_qp_class_changed - the administrator's traffic classes or TTL have changed
+ * rxe_qp_class_changed - apply new traffic classes or a new TTL of the administrator
  * @rxe: the device
  *
- * Connected QPs follow. AHs don't, as on hardware: their next one does.
+ * The paths of connected QPs change. AHs that exist keep their path, as on hardware.
  *
  * Context: process.
  */

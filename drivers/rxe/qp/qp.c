@@ -50,7 +50,7 @@ static void destroy_queues(struct rxe_qp *qp)
 	rxe_recvq_free(&qp->rq.recvq);
 }
 
-/* Kernel consumers, too, register memory of processes on demand: RDS does */
+/* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
 static int create_faults(struct rxe_qp *qp)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT;
@@ -101,7 +101,7 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	return 0;
 }
 
-/* Who has its receives in an SRQ has none of its own, whatever it asks for */
+/* A QP with an SRQ has no receive queue of its own, whatever its creator asks for */
 static void init_rq(struct rxe_qp *qp, struct ib_qp_init_attr *init)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -143,7 +143,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
 }
 
-/* From here on packets find the QP */
+/* Enter the QP into the table of QP numbers: from here on packets find it */
 static int publish_qp(struct rxe_qp *qp)
 {
 	struct rxe_dev *rxe = qp->rxe;

@@ -32,12 +32,12 @@ struct rxe_qp;
  * @skipped: an early packet came and wasn't kept
  * @skipped_psn: PSN of the first such packet
  * @sport: UDP source port of the last train that came in order; 0 for none
- * @sent: our work requests imported when the last single-packet message came
+ * @sent: value of sq.q.head when the last single-packet message came
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: so
  *	many more don't wait
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits for a page
- * @fault: asked for that page
+ * @fault: fault for that page
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;

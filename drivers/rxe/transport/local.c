@@ -129,8 +129,8 @@ void rxe_local_back_end(struct rxe_qp *qp)
 }
 
 /*
- * The peer waits for a page, and hasn't taken the packet: it leaves its task, and the
- * packet is queued, as those that follow are. Return: as rxe_local_send().
+ * The peer couldn't take the packet, since it waits for a page. Leave its task, and queue
+ * this packet and those that follow as trains. Return: as rxe_local_send().
  */
 static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 				  struct rxe_data *data)
@@ -161,7 +161,10 @@ static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 	return false;
 }
 
-/* Most requests are RC's, which are taken without an indirect call. Return: it came too early */
+/*
+ * Most requests are RC's, which are taken without an indirect call. Return: true if the
+ * request came too early.
+ */
 static bool take_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
 			 struct rxe_data *data)
 {

@@ -57,7 +57,7 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/* Has it the same headers as the last good packet, except for its PSN? */
+/* Parse a packet with the headers of the last good one, except for its PSN. False if it differs */
 static bool parse_like_last(struct packet *p)
 {
 	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||
@@ -217,7 +217,7 @@ static void init_payload(const struct packet *p, struct rxe_data *data)
 	}
 }
 
-/* Does the packet tell of congestion? */
+/* Does the packet report congestion: by an ECN mark, a BECN bit, or as a CNP? */
 static __always_inline bool reports_congestion(const struct packet *p)
 {
 	return unlikely(rxe_rx(p->skb)->ce | p->pkt.becn ||

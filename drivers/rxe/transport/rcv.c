@@ -85,7 +85,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 }
 
 /**
- * rxe_sent - the queues of the stack have room again
+ * rxe_sent - rxe_net_ops.sent: run a task again, since the queues of the stack have room
  * @owner: the task that found them full
  *
  * Context: any, with a lock held that keeps the QP.
@@ -96,8 +96,8 @@ void rxe_sent(void *owner)
 }
 
 /**
- * rxe_page_came - a fault is done: the task goes on
- * @owner: the task that asked for it
+ * rxe_page_came - rxe_fault.wake: run a task again, since its page fault is done
+ * @owner: the task that asked for the page
  *
  * Context: any, with a lock held that keeps the QP.
  */

@@ -153,8 +153,8 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 }
 
 /*
- * Are the next bytes present? Return: 0, -EAGAIN with requests.parked, -EFAULT. @room: in
- * and out: bytes that may leave, no more than were looked at.
+ * Are the next bytes present? @room: in: bytes that may leave; out: limited to the bytes
+ * that were checked. Return: 0; -EAGAIN with requests.parked set; -EFAULT.
  */
 static int check_read_pages(struct rxe_qp *qp, u32 *room)
 {
@@ -171,7 +171,10 @@ static int check_read_pages(struct rxe_qp *qp, u32 *room)
 	return err;
 }
 
-/* The key became invalid, or a page went, during the response; for a duplicate no error */
+/*
+ * The key became invalid, or the process lost the memory, during the response. A duplicate
+ * is dropped; a new request is refused.
+ */
 static void fail_read(struct rxe_qp *qp)
 {
 	qp->rq.read.active = false;

@@ -14,12 +14,19 @@ struct rxe_pkt;
 struct rxe_qp;
 struct sk_buff;
 
-/* What to do with a train */
+/**
+ * enum rxe_fate - what to do with a train
+ * @RXE_USED_UP: free it: all packets have been taken in or dropped
+ * @RXE_GOES_ON: keep it at the head of the queue: the next packet waits until a READ has
+ *	been served or a page is present
+ * @RXE_TOO_EARLY: hold it: a packet before it is missing
+ * @RXE_REFUSED: drop it: a packet before it is missing, and it can't be held
+ */
 enum rxe_fate {
 	RXE_USED_UP,
-	RXE_GOES_ON,		/* continue it when the READ before is served, or a page is there */
-	RXE_TOO_EARLY,		/* a packet before it is missing; keep it */
-	RXE_REFUSED,		/* a packet before it is missing; drop it */
+	RXE_GOES_ON,
+	RXE_TOO_EARLY,
+	RXE_REFUSED,
 };
 
 /* packet.c */

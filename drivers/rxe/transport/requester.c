@@ -97,7 +97,7 @@ static s32 count_missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 	return min(npkts, (s32)sq->cc.window - ahead);
 }
 
-/* Packets of @most that may leave now, if congestion control limits the rate */
+/* Return: how many of @most packets may leave now at the rate of congestion control */
 static s32 limit_paced_pkts(struct rxe_qp *qp, s32 most)
 {
 	u32 room = rxe_pace_room(qp, RXE_PACE_SEND);
@@ -444,7 +444,7 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 	rxe_task_schedule(&qp->recv_task);
 }
 
-/* Missing packets weren't sent again. If recv_task has decided anew meanwhile, that counts */
+/* Missing packets weren't resent. If recv_task has decided anew meanwhile, nothing is undone */
 static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if (sq->resend.psn != rxe_psn_add(pick->psn, pick->npkts) ||
@@ -454,7 +454,7 @@ static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->resend.npkts += pick->npkts;
 }
 
-/* New packets weren't sent. recv_task may have gone back or forward meanwhile */
+/* New packets weren't sent. If recv_task has moved flight.psn back meanwhile, nothing is undone */
 static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if ((s32)(pick->index - sq->q.tail) < 0 ||
@@ -466,10 +466,7 @@ static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->timed.start = 0;
 }
 
-/*
- * A page of the data isn't present: undo the pick. The task goes on when the page has been
- * faulted in.
- */
+/* A page of the data isn't present. The task runs again when a worker has faulted it in */
 static void undo_pick(struct rxe_qp *qp, const struct pick *pick)
 {
 	spin_lock(&qp->sq.lock);
@@ -646,8 +643,8 @@ bool rxe_requester(struct rxe_qp *qp)
 /**
  * rxe_requester_reset - forget the connection
  * @sq: the send queue
- * @cc: congestion control of the next one
- * @is_user: its rings are in user memory
+ * @cc: congestion control of the next connection
+ * @is_user: a process posts to the ring
  *
  * Context: process, both tasks paused; sq.lock held.
  */

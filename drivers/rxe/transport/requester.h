@@ -69,7 +69,7 @@ struct rxe_resend {
  * @source: the key used last to read memory, held only for the run of send_task
  * @out: the outgoing requests
  * @tx: accounting of their skbs in the lower queues
- * @fault: asked for pages of the data; nothing is sent meanwhile
+ * @fault: fault for pages of the data; while a worker has it, nothing is sent
  */
 struct rxe_sender {
 	struct rxe_seg		*segs;

@@ -103,6 +103,7 @@ static enum verdict refuse_data(struct rxe_qp *qp)
 	return SILENT;
 }
 
+/* No receive work request is posted: send an RNR NAK [9.7.5.2.8]; UC drops the request */
 static enum verdict answer_not_ready(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -120,7 +121,7 @@ static enum verdict answer_not_ready(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* A page isn't present: the request is taken in again when it is. Nothing is noted of it */
+/* A page isn't present: the request is executed anew when it is, so no state may change */
 static enum verdict wait_for_page(struct rxe_qp *qp)
 {
 	qp->requests.parked = true;
@@ -185,8 +186,9 @@ static void finish_send(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * A task on another CPU uses the memory of the key that is to be invalidated. The sender
- * tries again at once, as if the packet had been lost; nothing can use the key by then.
+ * A task on another CPU uses the memory of the key that is to be invalidated. The NAK makes
+ * the sender repeat the request at once, as if it had been lost. The key is invalid already,
+ * so the task's run is the last to use the memory.
  */
 static enum verdict answer_not_yet(struct rxe_qp *qp)
 {
@@ -420,8 +422,8 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
  *
  * The caller has checked the PSN, and notes what was executed.
  *
- * Return: false if it wasn't executed: it was dropped, or requests.parked says that it
- * waits.
+ * Return: true if it was executed. False if it was dropped, or if it waits for a page, in
+ * which case requests.parked is set.
  */
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			 struct rxe_data *data)

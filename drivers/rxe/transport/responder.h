@@ -39,7 +39,7 @@ struct rxe_write_msg {
 /**
  * struct rxe_read_resp - the READ response in progress
  * @active: there is one; other requests wait until it is done
- * @blocked: it waits, since the queues of the stack are full, or for the pacer
+ * @blocked: it waits for room in the queues of the stack, or for the pacer
  * @first: the next packet is its first
  * @again: it answers a duplicate request
  * @va: address of the next byte
@@ -85,7 +85,7 @@ struct rxe_read_resp {
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
  * @early_psn: PSN of the last packet that came too early
  * @gap: the missing packet among the requests
- * @np: CNPs that tell of ECN marks, on responses, too
+ * @np: CNPs for ECN marks on requests and responses
  */
 struct rxe_rq {
 	struct rxe_recvq	recvq;
@@ -119,7 +119,7 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 	rq->seq += npkts;
 }
 
-/* In place of an AETH syndrome: the request waits for a page */
+/* Result in place of an AETH syndrome: the request waits for a page */
 #define RXE_WAITS	0xff
 
 /* reply.c */

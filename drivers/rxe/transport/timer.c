@@ -147,7 +147,7 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
  * rxe_rtt_ack - take a sample if the timed packet is acknowledged
  * @sq: the send queue
  * @psn: acknowledged PSN
- * @mtu: bytes of a full packet
+ * @mtu: payload bytes of a full packet
  */
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 {

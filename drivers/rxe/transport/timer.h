@@ -15,7 +15,7 @@ struct rxe_sq;
  * struct rxe_rto - the timer: for retransmission, and for the wait after an RNR NAK
  * @timer: fires in softirq
  * @deadline: when it times out; if @lazy, when it computes the deadline; 0: never
- * @lazy: @deadline is earlier than the timeout
+ * @lazy: @deadline isn't computed yet, and is earlier than the timeout
  * @graced: it fired late, and @deadline was put off
  * @fired: it timed out, and the receive task must act
  */

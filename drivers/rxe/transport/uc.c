@@ -119,7 +119,7 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rq->op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
 	else
 		rq->op_flags = 0;
-	if (unlikely(qp->requests.parked)) {	/* it comes once more */
+	if (unlikely(qp->requests.parked)) {	/* the request is executed anew later */
 		rq->epsn = epsn;
 		rq->op_flags = op_flags;
 	}

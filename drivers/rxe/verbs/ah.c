@@ -61,7 +61,7 @@ struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah)
 
 	rcu_read_lock();
 	do {
-		/* No reference: rxe_modify_ah() is replacing it, so try again */
+		/* If there is no reference to take, rxe_modify_ah() is replacing the path: try again */
 		r = rcu_dereference(to_rxe_ah(ibah)->r);
 	} while (!kref_get_unless_zero(&r->ref));
 	rcu_read_unlock();
@@ -180,9 +180,9 @@ int rxe_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 }
 
 /**
- * rxe_query_ah - tell the address
+ * rxe_query_ah - query the address
  * @ibah: the AH
- * @attr: answer
+ * @attr: out: the address
  *
  * Return: 0.
  */

@@ -82,7 +82,7 @@ const struct rxe_opcode rxe_opcode[256] = {
 	ROW(UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE,	WRT | ONLY | RETH | IMM),
 	ROW(UD_SEND_ONLY,			SND | ONLY | DETH),
 	ROW(UD_SEND_ONLY_WITH_IMMEDIATE,	SND | ONLY | DETH | IMM),
-	/* For any service. It tells of packets that were sent, so it waits behind no request */
+	/* For any service. It counts as a response, so that it never waits behind requests */
 	[RXE_OPCODE_CNP] = {
 		.name = "CNP", .flags = RXE_OP_VALID | RESP | ONLY | CNP,
 		.hdr_len = HDR_LEN(CNP),
