@@ -154,7 +154,7 @@ bool probe_skb_frags_readable(const struct sk_buff *skb)
 #error "none"
 #endif
 
-/* CONFIG_MMU_NOTIFIER: who uses memory of a process is told before it goes */
+/* CONFIG_MMU_NOTIFIER: interval notifiers of a process's memory */
 #line 1 "HAVE_MMU_INTERVAL_NOTIFIER"
 void *probe_mmu_interval_notifier(void);
 void *probe_mmu_interval_notifier(void)

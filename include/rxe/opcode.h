@@ -27,7 +27,7 @@
  * @RXE_OP_ATOMIC_REQ: CmpSwap or FetchAdd
  * @RXE_OP_FLUSH: FLUSH
  * @RXE_OP_ATOMIC_WRITE: ATOMIC WRITE
- * @RXE_OP_RESPONSE: ACK, READ response, or atomic ACK
+ * @RXE_OP_RESPONSE: ACK, READ response, atomic ACK, or CNP
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
  * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)

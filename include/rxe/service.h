@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Transport services (section 9.2.1): everything that depends on the type of a QP. A
+ * Transport services (section 9.2.1): everything that depends on the type of a QP. A QP
  * type without a row isn't supported.
  */
 #ifndef RXE_SERVICE_H
@@ -31,12 +31,12 @@ struct sk_buff;
  * @datagram: each work request names its destination by an address handle, and each
  *	message is one packet. If false, the QP's path leads to its only peer
  * @send: a run of the send task. Return: true if the budget was spent
- * @due: Return: false if @send would have nothing to do. Context: recv_task
+ * @due: may @send have something to do? Return: false if not. Context: recv_task
  * @take: takes in a verified packet, or a run of MIDDLE packets. Return: true if it
- *	came too early, and the caller may keep it. Context: recv_task
- * @refuse: a request can't be executed. @nak: AETH syndrome that says why; @wc_status:
- *	completes the receive work request in use, if any; @event: raised if that is 0.
- *	NULL for datagrams. Context: recv_task
+ *	came too early, and the caller may hold it. Context: recv_task
+ * @refuse: refuses a request that can't be executed; NULL for datagrams. @nak: AETH
+ *	syndrome that says why; @wc_status: status of the receive work request in use, if
+ *	any; 0: it doesn't complete, and @event is raised. Context: recv_task
  */
 struct rxe_service {
 	u8	opcode;

@@ -4,8 +4,8 @@
  *
  * A train is an skb that holds one or more complete packets of one QP, each from BTH
  * to ICRC inclusive. All have the same size; only the last may be shorter. A train of
- * several packets is always RC, and has either requests or responses. Received trains
- * have the same form.
+ * several packets is always RC or UC, and has either requests or responses. Received
+ * trains have the same form.
  */
 #ifndef RXE_TRAIN_H
 #define RXE_TRAIN_H

@@ -117,7 +117,7 @@ void rxe_cork_late(struct rxe_cork *cork, u32 gathered)
 
 /*
  * Should the message wait for more? Messages that can't leave now (window, initiator
- * depth) need no cork: the next answer lets them leave.
+ * depth) need no cork: they leave with the next answer.
  */
 static bool should_cork(struct rxe_qp *qp, u32 pending)
 {
@@ -139,7 +139,7 @@ static bool should_cork(struct rxe_qp *qp, u32 pending)
 	       pending < rxe_knob(cork_most);
 }
 
-/* Call before sending. The barrier makes later doorbells arm the timer again */
+/* Called before sending. The barrier makes later doorbells arm the timer again */
 static void disarm_cork(struct rxe_qp *qp)
 {
 	atomic_xchg(&qp->cork.armed, 0);
@@ -162,7 +162,7 @@ static void have_worker_send(struct rxe_qp *qp)
 	queue_work(rxe_cork_wq, &qp->cork.work);
 }
 
-/* Many waiting messages are a stream */
+/* Note whether the messages that leave now are many enough to be a stream */
 static void note_stream(struct rxe_qp *qp)
 {
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
@@ -180,7 +180,7 @@ static void drop_timer(struct rxe_qp *qp)
 	disarm_cork(qp);
 }
 
-/* Send what waits: by a worker, or here if there is only one CPU */
+/* Send the waiting messages: by a worker, or here if there is only one CPU */
 static void send_corked(struct rxe_qp *qp)
 {
 	note_stream(qp);

@@ -140,8 +140,8 @@ static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
 }
 
 /*
- * Is the window as the work request says, and may it be bound? [10.6.7] Local write is
- * taken and means nothing, as with adapters: an R_Key has no local rights.
+ * Is the window the one that the work request names, and may it be bound? [10.6.7] Local
+ * write access is accepted without effect, as on hardware: an R_Key has no local rights.
  */
 static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
 		     const struct rxe_bind *bind)

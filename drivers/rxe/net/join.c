@@ -252,10 +252,10 @@ void rxe_leave(struct rxe_join *join)
 }
 
 /**
- * rxe_join_follow - a netdev went up, or its MTU changed: join what it hasn't joined
+ * rxe_join_follow - join groups on a netdev that went up, or whose MTU changed
  * @ndev: any netdev
  *
- * If memory is short, the group's packets come in only where something else lets them.
+ * If memory is short, a group isn't joined on this netdev.
  *
  * Context: RTNL held.
  */

@@ -143,7 +143,10 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
 	       READ_ONCE(rxe->tune.trust_local) && rxe_blocks_made(skb);
 }
 
-/* What was sent to many must be for a group; whether it has members, rxe_rcv() sees */
+/*
+ * A link-layer broadcast is refused. A link-layer multicast must be for a multicast group;
+ * rxe_rcv() looks for its members.
+ */
 static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
 {
 	union ib_gid sgid, dgid;

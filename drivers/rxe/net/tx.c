@@ -14,17 +14,17 @@
  * that completes late, or a queueing discipline that delays (netem). The limit changes
  * by a factor of two at most per txq_period_ns.
  *
- * A sender, too, has a limit: txq_sender_skbs. Queueing disciplines that keep flows apart
- * limit each flow by packets (fq: 100). The requests and the READ responses of a QP are two
- * senders, but one flow.
+ * Each sender also has a limit of its own: txq_sender_skbs. A queueing discipline that
+ * separates flows limits each flow by packets (fq: 100). The requests and the READ responses
+ * of a QP are two senders, but one flow.
  *
  * One packet may always be queued. Senders that must wait get their turn in order of
  * arrival, when half of the limits is free. In its turn a sender sends what its task
  * sends in one run. So many senders share a slow netdev evenly. The limit is per device:
  * a stuck netdev stops only its own senders.
  *
- * If nothing leaves for txq_stuck_ns, each sender may still send a little. If the queue
- * stays stuck, the timer of these packets ends in an error.
+ * If nothing leaves for txq_stuck_ns, each waiting sender may send once. If the queue stays
+ * stuck, the retransmission timer of these packets ends in an error.
  *
  * While no sender waits, there are only two counters and no lock.
  *
@@ -209,8 +209,8 @@ static bool tx_has_many(const struct rxe_tx *tx, u32 skbs)
 }
 
 /*
- * The first waiting sender that has half of its own limit free. Few are passed over: their
- * skbs are within the device's limit.
+ * Find the first waiting sender that has half of its own limit free. Few senders are passed
+ * over, since all their skbs are within the device's limit.
  */
 static struct rxe_tx *txq_next(const struct rxe_txq *q)
 {

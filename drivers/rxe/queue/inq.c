@@ -269,6 +269,7 @@ static enum same compare_trains(struct sk_buff *skb, u32 end, struct sk_buff *he
 	return result;
 }
 
+/* Two packets of one PSN differ, so one of them is forged: trust no held packet */
 static void drop_distrusted(struct rxe_dev *rxe, struct rxe_inq *in)
 {
 	rxe_count(rxe, HELD_DIFFERS);

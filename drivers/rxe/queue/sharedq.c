@@ -22,8 +22,8 @@ static void check_limit(struct rxe_sharedq *shared)
 }
 
 /*
- * While work requests are moved, they are read where they come from: place n of the new
- * ring is the n-th behind the old ring's head. They are posted from there on.
+ * Find the oldest work request. While work requests are moved, they are read from the old
+ * ring: place n of the new ring is the n-th behind the old ring's head.
  */
 static const void *peek_oldest(const struct rxe_sharedq *shared)
 {
@@ -64,14 +64,16 @@ bool rxe_sharedq_take(struct rxe_sharedq *shared, struct rxe_rwqe *wqe)
 }
 
 /**
- * rxe_sharedq_arm - have the owner told when few work requests are left
+ * rxe_sharedq_arm - set the limit
  * @shared: the queue
- * @limit: so many are enough; 0: don't tell
+ * @limit: rxe_sharedq.low is scheduled once when fewer work requests than this are left;
+ *	0: never
  *
- * If fewer are left already, the owner is told at once: where none is left, none will be
- * taken.
+ * If fewer are left already, it is scheduled at once.
  *
- * Return: 0, or -EINVAL if so many don't fit.
+ * Context: process.
+ *
+ * Return: 0, or -EINVAL if @limit is more than the queue holds.
  */
 int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 {

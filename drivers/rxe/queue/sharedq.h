@@ -12,7 +12,7 @@
  * struct rxe_sharedq - a shared receive queue
  * @q: the queue; its lock protects all of this
  * @limit: @low is scheduled when fewer work requests than this are left; 0: disarmed
- * @low: tells the owner
+ * @low: the owner's work; it raises the limit event
  * @old: while a resize moves the work requests: the ring that they come from
  * @moving: how many come from there
  */

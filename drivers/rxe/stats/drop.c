@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The one place where dropped packets are told of.
+ * Dropped packets: the only function that counts and traces them.
  */
 #include <rxe/dev.h>
 
 /**
- * rxe_drop - packets are dropped
+ * rxe_drop - count dropped packets
  * @rxe: the device
- * @why: the reason, which has a counter of its own
- * @npkts: how many
+ * @why: the reason; each has a counter
+ * @npkts: number of packets
  *
- * Freeing them is left to the caller. Context: any.
+ * The caller frees them. Context: any.
  */
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts)
 {

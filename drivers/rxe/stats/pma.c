@@ -4,7 +4,7 @@
  * MAD, for perfquery and for ports/1/counters in sysfs, whose reads the RDMA core turns
  * into MADs.
  *
- * Counters can't be reset: they would be wrong for everybody else who reads them.
+ * Counters can't be reset, since other readers would see wrong values.
  *
  * Context: process, or the work that takes MADs in.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma resource show -dd` tells of this driver's objects beside the RDMA core's own
- * attributes.
+ * The driver's own attributes of objects, which `rdma resource show -dd` prints after those
+ * of the RDMA core.
  *
  * Context: process. The RDMA core keeps the memory of an object while it is shown, but the
  * driver may have destroyed the object already: nothing behind a pointer in it may be read.

@@ -57,7 +57,7 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/* Parse a packet with the headers of the last good one, except for its PSN. False if it differs */
+/* Parse a packet whose headers are the last good one's but for the PSN; false if they aren't */
 static bool parse_like_last(struct packet *p)
 {
 	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||

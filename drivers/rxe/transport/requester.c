@@ -454,7 +454,7 @@ static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->resend.npkts += pick->npkts;
 }
 
-/* New packets weren't sent. If recv_task has moved flight.psn back meanwhile, nothing is undone */
+/* New packets weren't sent. If recv_task has gone back meanwhile, nothing is undone */
 static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if ((s32)(pick->index - sq->q.tail) < 0 ||

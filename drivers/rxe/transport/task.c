@@ -2,10 +2,10 @@
 /*
  * Tasks: a QP's send and receive work; each task runs on one CPU at a time.
  *
- * The caller that has work for a task runs it directly, with bottom halves off. If the
- * task runs on another CPU already, that CPU does the work. When the budget is spent,
- * others get their turn: after that, a process continues by itself, and in any other
- * context the tasklet takes over. Only this file knows that it is a tasklet.
+ * A caller that has work for a task runs it directly, with bottom halves off. If the task
+ * runs on another CPU already, that CPU does the work. A run ends when its budget is spent.
+ * Then a process yields and continues; in any other context a tasklet continues. No other
+ * file depends on tasklets.
  */
 #include <rxe/transport.h>
 
@@ -37,7 +37,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
 
-/* @must: if the task can't be started here, ask the CPU that runs it to run it again */
+/* Mark the task as running here. @must: if that fails, whoever runs it must run it again */
 static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;
@@ -96,8 +96,8 @@ void rxe_task_leave(struct rxe_task *task, bool more)
 }
 
 /*
- * If more work is requested while the task runs, it runs once more here, but only once:
- * then others get their turn. Return: true if there is more to do.
+ * Run the task. If more work is requested meanwhile, it runs once more, but only once, so
+ * that others get this CPU. Return: true if there is more to do.
  */
 static bool task_turn(struct rxe_task *task)
 {
@@ -124,11 +124,12 @@ void rxe_task_run(struct rxe_task *task)
 }
 
 /**
- * rxe_task_work - do the task's work, and let others have their turn meanwhile
+ * rxe_task_work - do the task's work, and yield the CPU after each budget
  * @task: the task
  *
- * Received packets and other threads wait for this CPU for one budget, not for a long
- * message. Context: process, may sleep.
+ * So received packets and other threads wait for one budget, not for a long message.
+ *
+ * Context: process, may sleep.
  *
  * Return: true if there is more to do after RXE_TASK_TURNS.
  */

@@ -55,15 +55,14 @@ bool rxe_uc_requester(struct rxe_qp *qp)
 }
 
 /**
- * rxe_uc_refuse - a request can't be executed, rxe_service.refuse for UC
+ * rxe_uc_refuse - refuse a request that can't be executed; rxe_service.refuse for UC
  * @qp: the QP
- * @nak: what an RC peer would be told
- * @wc_status: completes the receive work request in use
+ * @nak: AETH syndrome that RC would send
+ * @wc_status: status of the receive work request in use
  * @event: not raised
  *
- * The message is dropped, and nobody is told. Exception: if it is the receive work
- * request that is wrong or too small, that completes with the error, and the QP goes to
- * ERR [9.9.3].
+ * The message is dropped silently. Exception: if the receive work request is wrong or too
+ * small, it completes with the error, and the QP goes to ERR [9.9.3].
  */
 void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type event)
 {

@@ -22,8 +22,8 @@ static u32 hash_mgid(const struct rxe_mcast *mcast, const union ib_gid *mgid)
 }
 
 /**
- * rxe_mcast_init - at first, there is no group
- * @mcast: of a new device
+ * rxe_mcast_init - set up the table of groups, empty
+ * @mcast: the table of a new device
  */
 void rxe_mcast_init(struct rxe_mcast *mcast)
 {

@@ -52,7 +52,7 @@ static int srq_init(struct rxe_srq *srq, struct ib_srq_attr *attr,
 	return err;
 }
 
-/* Tell user space where the ring is. There is no SRQ number, as this isn't XRC. */
+/* Return the ring's mmap information to user space. Only XRC has SRQ numbers. */
 static int srq_respond(const struct rxe_srq *srq, struct ib_udata *udata)
 {
 	struct rxe_create_srq_resp resp = {};
@@ -83,8 +83,8 @@ static int check_srq_init(const struct ib_srq_init_attr *init,
  *	ignored, as it can only be set later (section 11.2.3.1)
  * @udata: of the process; NULL for a kernel consumer
  *
- * Return: 0; -EOPNOTSUPP for another type than the basic one; -EINVAL for a size beyond
- * what the device has; -ENOMEM if there are RXE_MAX_SRQ or memory is short.
+ * Return: 0; -EOPNOTSUPP for another type than the basic one; -EINVAL for a size beyond the
+ * device's limits; -ENOMEM if there are RXE_MAX_SRQ already or memory is short.
  */
 int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		   struct ib_udata *udata)
@@ -108,7 +108,7 @@ int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	return err;
 }
 
-/* A ring of another size, and user space told where it is */
+/* Make a ring of another size, and return its mmap information to user space */
 static struct rxe_ring *create_resized_ring(const struct rxe_srq *srq, u32 max_wr,
 					    struct ib_udata *udata)
 {
@@ -143,7 +143,7 @@ static int resize_srq(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
 	return PTR_ERR_OR_ZERO(old);
 }
 
-/* A limit that is set together with a size must fit in that */
+/* A limit that is set together with a size must not exceed it */
 static int check_modify(const struct rxe_srq *srq, const struct ib_srq_attr *attr,
 			int mask)
 {
@@ -178,9 +178,9 @@ static int change_srq(struct rxe_srq *srq, const struct ib_srq_attr *attr, int m
  *
  * Work requests may be posted and taken meanwhile.
  *
- * Return: 0; -EINVAL for a size beyond what the device has, or too small for the limit
- * or the work requests that wait, or for a limit that doesn't fit; -EFAULT, -ENOMEM. On
- * errors nothing has changed.
+ * Return: 0; -EINVAL for a size beyond the device's limit, or too small for the limit or
+ * the posted work requests, or for a limit above the size; -EFAULT; -ENOMEM. On errors
+ * nothing has changed.
  */
 int rxe_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -197,9 +197,9 @@ int rxe_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * rxe_query_srq - tell the size and the limit
+ * rxe_query_srq - query the size and the limit
  * @ibsrq: the SRQ
- * @attr: answer; the limit is 0 once its event was raised
+ * @attr: out: size and limit; the limit is 0 once its event was raised
  *
  * Return: 0.
  */
@@ -220,7 +220,7 @@ int rxe_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * @ibsrq: no QP uses it any more
  * @udata: of the process; NULL for a kernel consumer
  *
- * No handler of the consumer runs once this has returned.
+ * On return, no handler of the consumer runs any more.
  *
  * Return: 0.
  */

@@ -34,15 +34,16 @@ static const u32 id_bit[16] = {
 	0x7f6b7f3d, 0xfed6fe7a, 0x26dcfab5, 0x4db9f56a,
 };
 
-/* What has to change in the state before the BTH, for each bit of its byte 4 ... */
+/* The change of the state before the BTH that equals flipping one bit of its byte 4 ... */
 static const u32 bth4_bit[8] = {
 	0xdb710641, 0x6d930ac3, 0xdb261586, 0x6d3d2d4d,
 	0xda7a5a9a, 0x6f85b375, 0xdf0b66ea, 0x6567cb95,
 };
 
-/* ... and for all of them */
+/* ... and flipping all of them */
 #define RXE_ICRC_BTH4_ONES	0x0f6a70d9
 
+/* The change of the state by the bits that are set in @bits */
 static u32 sum_changes(const u32 *bit, u32 bits)
 {
 	u32 change = 0;
@@ -196,7 +197,7 @@ __le32 rxe_icrc(u32 state, const void *pkt, size_t len)
  * rxe_icrc_good - does the ICRC hold?
  * @state: behind the ICRC itself
  *
- * Whatever a CRC is of, going on with its own inverse leads to the same state.
+ * A CRC that is continued over its own inverse always ends in the same state.
  *
  * Return: true if it does.
  */

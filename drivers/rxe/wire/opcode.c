@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The one table of opcodes (section 9.2, table 38): what a packet is, which
- * headers it carries, how long they are. Parser, builder and transport all
- * read it; an opcode that isn't here doesn't exist for us.
+ * The table of opcodes (section 9.2, table 38): what a packet is, which headers it
+ * carries, and how long they are. Parser, builder and transport all use it. An opcode
+ * without a row isn't supported.
  *
  * Constant data; any context.
  */
