@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RC or UC queue pair on a device without netdev, whose peer is the test: what the
- * QP sends is caught, and what the test injects the QP receives, over the
- * same-device path. Nothing else of the driver is replaced.
+ * An RC or UC queue pair on a device without netdev. The test is its peer: it gets the
+ * packets that the QP sends, and injects packets that the QP receives, over the same-device
+ * path. Nothing else of the driver is replaced.
  */
 #ifndef RXE_KUNIT_FAKE_H
 #define RXE_KUNIT_FAKE_H
@@ -31,7 +31,7 @@
  * @peer: path from the test to @qp
  * @sealed: what the test injects counts as from outside: with ICRCs
  * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
- * @marked: what the test injects was marked by a switch (ECN)
+ * @marked: injected packets have an ECN mark
  * @sent: trains that @qp sent, oldest first
  * @taken: bytes of the first of them that fake_take() took
  * @mr: all of memory, everything allowed

@@ -18,7 +18,7 @@ struct rxe_dev;
  * struct rxe_mcast - the groups of a device
  * @lock: one attach or detach at a time; RTNL is taken under it, never the reverse
  * @grps: MGID -> struct rxe_mcast_grp; readers in RCU, writers under @lock
- * @seed: random, so that nobody can choose MGIDs of one bucket
+ * @seed: random, so that an attacker can't choose MGIDs of one bucket
  * @num_grps: groups; read locklessly
  * @num_attached: attachments, of all QPs to all groups
  */

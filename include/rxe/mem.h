@@ -66,7 +66,7 @@ enum rxe_key_kind {
  * @kind: enum rxe_key_kind
  * @paged: the memory isn't pinned, so rxe_key_ready() is called before each use
  * @ending: a work request is making it invalid; a task may still use its memory
- * @lock: orders those who change the key
+ * @lock: orders changes of the key
  *
  * Found under RCU; freed after a grace period. While @value is set, only @access and
  * @pd ever change. While a task holds a reference to the region, and had found @value

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cc/np.c: one CNP per QP and interval.
+ * cc/np.c: a QP sends one CNP per np_min_time_between_cnps.
  */
 #include <cc/np.h>
 #include <rxe/knobs.h>

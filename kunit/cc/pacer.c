@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cc/pacer.c: over time, trains leave at the rate; they are small where it is low; who was
- * late catches up a little.
+ * cc/pacer.c: over time, trains leave at the rate. At a low rate, trains are small. A late
+ * sender may catch up with pace_late_ns, and no more.
  */
 #include <cc/cc.h>
 #include <rxe/knobs.h>
@@ -14,7 +14,7 @@ static struct rxe_cc at_rate(u64 rate)
 	return cc;
 }
 
-/* Bytes that leave in @ns, asked for each @step ns; packets of 1 KiB */
+/* Bytes that leave within @ns if the sender asks every @step ns; packets of 1 KiB */
 static u64 sent_in(struct rxe_cc *cc, u64 ns, u64 step)
 {
 	u64 now = NSEC_PER_SEC, end = now + ns, sum = 0;
@@ -57,7 +57,7 @@ static void small_trains(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_pacer_room(&cc, NSEC_PER_SEC), (u32)RXE_TRAIN_BYTES);
 }
 
-/* After a pause of a second, no more than pace_late_ns and a train are sent at once */
+/* After a pause of a second, at most pace_late_ns worth of bytes and a train leave at once */
 static void late(struct kunit *test)
 {
 	u64 rate = 10000000, most = rate * rxe_knob(pace_late_ns) / NSEC_PER_SEC;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cc/swift.c: the window grows while round trips are short, shrinks by how much they are
- * too long, and below one packet is a rate.
+ * cc/swift.c: the window grows while round trips are below the target, and shrinks in
+ * proportion to the excess. A window below one packet is a rate.
  */
 #include <cc/cc.h>
 #include <rxe/knobs.h>
@@ -42,7 +42,7 @@ static void grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
 }
 
-/* By swift_beta of the part that is too long, and by swift_mdf at most */
+/* It shrinks by swift_beta of the part above the target, and by swift_mdf at most */
 static void shrinks(struct kunit *test)
 {
 	u64 queue = rxe_knob(swift_target_ns) + rxe_knob(swift_flows_ns) / 8;
@@ -57,7 +57,7 @@ static void shrinks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 32u);
 }
 
-/* Many flows: less than a packet in a round trip */
+/* With many flows, less than one packet per round trip leaves */
 static void below_one(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -76,7 +76,7 @@ static void below_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
 }
 
-/* Once for all that was in flight; a loss that was none is undone */
+/* One cut for all packets in flight; if the packet was only late, the cut is undone */
 static void loss(struct kunit *test)
 {
 	u32 top = rxe_psn_add(0xfffff0, 64);
@@ -95,7 +95,7 @@ static void loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 64u);
 }
 
-/* Whatever happens, something may be sent */
+/* After any events, something may be sent */
 static void any(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(3);

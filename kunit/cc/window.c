@@ -56,7 +56,7 @@ static void grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_max));
 }
 
-/* After a loss, too, it grows with each round trip, little as that may say */
+/* After a loss it grows with each round trip, by one packet at least */
 static void grows_by_one(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -71,7 +71,7 @@ static void grows_by_one(struct kunit *test)
 	}
 }
 
-/* Where round trips vary, a long one is no queue */
+/* If round trips vary, a long one doesn't count as a queue */
 static void jitter(struct kunit *test)
 {
 	struct rxe_cc_sample sample = {
@@ -115,7 +115,7 @@ static void stays(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cc.window, 8000u);
 }
 
-/* A queue that others make shrinks it, by half a round trip, not below what is cheap */
+/* A queue of other flows shrinks it by half per round trip, down to window_calm */
 static void shrinks(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -128,7 +128,7 @@ static void shrinks(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, false);
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_calm));
-	/* where packets get lost, to less; it never grows by that */
+	/* on a lossy path down to window_lossy; a smaller window doesn't grow */
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, true);
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_lossy));
@@ -137,7 +137,7 @@ static void shrinks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 2u);
 }
 
-/* Loss in a queue halves it, once for all that was in flight */
+/* Loss with a queue halves it, once for all packets in flight */
 static void halves(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -155,7 +155,7 @@ static void halves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 250u);
 }
 
-/* Many losses: one packet, and never none */
+/* Many losses shrink it to one packet, never to none */
 static void to_one(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -172,7 +172,7 @@ static void to_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
 }
 
-/* Without a queue, a loss is the path's own: one in a hundred leaves it wide open */
+/* Without a queue, a loss rate of 1 % leaves a large window */
 static void random_loss(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(11);
@@ -197,8 +197,8 @@ static void random_loss(struct kunit *test)
 }
 
 /*
- * After a timeout it doubles up to half of what it was, then goes on with care, while
- * what was in flight then is sent again
+ * After a timeout it doubles up to half of the old window and then grows slowly, also while
+ * the packets that were in flight are sent again
  */
 static void recovers(struct kunit *test)
 {
@@ -217,7 +217,7 @@ static void recovers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 512u + 128 + 1);
 }
 
-/* What had only been late costs nothing */
+/* If a packet was only late, the window is restored */
 static void undo(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -232,7 +232,7 @@ static void undo(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 10u);
 }
 
-/* Whatever happens: one packet at least, window_max at most */
+/* After any events: at least one packet, at most window_max */
 static void bounds(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(12);

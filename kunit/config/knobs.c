@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * config/knobs.c: each knob begins with its default, which is within its bounds, and
- * takes what is within them and nothing else.
+ * config/knobs.c: each knob begins with its default, which is within the bounds. It accepts
+ * any value within the bounds, and no other.
  */
 #include <kunit/test.h>
 #include <rxe/knobs.h>

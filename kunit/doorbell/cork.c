@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doorbell/cork.c: who may be kept waiting, and who may not.
+ * doorbell/cork.c: which doorbells are corked.
  */
 #include <rxe/transport.h>
 #include "../util.h"
 
 #define STEP_NS	(20 * NSEC_PER_USEC)
 
-/* @n doorbells after @polled completions; how many of them are to wait */
+/* Ring @n doorbells after @polled completions. Return: how many are to wait */
 static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 polled, u64 step)
 {
 	u32 waits = 0;
@@ -19,7 +19,7 @@ static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 polled, u64 step
 	return waits;
 }
 
-/* Who posts on and on waits from the third doorbell on */
+/* A process that posts without polling waits from the third doorbell on */
 static void stream(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -29,7 +29,7 @@ static void stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1000, 7, STEP_NS), 1000u);
 }
 
-/* Who polls, or whom the peer has answered, before each doorbell never waits */
+/* A process that polls, or gets a request of the peer, before each doorbell never waits */
 static void ping_pong(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -41,7 +41,7 @@ static void ping_pong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, waits, 0u);
 }
 
-/* A poll ends the stream: what follows is sent at once again */
+/* A poll ends the row: the next message is sent at once */
 static void poll(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -52,7 +52,7 @@ static void poll(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1, 1, STEP_NS), 1u);
 }
 
-/* Who goes on after each poll waits from the second doorbell on, never the first */
+/* In a stream, the second doorbell after a poll waits, but never the first */
 static void window(struct kunit *test)
 {
 	struct rxe_cork cork = { .stream = true };
@@ -68,7 +68,7 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_row), polled, STEP_NS), 0u);
 }
 
-/* Who takes up completions one by one waits while there are more, for no answer */
+/* A process that polls completions one by one, and has more of them, waits */
 static void drain(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -87,7 +87,7 @@ static void drain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, waits, 0u);
 }
 
-/* So does a pause: messages now and then are no stream */
+/* A pause ends the row, too */
 static void pause(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -99,7 +99,7 @@ static void pause(struct kunit *test)
 			101u - rxe_knob(cork_row));
 }
 
-/* Whoever posts so slowly that corks gather few isn't kept waiting, but for a try */
+/* If corks gather few messages, a slow poster waits only in occasional trials */
 static void vain(struct kunit *test)
 {
 	struct rxe_cork cork = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loss/firsts.c: a netdev that spoils all but the first packet of a train is found out
- * soon, and one that doesn't never is, whatever gets lost at random. The suite plays
- * sender, netdev and peer, PSN by PSN.
+ * loss/firsts.c: a netdev that spoils all but the first packet of a train is detected soon.
+ * Random loss never leads to a wrong detection. The suite simulates sender, netdev and peer,
+ * PSN by PSN.
  */
 #include <loss/firsts.h>
 #include <rxe/knobs.h>

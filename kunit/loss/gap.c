@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loss/gap.c: patience with a missing packet is per packet, doubles if the packet had
- * only been late, halves if it had been lost, and stays within its bounds.
+ * loss/gap.c: the patience applies to each missing packet. It doubles if the packet was only
+ * late, halves if it was lost, and stays within its bounds.
  */
 #include <loss/gap.h>
 #include <rxe/knobs.h>

@@ -83,7 +83,7 @@ static void rto_bounds(struct kunit *test)
 	}
 }
 
-/* Nothing is known of the round trip: a second, or the timeout if that is longer */
+/* No round trip was measured: patience_ns, or the timeout if that is longer */
 static void rto_without_sample(struct kunit *test)
 {
 	struct game g;
@@ -98,7 +98,7 @@ static void rto_without_sample(struct kunit *test)
 	}
 }
 
-/* Nothing was lost: a second. The peer kept silent already: four times, to a second */
+/* No recent loss: patience_ns. After a retry: four times the timeout, at most patience_ns */
 static void rto_patient(struct kunit *test)
 {
 	struct game g;
@@ -115,7 +115,7 @@ static void rto_patient(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rto(&g), 2000 * MS);
 }
 
-/* A stall of the last ten seconds is waited for, to four seconds */
+/* A recent stall makes the timeout longer, up to rto_max_ns */
 static void rto_follows_stalls(struct kunit *test)
 {
 	struct game g;
@@ -228,7 +228,7 @@ static void verdicts(struct kunit *test)
 		play_row(test, &table[i]);
 }
 
-/* The peer asks for what follows the resent packets: it drops those */
+/* The peer requests the packets behind the resent ones: it drops early packets */
 static void peer_drops(struct kunit *test)
 {
 	struct game g;
@@ -265,7 +265,7 @@ static void queue_drains(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW));
 }
 
-/* A CPU that is away for less than a second doesn't make it stuck */
+/* A CPU that is busy for less than patience_ns doesn't make the queue stuck */
 static void queue_pauses(struct kunit *test)
 {
 	struct rxe_loss_verdict verdict;
@@ -284,7 +284,7 @@ static void queue_pauses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 }
 
-/* When it is stuck the QP ends, after all its retries */
+/* A stuck queue makes the QP fail after all its retries */
 static void queue_stuck(struct kunit *test)
 {
 	enum rxe_loss_act act = RXE_LOSS_WAIT;
@@ -345,7 +345,7 @@ static void resend_by_silence(struct game *g)
 			    NOW + 350 * MS);
 }
 
-/* The answer comes before it could: nothing was lost, and the wait gets longer */
+/* The answer comes too soon to answer the resending: nothing was lost, and the wait grows */
 static void needless_too_soon(struct kunit *test)
 {
 	struct game g;
@@ -364,7 +364,7 @@ static void needless_too_soon(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rto(&g), 700 * MS);
 }
 
-/* The answer comes twice: both came through */
+/* The answer comes twice: the peer got both transmissions */
 static void needless_doubled(struct kunit *test)
 {
 	struct game g;
@@ -384,7 +384,7 @@ static void needless_doubled(struct kunit *test)
 						      true, NOW + 363 * MS));
 }
 
-/* What followed the oldest packet comes twice for sure, if the peer had kept it */
+/* A second answer to a later packet shows nothing: the peer may have held that packet */
 static void doubled_behind(struct kunit *test)
 {
 	struct game g;
@@ -406,7 +406,7 @@ static void doubled_behind(struct kunit *test)
 						     false, NOW + 362 * MS));
 }
 
-/* What a NAK asked for may only have been late, too, where packets change places */
+/* On a path that reorders, a packet that a NAK requested may only have been late */
 static void needless_nak(struct kunit *test)
 {
 	struct game g;
@@ -423,7 +423,7 @@ static void needless_nak(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 4 * MS));
 }
 
-/* That one packet had only been late says nothing of another that was lost before */
+/* If one packet was only late, an earlier loss of another one still counts */
 static void needless_after_loss(struct kunit *test)
 {
 	struct game g;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mem/odp: only present pages are used, only writable ones are written; a page that goes is
- * marked dirty if it may have been written; contiguous runs end where presence does.
+ * mem/odp.c: only present pages are used, and only writable ones are written. A page that is
+ * taken back is marked dirty if it may have been written. A contiguous run ends before a page
+ * that isn't present.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -23,7 +24,7 @@ struct ctx {
 	struct page *run;		/* PAGES contiguous pages */
 };
 
-/* As reg_user_mr and two faults make it, but for the process */
+/* The state after reg_user_mr and two faults, but without a process */
 static int ctx_init(struct kunit *test)
 {
 	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -94,7 +95,7 @@ static int ready(struct ctx *c, bool write, u64 off, u64 len)
 	return rxe_key_ready(&c->mr.key, write, IOVA + off, len, len, NULL);
 }
 
-/* Nothing is used of a page that isn't present, and nothing written that may only be read */
+/* A page that isn't present isn't used, and a read-only page isn't written */
 static void presence(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -117,7 +118,7 @@ static void presence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ready(c, false, 0, second), 0);
 }
 
-/* How much is present: up to the first page that isn't, over the border of two chunks */
+/* The present bytes end at the first page that isn't present, also in the next chunk */
 static void how_much(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -136,7 +137,7 @@ static void how_much(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_odp_present(&c->odp, START, 1, false), 0);
 }
 
-/* A run of bytes ends with the chunk, or before a page that isn't present */
+/* A run ends at the end of the chunk, or before a page that isn't present */
 static void runs(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -157,7 +158,7 @@ static void runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, len, 2 * PAGE_SIZE - OFFSET);
 }
 
-/* A page that may have been written is dirty when it goes; one that was read isn't */
+/* Of the pages that are taken back, those that may have been written are marked dirty */
 static void dirty(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mem/mw.c and mem/fast.c: a key that work requests make valid names exactly what they
- * said, for whom they said, from then on until they end it; what can't be bound or
- * registered changes nothing; a key isn't ended while a task uses its memory.
+ * mem/mw.c and mem/fast.c: a key that a work request makes valid gives access to exactly the
+ * bytes, rights and QPs of that work request, until it is invalidated. A work request that is
+ * refused changes nothing. A key isn't ended while a task uses its memory.
  */
 #include <linux/err.h>
 #include <linux/scatterlist.h>

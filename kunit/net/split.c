@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains that somebody else put together (net/split.c): what isn't for one queue of one
- * QP, or whose headers don't go on, is taken apart, and each packet has the headers
- * that it should. Memory that the driver knows as its own, and what it refuses.
+ * Trains of other senders (net/split.c): if the packets aren't for one queue of one QP, or
+ * their headers don't continue the first packet's, the train is split. Each packet then has
+ * its own headers. Also: which memory the driver accepts as its own, and which skbs it
+ * refuses.
  */
 #include <linux/ip.h>
 #include <linux/udp.h>
@@ -293,7 +294,7 @@ static void delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_DROP_MALFORMED), 1ull);
 }
 
-/* Neither memory of the last reserve nor what was sent to many */
+/* Refused: emergency memory, and link-layer multicast that isn't for a group */
 static void unusable(struct kunit *test)
 {
 	struct sk_buff *skb = train(test, 0, 0, 0);
@@ -327,7 +328,7 @@ static void own_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_blocks_made(own.skb));
 	skb_shinfo(own.skb)->frag_list = NULL;
 	kfree_skb(skb);
-	/* who has to change a header gets another */
+	/* code that changes a header copies it first */
 	KUNIT_ASSERT_EQ(test, pskb_expand_head(own.skb, 64, 0, GFP_KERNEL), 0);
 	KUNIT_EXPECT_FALSE(test, rxe_blocks_made(own.skb));
 	kfree_skb(own.skb);

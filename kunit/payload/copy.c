@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * payload/: gathering from and scattering to lists of any shape, from
- * skbs of any shape, moves the right bytes to the right places and no others;
- * an ICRC over an skb is the one over its bytes.
+ * payload/: gathering and scattering copy the right bytes to the right places and no others,
+ * with lists and skbs of any layout. The ICRC over an skb is that over its bytes.
  *
  * A kernel QP and L_Key 0, so that an SGE is plain memory.
  */

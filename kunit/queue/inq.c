@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What waits (queue/inq.c): what came too early is held within limits, and is
- * executed only when it is known to be the peer's.
+ * Received trains that wait (queue/inq.c): early packets are held within limits, and executed
+ * only when they are known to be the peer's.
  */
 #include <linux/string.h>
 #include <qp/qp.h>
@@ -106,7 +106,7 @@ static void expect_received(struct kunit *test, u32 first, u32 last)
 	fake_no_completion(test, fake(test)->rcq);
 }
 
-/* What comes in order wins, and the difference is counted */
+/* If a held packet and the one in order differ, the latter is executed; this is counted */
 static void forged_loses(struct kunit *test)
 {
 	u32 i;
@@ -122,7 +122,7 @@ static void forged_loses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 }
 
-/* Within a train that goes past it, too */
+/* The same within a train that goes past the held packet */
 static void forged_in_train(struct kunit *test)
 {
 	forged(test, 3);
@@ -131,7 +131,7 @@ static void forged_in_train(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 }
 
-/* Two that are held differ: neither is believed, and it is asked for again */
+/* Two early packets of one PSN differ: both are dropped, and the PSN is requested again */
 static void two_differ(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -148,7 +148,7 @@ static void two_differ(struct kunit *test)
 	expect_received(test, 0, 3);
 }
 
-/* A packet from behind it says that the peer has sent it */
+/* A later packet shows that the peer has sent the held one */
 static void later_vouches(struct kunit *test)
 {
 	genuine(test, 1);
@@ -160,7 +160,7 @@ static void later_vouches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
 }
 
-/* So does the first packet of it, and then all that is held is executed */
+/* So does a copy of the first held packet in order; then all held packets are executed */
 static void same_vouches(struct kunit *test)
 {
 	train(test, 1, 4);
@@ -171,7 +171,7 @@ static void same_vouches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
 }
 
-/* What is held already isn't held twice */
+/* A packet that is held already isn't held twice */
 static void twice(struct kunit *test)
 {
 	u32 i;
@@ -183,7 +183,7 @@ static void twice(struct kunit *test)
 	expect_received(test, 0, 4);
 }
 
-/* Farther ahead than any peer may be, or something that would be refused */
+/* Not held: packets beyond the window, and requests that would be refused */
 static void not_worth_it(struct kunit *test)
 {
 	struct rxe_pkt read = {
@@ -216,7 +216,7 @@ static void not_worth_it(struct kunit *test)
 	genuine(test, 0);
 }
 
-/* The device's limit; what was dropped is asked for when its turn has come */
+/* The device's limit: dropped packets are requested when their turn has come */
 static void limit(struct kunit *test)
 {
 	atomic_t *total = &fake(test)->rxe->rx_held;
@@ -279,7 +279,7 @@ static void counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DUP_REQ), 5ull);
 }
 
-/* What is behind a packet with a wrong ICRC is held by itself */
+/* The packets behind one with a wrong ICRC are held as a train of their own */
 static void broken(struct kunit *test)
 {
 	struct fake *f = fake(test);

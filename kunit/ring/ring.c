@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ring/ring.c and rxe/ring.h: sizes, the order of elements, full and empty; and
- * whatever the other side writes into the shared indices and header, every
- * element that we are given lies inside the ring.
+ * ring/ring.c and rxe/ring.h: sizes, the order of elements, full and empty rings. Whatever the
+ * other side writes into the shared memory, each element that is returned is inside the ring.
  */
 #include <linux/err.h>
 #include <rxe/ring.h>

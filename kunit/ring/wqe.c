@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ring/wqe.c: a work request is copied field by field; every one that the
- * specification or the QP's limits forbid gets the error status that tells so;
- * with random bytes in the ring nothing beyond the element is read, nothing
- * beyond the copy is written, and what is accepted is within all limits.
+ * ring/wqe.c: a work request is copied field by field. One that the specification or the
+ * limits of the QP forbid gets an error status. With random bytes in the ring, nothing beyond
+ * the element is read, nothing beyond the copy is written, and an accepted work request is
+ * within all limits.
  */
 #include <linux/string.h>
 #include <rxe/dev.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Local work requests and SEND with Invalidate (transport/memop.c, responder.c): each is
- * executed once, and in time for what follows it; completions are in the order of the
- * queue; a key is invalid when the receive completes; nothing is ended while in use.
+ * Local work requests and SEND with Invalidate (transport/memop.c, responder.c). Each is
+ * executed once, before the work requests behind it are sent. Completions are in the order of
+ * the queue. The key is invalid when the receive completes. No key is ended while in use.
  */
 #include <linux/scatterlist.h>
 #include "../fake.h"
@@ -159,7 +159,7 @@ static void fence(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* What is sent again around them doesn't execute them again: that would fail */
+/* Retransmissions before and after them don't execute them again, which would fail */
 static void resent(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -202,7 +202,7 @@ static void fails(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* What a post itself refuses [11.4.1.1] */
+/* Work requests that are refused when they are posted [11.4.1.1] */
 static void post_refused(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -221,7 +221,7 @@ static void post_refused(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* A task uses the memory: the invalidation, and all behind it, waits for its end */
+/* A task uses the memory: the invalidation, and all work requests behind it, wait */
 static void waits(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -303,7 +303,7 @@ static void received_inv(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* A key that can't be invalidated: both sides learn of it */
+/* A key that can't be invalidated: both sides get an error */
 static void received_wrong(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -316,7 +316,7 @@ static void received_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(fake(test)->qp->state), (u32)IB_QPS_ERR);
 }
 
-/* A task uses the memory: the peer is asked to send the packet again */
+/* A task uses the memory: a NAK makes the peer send the packet again */
 static void received_busy(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);

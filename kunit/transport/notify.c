@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/notify.c: a marked packet is answered by a CNP, and what isn't is not; a CNP
- * from the peer is taken, and harms nobody.
+ * transport/notify.c: packets with an ECN mark are answered by a CNP, others aren't. A CNP
+ * from the peer is counted and given to congestion control, and has no other effect.
  */
 #include "../fake.h"
 #include "../util.h"
@@ -16,7 +16,7 @@ static u64 count(struct kunit *test, int which)
 	return rxe_count_sum(fake(test)->rxe, which);
 }
 
-/* One packet of a SEND, which waits for nothing but a receive work request */
+/* One packet of a SEND; a receive work request is posted for it */
 static void send_to_qp(struct kunit *test, u32 n, bool marked)
 {
 	struct rxe_pkt pkt = {
@@ -77,7 +77,7 @@ static void off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 0ULL);
 }
 
-/* A CNP answers no request, and a CNP isn't answered, marked or not */
+/* A CNP acknowledges nothing and isn't answered, marked or not */
 static void cnp_comes(struct kunit *test)
 {
 	struct rxe_pkt pkt = { .opcode = RXE_OPCODE_CNP, .becn = true };
@@ -108,7 +108,7 @@ static void cnp_comes(struct kunit *test)
 			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
 }
 
-/* A peer may also set the BECN bit of what it sends anyway */
+/* A peer may also set the BECN bit in another packet */
 static void becn(struct kunit *test)
 {
 	struct rxe_pkt pkt = {

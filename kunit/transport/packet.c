@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MIDDLE packets of a train that are taken in together (transport/packet.c): all
- * data lands where it must, and what is wrong with one of them is the answer to
- * that one, as if each had come by itself.
+ * MIDDLE packets of a train that are processed together (transport/packet.c). All data is
+ * written to its place. If one of them is wrong, the answer is the same as if each packet had
+ * come alone.
  */
 #include <linux/string.h>
 #include "../fake.h"
@@ -129,7 +129,7 @@ static void write(struct kunit *test)
 	expect_answer(test, 15, GOOD);
 }
 
-/* One of them asks for an acknowledgment */
+/* One of them requests an acknowledgment */
 static void ack_req(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU + 7, 10);
@@ -161,7 +161,7 @@ static void send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.byte_len, 10 * MTU);
 }
 
-/* The fifth has no room: that one is refused, those before it aren't */
+/* There is no room for the fifth packet: it is refused, the first four aren't */
 static void send_too_long(struct kunit *test)
 {
 	struct env *e = env_get(test);
@@ -184,7 +184,7 @@ static void write_too_long(struct kunit *test)
 	expect_answer(test, 3, RXE_NAK_INV_REQ);
 }
 
-/* What isn't like the others isn't taken in with them, nor what follows it */
+/* A packet with other headers isn't processed together with those before it */
 static void odd_one(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -195,7 +195,7 @@ static void odd_one(struct kunit *test)
 	expect_answer(test, 5, RXE_NAK_INV_REQ);
 }
 
-/* What the others go on from is missing */
+/* The packet before the train is missing */
 static void jump(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -229,7 +229,7 @@ static void missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pkt.syndrome, GOOD);
 }
 
-/* A train that begins before what is expected: done once, answered */
+/* A train that begins before the expected PSN: executed once, answered */
 static void partly_duplicate(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -243,7 +243,7 @@ static void partly_duplicate(struct kunit *test)
 	expect_answer(test, 8, GOOD);
 }
 
-/* Each has its own ICRC: what is behind a wrong one is kept, not taken in */
+/* Each has its own ICRC: packets behind a wrong one are held, not executed */
 static void wrong_icrc(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -270,7 +270,7 @@ static void read(struct kunit *test)
 	fake_completion(test, e->fake->scq, 1, IB_WC_SUCCESS, NULL);
 }
 
-/* More than was asked for */
+/* More responses than were requested */
 static void read_too_long(struct kunit *test)
 {
 	struct env *e = read_begun(test, 4 * MTU + 5, 9);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester and completer (transport/requester.c, completer.c, timer.c) as
- * the peer sees them, over the seam of the PSN circle: every work request
- * becomes the right packets, completes exactly once and in order, is sent again
- * after loss, NAK, RNR NAK and silence as often as the QP's counts allow and no
- * oftener; nothing that the peer says about packets never sent is believed.
+ * The requester and completer (transport/requester.c, completer.c, timer.c) as the peer sees
+ * them, with PSNs that wrap around. Each work request becomes the right packets, and completes
+ * exactly once and in order. It is sent again after loss, NAK, RNR NAK and silence, as often as
+ * the retry counts of the QP allow. Answers to packets that were never sent are ignored.
  */
 #include <linux/string.h>
 #include "../fake.h"
@@ -246,7 +245,7 @@ static void reserved_syndromes(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* The peer asks for a packet: from there on all is sent again [9.7.5.1.2] */
+/* The peer requests a packet: everything from there on is sent again [9.7.5.1.2] */
 static void nak_sequence(struct kunit *test)
 {
 	u32 i;
@@ -264,7 +263,7 @@ static void nak_sequence(struct kunit *test)
 	expect_done(test, 3);
 }
 
-/* A NAK in the middle of a message: it goes on there, not at its start */
+/* A NAK in the middle of a message: sending continues there, not at its start */
 static void nak_in_message(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -288,14 +287,14 @@ static void nak_in_message(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* One packet was lost from a path without trains, as the peer says */
+/* On a path without trains, a NAK reports the loss of one packet */
 static void nak_alone(struct kunit *test, u32 n)
 {
 	WRITE_ONCE(fake(test)->qp->sq.sender.out.train.alone, true);
 	answer(test, PSN(n), RXE_NAK_PSN_SEQ);
 }
 
-/* The peer keeps what follows a loss: that isn't sent again */
+/* A peer that holds the packets behind a loss: they aren't sent again */
 static void peer_keeps(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -320,7 +319,7 @@ static void peer_keeps(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* A peer that doesn't says so: everything is sent again, then and for some time */
+/* A peer that drops them: everything is sent again, now and for the next losses */
 static void peer_drops(struct kunit *test)
 {
 	u32 i;
@@ -349,7 +348,7 @@ static void peer_drops(struct kunit *test)
 		expect_done(test, 2 + i);
 }
 
-/* A READ request was lost: it is sent again, for all that it asked for */
+/* A READ request was lost: it is sent again, for all of its responses */
 static void read_nak(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -433,7 +432,7 @@ static void silence(struct kunit *test)
 	}
 }
 
-/* Progress gives new patience: more losses than retry_cnt, one by one */
+/* Progress resets the retries: more losses than retry_cnt, one by one */
 static void many_losses(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -453,7 +452,7 @@ static void many_losses(struct kunit *test)
 	}
 }
 
-/* On a lossy path silence is answered long before the timeout, and for nothing */
+/* On a lossy path, probes are sent long before the timeout, and take no retry */
 static void probe(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -474,7 +473,7 @@ static void probe(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* On a path that loses nothing, it is long silence before a long timeout */
+/* On a path without loss, a probe is sent after silence_ns, before a long timeout */
 static void first_probe(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -512,7 +511,7 @@ static void idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.rto.deadline, (ktime_t)0);
 }
 
-/* The work request that the peer refused comes again, and no other */
+/* After an RNR NAK only the refused work request is sent again */
 static void expect_refused(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -522,7 +521,7 @@ static void expect_refused(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, fake_take(test, &pkt, NULL));
 }
 
-/* It waits as long as the peer says [9.7.5.2.8]. This peer drops what follows. */
+/* It waits for the time in the RNR NAK [9.7.5.2.8]. This peer drops the packets behind it. */
 static void rnr(struct kunit *test)
 {
 	ktime_t start;
@@ -545,7 +544,7 @@ static void rnr(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* This peer keeps what follows a work request that it refuses: it needn't come again */
+/* This peer holds the packets behind a refused work request: they aren't sent again */
 static void rnr_kept(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -564,7 +563,7 @@ static void rnr_kept(struct kunit *test)
 	expect_done(test, 3);
 }
 
-/* The refused work request gets lost when it comes again: a probe follows */
+/* The refused work request is lost when it is sent again: a probe follows */
 static void rnr_lost(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -630,7 +629,7 @@ static void read(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* A response is lost: what is missing is asked for, what came isn't */
+/* A response is lost: only the missing ones are requested again */
 static void read_hole(struct kunit *test)
 {
 	u8 *data = kunit_kmalloc(test, 4 * MTU, GFP_KERNEL);
@@ -662,7 +661,7 @@ static void read_hole(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 4 * MTU);
 }
 
-/* An ACK for what is behind a READ says that its response is lost [9.7.5.1.3] */
+/* An ACK for a PSN behind a READ shows that the response is lost [9.7.5.1.3] */
 static void implied_nak(struct kunit *test)
 {
 	fake_read(test, 1, 0, 10);
@@ -844,7 +843,7 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent, pkts);
 }
 
-/* The memory isn't ours to read: no packet, an error, the rest flushed */
+/* An L_Key that doesn't allow reading: no packet, an error, the rest is flushed */
 static void local_protection(struct kunit *test)
 {
 	struct ib_pd other = fake(test)->pd;
@@ -862,8 +861,8 @@ static void local_protection(struct kunit *test)
 }
 
 /*
- * What was lost before the one that can't be sent is still sent again, alone or
- * with all that follows
+ * Packets that were lost before a work request that can't be sent are still sent again,
+ * alone or with all that follow
  */
 static void loss_before_failure(struct kunit *test)
 {
@@ -904,7 +903,7 @@ static void full_queue(struct kunit *test)
 			0);
 }
 
-/* What can never be sent is refused when it is posted [11.4.1.1] */
+/* A work request that can never be sent is refused when it is posted [11.4.1.1] */
 static void bad_posts(struct kunit *test)
 {
 	struct ib_sge sge[5] = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder (transport/responder.c, read.c, rcv.c) as its peer sees it, over
- * the seam of the PSN circle: data lands where it must and nowhere else, each
- * kind of bad request gets the answer that chapter 9 demands, duplicates are
- * answered but not executed, and no sequence of packets does more than that.
+ * The responder (transport/responder.c, read.c, rcv.c) as its peer sees it, with PSNs that
+ * wrap around. Data is written to its place and nowhere else. Each kind of bad request gets
+ * the answer that chapter 9 requires. Duplicates are answered but not executed. No sequence
+ * of packets has any other effect.
  */
 #include <linux/string.h>
 #include "../fake.h"
@@ -109,7 +109,7 @@ static void send_imm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.ex.imm_data, cpu_to_be32(0x12345678));
 }
 
-/* Ten packets over the PSN's seam into one buffer */
+/* Ten packets into one buffer, with PSNs that wrap around */
 static void send_many(struct kunit *test)
 {
 	u8 *data = kunit_kmalloc(test, 10 * FAKE_MTU, GFP_KERNEL);
@@ -166,7 +166,7 @@ static void numbered(struct kunit *test, u32 n)
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
 }
 
-/* One NAK for a gap, however many packets follow it [C9-112]; they are kept */
+/* One NAK for a gap, however many packets follow it [C9-112]; they are held */
 static void gap(struct kunit *test)
 {
 	u32 i;
@@ -184,7 +184,7 @@ static void gap(struct kunit *test)
 	expect_received(test, 0, 8);
 }
 
-/* Two gaps: what fills the first says that there is a second */
+/* Two gaps: when the first is filled, the second is requested */
 static void two_gaps(struct kunit *test)
 {
 	u64 *patience = &fake(test)->qp->rq.gap.patience;
@@ -209,7 +209,7 @@ static void two_gaps(struct kunit *test)
 	expect_received(test, 2, 4);
 }
 
-/* What is sent again gets lost again: a packet that goes back tells */
+/* A retransmission is lost, too: an early packet that goes back shows it */
 static void lost_again(struct kunit *test)
 {
 	u32 i;
@@ -229,7 +229,7 @@ static void lost_again(struct kunit *test)
 	expect_received(test, 0, 3);
 }
 
-/* What was asked for comes twice: it had only been late, and patience grows */
+/* A requested packet comes twice: it was only late, and the patience grows */
 static void only_late(struct kunit *test)
 {
 	struct rxe_gap *gap = &fake(test)->qp->rq.gap;
@@ -256,7 +256,7 @@ static void only_late(struct kunit *test)
 	expect_received(test, 0, 2);
 }
 
-/* It is answered, and not done again [9.7.5.1.4] */
+/* A duplicate is answered, and not executed again [9.7.5.1.4] */
 static void duplicate_send(struct kunit *test)
 {
 	u8 byte = 0x42;
@@ -280,7 +280,7 @@ static void duplicate_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[3], 0);
 }
 
-/* What follows is dropped until the peer sends it again [9.7.5.2.8] */
+/* Packets behind it are dropped until the peer sends it again [9.7.5.2.8] */
 static void not_ready(struct kunit *test)
 {
 	u8 byte = 7;
@@ -365,7 +365,7 @@ static void write_imm(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 10);
 }
 
-/* No key is looked at for no bytes [C9-88] */
+/* Zero bytes need no key [C9-88] */
 static void zero_bytes(struct kunit *test)
 {
 	struct rxe_pkt wr = {
@@ -423,7 +423,7 @@ static void atomic_bad_key(struct kunit *test)
 	bad_key(test, IB_OPCODE_RC_FETCH_ADD, 0);
 }
 
-/* A key that is right, of another protection domain */
+/* A valid key of another protection domain */
 static void foreign_pd(struct kunit *test)
 {
 	struct ib_pd other = fake(test)->pd;
@@ -580,7 +580,7 @@ static void long_read(struct kunit *test)
 	expect_ack(test, PSN(pkts), 2);
 }
 
-/* What is sent again begins a train [9.7.5.1.4] */
+/* A response that is sent again begins a train [9.7.5.1.4] */
 static void read_again(struct kunit *test)
 {
 	static const u32 psns[] = { 0, 1, 0 };
@@ -603,7 +603,7 @@ static void read_again(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* The peer has the response by now, and the region is gone: no reason to refuse */
+/* A duplicate READ isn't refused if the region is gone: the peer may have the response */
 static void read_again_gone(struct kunit *test)
 {
 	struct rxe_pkt read = {
@@ -630,7 +630,7 @@ static void read_again_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
 }
 
-/* A duplicate is answered, and so is what is newer */
+/* A duplicate is answered, and so is a newer request */
 static void read_again_ack(struct kunit *test)
 {
 	struct rxe_pkt pkts[2] = {
@@ -657,7 +657,7 @@ static void read_again_ack(struct kunit *test)
 	expect_ack(test, PSN(1), 2);
 }
 
-/* A duplicate that reaches beyond what was asked for before */
+/* A duplicate that reaches beyond the expected PSN */
 static void read_forged_duplicate(struct kunit *test)
 {
 	reth(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), 0, MTU, NULL, 0);
@@ -713,7 +713,7 @@ static void atomics(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *mem, 7ull);
 }
 
-/* As many replies are remembered as the peer may have outstanding [9.4.5] */
+/* As many replies are saved as the peer may have outstanding [9.4.5] */
 static void atomic_memory(struct kunit *test)
 {
 	u64 *mem = (u64 *)fake(test)->mem;
@@ -732,7 +732,7 @@ static void atomic_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *mem, 10ull);
 }
 
-/* The PSN comes round: an answer to what was executed then is none to this */
+/* The PSNs wrap around: a reply that was saved 2^24 packets ago isn't sent */
 static void atomic_wrapped(struct kunit *test)
 {
 	struct rxe_rq *rq = &fake(test)->qp->rq;
@@ -754,7 +754,7 @@ static void atomic_unaligned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
-/* Annex A19: a READ response without data answers */
+/* Annex A19: the answer is a READ response without data */
 static void place(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 len,
 		  u32 feth, u64 value)
 {
@@ -781,7 +781,7 @@ static void expect_placed(struct kunit *test, u32 psn)
 	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
 }
 
-/* A duplicate is answered, and doesn't undo what was written since [A19.4.2] */
+/* A duplicate is answered, and doesn't overwrite newer data [A19.4.2] */
 static void atomic_write(struct kunit *test)
 {
 	u64 *mem = (u64 *)(fake(test)->mem + 64);
@@ -839,7 +839,7 @@ static void flush(struct kunit *test)
 	expect_placed(test, PSN(0));
 }
 
-/* What the QP doesn't allow is an invalid request, what the key doesn't an access error */
+/* Without the QP's access flag: an invalid request; without the key's: an access error */
 static const struct bad_flush {
 	const char *name;
 	int qp;
@@ -877,7 +877,7 @@ static void flush_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
 }
 
-/* Packets of a stranger, of another transport, responses out of the blue [9.6.1.5] */
+/* Packets of another sender or transport, responses without a request [9.6.1.5] */
 static void strangers(struct kunit *test)
 {
 	struct rxe_pkt ack = {
@@ -936,7 +936,7 @@ static void random_packet(struct kunit *test, struct rnd_state *rnd, u8 *data)
 	fake_inject(test, &pkt, data, len);
 }
 
-/* Whatever comes in whatever order; the QP is set right when it has failed */
+/* Any packets in any order; the QP is reset when it has failed */
 static void fuzz(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/task.c: work is done where it comes up, never twice at a time,
- * never while paused, and none of it is forgotten.
+ * transport/task.c: work is done in the caller's context, on one CPU at a time, and not while
+ * the task is paused. No work is lost.
  */
 #include <linux/delay.h>
 #include <rxe/transport.h>

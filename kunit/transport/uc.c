@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unreliable connections (transport/uc.c) as the peer sees them: a message that loses a
- * packet is lost as a whole, and no other is; what completes is complete. Nothing is
- * ever answered. Sends complete when they have left, and a local error stops the send
- * queue only.
+ * Unreliable connections (transport/uc.c) as the peer sees them. If a packet is lost, its
+ * whole message is lost, and no other. A message that completes has all its bytes. Nothing is
+ * answered. Sends complete when they have left, and a local error stops the send queue only.
  */
 #include <linux/string.h>
 #include "../fake.h"
@@ -173,7 +172,7 @@ static void lost_seam(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_REST), 2u);
 }
 
-/* A packet that comes twice, or late, takes no message with it */
+/* A late or duplicate packet causes no loss of a message */
 static void duplicate(struct kunit *test)
 {
 	u8 data[MOST];
@@ -244,7 +243,7 @@ static void no_receive(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* The receive fails and the QP with it [9.9.3]; the peer isn't told */
+/* The receive fails and the QP with it [9.9.3]; no NAK is sent */
 static void too_long(struct kunit *test)
 {
 	u8 data[MOST] = {};
@@ -321,7 +320,7 @@ static void write_imm(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, MOST);
 }
 
-/* Without access nothing is written, nobody is told, and the next message comes */
+/* Without access nothing is written, no NAK is sent, and the next message is received */
 static void write_bad_key(struct kunit *test)
 {
 	struct rxe_pkt pkt = {
@@ -414,7 +413,7 @@ static u32 make_message(struct rnd_state *rnd, u8 *data, u32 id)
 	return len;
 }
 
-/* What completes has all packets of one message, and each message once at most */
+/* A completed receive has all packets of one message; each message completes at most once */
 static void random_loss(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(7), again;
@@ -508,7 +507,7 @@ static void writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)wc.opcode, (u32)IB_WC_RDMA_WRITE);
 }
 
-/* What UC doesn't offer is refused when it is posted [10.8.2.1] */
+/* A work request that UC doesn't support is refused when it is posted [10.8.2.1] */
 static void not_offered(struct kunit *test)
 {
 	static const u8 ops[] = {
@@ -538,7 +537,7 @@ static void post_bad(struct kunit *test, u64 wr_id)
 	KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad), 0);
 }
 
-/* It stops the send queue; receiving goes on, and sending after SQE to RTS [10.3.1.6] */
+/* An error stops the send queue, not receiving; SQE to RTS resumes sending [10.3.1.6] */
 static void local_error(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -575,7 +574,7 @@ static void flush(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* In SQD nothing begins, and the owner is told once that all has left [10.3.1.5] */
+/* In SQD no message begins; one event says that all have left [10.3.1.5] */
 static void drain(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;

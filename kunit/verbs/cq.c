@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs/cq.c, as a kernel consumer uses it: completions come out in order; an
- * armed CQ calls its handler once, with no lock held, for the completions it
- * was armed for, moderated if it is told to; one that overflows says so, or doesn't,
- * and keeps what it has; a new size loses nothing.
+ * verbs/cq.c, as a kernel consumer uses it. Completions are polled in order. An armed CQ calls
+ * its handler once, with no lock held, for the completions that it was armed for. Moderation
+ * delays that. An overflow raises an event, unless the CQ ignores overruns, and the posted
+ * completions stay. Resizing loses none.
  */
 #include <linux/delay.h>
 #include <linux/string.h>
@@ -238,7 +238,7 @@ static void moderated_by_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->events, 2u);
 }
 
-/* No number is enough with 0, and the time is measured from the first completion */
+/* With count 0 only the period counts, from the first completion on */
 static void moderated_by_time(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -269,7 +269,7 @@ static void not_moderated(struct kunit *test)
 	}
 }
 
-/* Other numbers, and a CQ that goes, leave no event and no timer behind */
+/* New settings, and destroying the CQ, leave no event and no timer behind */
 static void moderation_changes(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast groups (verbs/mcast.c), and how a datagram gets to their members
- * (transport/rcv.c): each member one copy, nobody else any.
+ * Multicast groups (verbs/mcast.c), and delivery of datagrams to their members
+ * (transport/rcv.c): each member gets one copy, and no other QP gets any.
  */
 #include "../fake.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs/srq.c and queue/sharedq.c, as a kernel consumer and a QP use them: work requests
- * are handed out once, in order, also while the size changes; the limit raises one event;
- * a QP that stops leaves the others' work requests alone.
+ * verbs/srq.c and queue/sharedq.c, as a kernel consumer and a QP use them. Each work request
+ * is taken once, in order, also while the SRQ is resized. The limit raises one event. A QP
+ * that stops doesn't take work requests of others.
  */
 #include <linux/kthread.h>
 #include "../fake.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire/icrc.c: the ICRC of packets that others made, captured on the wire, is
- * what we compute; it does not depend on the fields that routers change, and
- * depends on every other bit; computing it in pieces makes no difference.
+ * wire/icrc.c: the computed ICRC equals that of packets of other implementations, captured on
+ * the wire. It doesn't depend on fields that routers change, and depends on every other bit.
+ * Computing it in pieces gives the same result.
  */
 #include <linux/string.h>
 #include <linux/udp.h>

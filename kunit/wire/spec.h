@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The opcodes that we speak, typed in from the specification (section 9.2,
- * tables 38 and 39) for the suites to compare the driver's own table with.
+ * The supported opcodes as in the specification (section 9.2, tables 38 and 39), entered by
+ * hand. The suites compare the driver's table with them.
  */
 #ifndef RXE_KUNIT_SPEC_H
 #define RXE_KUNIT_SPEC_H

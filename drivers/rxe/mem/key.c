@@ -63,7 +63,7 @@ void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key)
 
 /**
  * rxe_key_find - find a key to change it, valid or not
- * @pd: protection domain of who asks, for its device
+ * @pd: protection domain of the caller, for its device
  * @value: any key with the same index
  *
  * Return: the key, until bottom halves are on again, or NULL. The caller checks all of
@@ -105,7 +105,7 @@ static bool key_permits(const struct rxe_key *key, const struct ib_pd *pd,
 {
 	const struct ib_pd *owner;
 
-	/* Pairs with the release of who makes it valid */
+	/* Pairs with the release that makes the key valid */
 	if (smp_load_acquire(&key->value) != value)
 		return false;
 	owner = READ_ONCE(key->pd);

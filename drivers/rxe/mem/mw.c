@@ -57,7 +57,7 @@ dec:
 
 /**
  * rxe_window_unbind - the window doesn't use its region any more
- * @window: the window; its key is invalid, and its lock is held or nobody finds it
+ * @window: the window; its key is invalid, and its lock is held or no lookup finds it
  */
 void rxe_window_unbind(struct rxe_window *window)
 {
@@ -223,7 +223,7 @@ static void unbind_from_qp(struct rxe_window *window, const struct ib_qp *qp)
 
 /**
  * rxe_windows_leave - unbind the windows of type 2B of a QP that goes away
- * @qp: the QP, which receives nothing any more: nobody uses those windows
+ * @qp: the QP, which receives nothing any more, so that these windows aren't used
  *
  * Context: process.
  */

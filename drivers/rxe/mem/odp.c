@@ -505,7 +505,7 @@ void rxe_odp_close(struct rxe_odp *odp)
 
 /**
  * rxe_odp_end - take all pages back, and give back the region's reference
- * @odp: memory of a region that nobody has a reference to any more
+ * @odp: memory of a region without references
  *
  * This doesn't wait for faults, which may take any time: they have references of their
  * own.

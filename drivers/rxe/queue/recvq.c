@@ -45,7 +45,7 @@ void rxe_recvq_free(struct rxe_recvq *recvq)
 
 /**
  * rxe_recvq_reset - forget what was posted
- * @recvq: the queue; nobody takes from it, but a process may still post
+ * @recvq: the queue; no QP takes from it, but a process may still post
  */
 void rxe_recvq_reset(struct rxe_recvq *recvq)
 {

@@ -131,13 +131,13 @@ static void move_end(struct rxe_sharedq *shared)
  * @new: an empty ring with elements of the same size
  *
  * The work requests are copied without the lock, since that may take long. Meanwhile
- * nobody writes to their places in @new: they aren't given back before the end. A process
+ * no poster writes to their places in @new: they aren't given back before the end. A process
  * keeps its lock on the queue until it has mapped the new ring, so that nothing is posted
  * to the old one. One that doesn't loses what it posts there.
  *
  * Context: process; one at a time.
  *
- * Return: the old ring, which nobody uses any more; ERR_PTR(-EINVAL) if @new is too
+ * Return: the old ring, which isn't used any more; ERR_PTR(-EINVAL) if @new is too
  * small, in which case nothing has changed.
  */
 struct rxe_ring *rxe_sharedq_move(struct rxe_sharedq *shared, struct rxe_ring *new)

@@ -87,7 +87,7 @@ int rxe_counter_unbind(struct ib_qp *ibqp)
  * rxe_counter_dealloc - the last QP of a counter is unbound
  * @counter: the counter; the RDMA core has read it before
  *
- * Return: 0, when nobody counts there any more.
+ * Return: 0. No QP counts into the counter any more.
  */
 int rxe_counter_dealloc(struct rdma_counter *counter)
 {

@@ -67,7 +67,7 @@ u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return 0;	/* zero bytes need no key [C9-88] */
 	if (err)
 		return RXE_NAK_REM_ACCESS;
-	smp_mb();	/* what was written before the answer, for whoever reads after it */
+	smp_mb();	/* earlier writes are visible before the answer is */
 	rxe_key_put(key);
 	return 0;
 }
@@ -78,8 +78,8 @@ u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @pkt: the request
  * @data: its payload
  *
- * Whoever reads the eight bytes sees either all of the old or all of the new ones, and
- * with the new ones all that was written before.
+ * A reader sees either all of the old eight bytes or all of the new ones. If it sees the new
+ * ones, it also sees everything that was written before.
  *
  * Return: 0, the syndrome of a NAK, or RXE_WAITS.
  */

@@ -37,7 +37,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
 
-/* Mark the task as running here. @must: if that fails, whoever runs it must run it again */
+/* Mark the task as running here. @must: if another CPU runs it, that must run it again */
 static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;
@@ -212,7 +212,7 @@ void rxe_task_resume(struct rxe_task *task)
  * rxe_task_kill - stop a task for good
  * @task: the task
  *
- * Nobody may hold a reference to the QP and run the task again. Context: process.
+ * No reference to the QP is left that could run the task again. Context: process.
  */
 void rxe_task_kill(struct rxe_task *task)
 {

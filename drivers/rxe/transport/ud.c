@@ -220,7 +220,7 @@ static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
 /*
  * Has the receive work request room for the datagram? If not, it completes with an
  * error [11.6.2], so that the next work request can be used. The QP stays usable, since
- * anybody may have sent the datagram. Exception: on the GSI no work request completes:
+ * any host may have sent the datagram. Exception: on the GSI no work request completes:
  * all have the same size, and the GSI's owner takes an error for the end of the QP.
  */
 static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
