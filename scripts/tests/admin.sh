@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: the administrator's traffic classes and TTL mark packets, also of running connections
+# test: traffic classes and TTL of the administrator are set in packets, also of running connections
 # nodes: 1
 # level: full
 # debug: yes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: raw packets, malformed in every way, do nothing and are counted
+# test: malformed raw packets of all kinds have no effect and are counted
 # nodes: 1
 # level: core
 # debug: yes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: who captures sees the packets of the wire, on both ends; without a listener there are trains
+# test: captures show packets as on the wire, on both ends; without a capture there are trains
 # nodes: 1
 # level: full
 # debug: yes

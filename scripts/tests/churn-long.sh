@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: as churn, with 200 adds and deletes under traffic
+# test: like churn, with 200 adds and deletes under traffic
 # nodes: 2
 # level: full
 # timeout: 1500

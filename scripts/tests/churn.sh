@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: links come and go under traffic, programs are killed, and nothing is left
+# test: links are added and deleted under traffic, programs are killed, and nothing is left
 # nodes: 2
 # level: full
 # debug: yes

@@ -8,8 +8,8 @@
 . "$TESTS/tools.sh"
 . "$TESTS/../bench.d/lib.sh"
 
-# PATH OPERATION SIZE, and what it may take of the shipped module's instructions. There is a little
-# room for the kernel's moods; Documentation/performance.rst has what is measured.
+# PATH OPERATION SIZE, and the largest ratio to the shipped module's instructions. It has some
+# margin over the measurements in Documentation/performance.rst.
 MOST="loop write 64 .40
 loop send 64 .40
 loop atomic 8 .40

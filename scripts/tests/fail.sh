@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: whatever allocation of the driver fails, errors are clean, nothing leaks, all works afterwards
+# test: each failed allocation is a clean error, nothing leaks, and the device works afterwards
 # nodes: 1
 # level: debug
 # debug: yes

@@ -5,8 +5,8 @@
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 
-# QDISC VERSION OP WAY QPS: queues as hosts have them, which drop what waits too long (fq_codel) or
-# is more than 100 packets of a flow (fq), and one that is short
+# QDISC VERSION OP WAY QPS: the usual disciplines, which drop packets that wait too long (fq_codel)
+# or exceed 100 per flow (fq), and a short queue
 FLOWS="fq_codel v2 write one 1
 fq_codel v2 write both 8
 fq_codel v2 read both 8

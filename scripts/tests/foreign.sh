@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: packets in a shape that a router, a tunnel or a policy gave them are judged one by one
+# test: packets that a router, a tunnel or a policy has changed are checked one by one
 # nodes: 1
 # level: full
 # timeout: 600

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: the distribution's own module on one machine, ours on the other, over RoCE v2
+# test: the shipped module on one machine, this one on the other, over RoCE v2
 # nodes: 2
 # level: core
 # timeout: 500

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: what comes too early is kept within limits, and never passes for what comes in order
+# test: early packets are held within limits, and never executed in place of those in order
 # nodes: 1
 # level: full
 # debug: yes
@@ -19,7 +19,7 @@ attack() {
 		--src 203.0.113.1 --dst 203.0.113.2
 }
 
-# Where the first queue pair's number is: not where it was for the device before
+# The number of the first queue pair differs from that of the device before
 first_qpn() {
 	ip netns exec B rdma link del rxeB 2> /dev/null || true
 	in_netns B rxe_add rxeB veth >&2

@@ -14,7 +14,7 @@ A6=2001:db8::1 B6=2001:db8::2
 TESTS=${TESTS:-/src/scripts/tests}
 PATH=/job/bin:$TESTS/bin:$PATH
 
-# The checkers of a debug kernel take their time.
+# The checkers of a debug kernel are slow.
 PATIENCE=1
 [ ! -e /sys/kernel/debug/kmemleak ] || PATIENCE=6
 

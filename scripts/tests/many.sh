@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a million MRs, a million AHs, and QPs until memory ends: the last takes no longer than the first
+# test: a million MRs, a million AHs, and QPs until memory is short: the last takes no longer than the first
 # nodes: 1
 # level: full
 # timeout: 600
@@ -8,8 +8,8 @@
 
 ENOMEM=12
 MILLION=1048576		# MRs or AHs of a device
-# What one may take at the end, of what one took when there were a sixteenth of them: what grows
-# with their number would take 16 times as long, and a host with other work hardly three times.
+# Limit of the time for one at the end, compared with the time when there were a sixteenth of them.
+# If it grew with their number, it would be 16 times as long. Load of the host hardly triples it.
 SLACK=3
 
 oom_kills() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: the most telling cells of the matrix of programs, paths and RoCE versions
+# test: a selection of the matrix of programs, paths and RoCE versions
 # nodes: 2
 # level: core
 # timeout: 500

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: UD multicast: members here and there, what the netdev joins and leaves, limits, frames
+# test: UD multicast: members on one and several devices, joining and leaving, limits, frames
 # nodes: 1
 # level: full
 # debug: yes

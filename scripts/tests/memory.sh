@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: who makes objects without end is told so, pays for them, and harms nobody else
+# test: creating objects without end fails, is charged to the process, and affects no other
 # nodes: 1
 # level: full
 # timeout: 400

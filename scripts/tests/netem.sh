@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: bad wires of every kind never break or corrupt anything, and a good one has nothing resent
+# test: bad wires of all kinds break and corrupt nothing; on a good one nothing is sent again
 # nodes: 2
 # level: full
 # debug: yes
@@ -10,7 +10,7 @@
 
 LOSSY=1
 
-# wires PREFIX MESSAGES WIRE...: rping beside the others, since most of its time is starting
+# wires PREFIX MESSAGES WIRE...: rping runs in parallel to the others, since it mostly waits
 wires() {
 	local prefix=$1 count=$2 wire rping
 	shift 2

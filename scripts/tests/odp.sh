@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: on-demand paging: all operations while the process's pages come and go
+# test: on-demand paging: all operations while pages of the process are taken back
 # nodes: 1
 # level: core
 # debug: yes
@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Swap, so that anonymous pages can go; a file in memory can't be it, but for a loop device
+# Swap, so that anonymous pages can be taken back; tmpfs files can be swap only by a loop device
 swap_on() {
 	local file=/tmp/swap
 	fallocate -l 64M $file && SWAP=$(losetup -f --show $file) && mkswap -q "$SWAP" && swapon "$SWAP"

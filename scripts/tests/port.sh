@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: who may send to UDP port 4791, and with which priority
+# test: which sockets may send to UDP port 4791, and with which priority
 # nodes: 1
 # level: core
 # debug: yes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: two devices of one namespace reach each other, as two ports of a host do
+# test: two devices of one namespace communicate like two ports of a host
 # nodes: 1
 # level: full
 # debug: yes

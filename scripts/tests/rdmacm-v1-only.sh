@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a RoCE v2 client against a server that only hears v1 fails cleanly
+# test: a RoCE v2 client fails cleanly if the server receives only v1
 # nodes: 2
 # level: full
 # timeout: 240

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: the short way between queue pairs of one device crosses no netdev, VLAN or namespace
+# test: the direct path between queue pairs of one device crosses no netdev, VLAN or namespace
 # nodes: 1
 # level: full
 # debug: yes

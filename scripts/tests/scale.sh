@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: hundreds of busy queue pairs share fairly, and ten thousand idle ones cost next to nothing
+# test: hundreds of busy queue pairs share fairly, and ten thousand idle ones cost almost nothing
 # nodes: 1
 # level: full
 # timeout: 500

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a process that does its worst with its shared queues harms only itself
+# test: a process that writes garbage to its shared queues affects only itself
 # nodes: 1
 # level: core
 # debug: yes

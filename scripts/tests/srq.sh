@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: shared receive queues: own cases, and well-known programs
+# test: shared receive queues: verbs, and well-known programs
 # nodes: 1
 # level: core
 # debug: yes

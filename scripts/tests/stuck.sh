@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: queues that never drain stop those who use them, with an error, and nobody else
+# test: queues that never drain stop their users with an error, and no others
 # nodes: 1
 # level: full
 # timeout: 240

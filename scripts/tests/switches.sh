@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: the device's switches, each on and off, change how data goes, but not the data
+# test: the device's switches, each on and off, change the path of data, but not the data
 # nodes: 1
 # level: core
 # debug: yes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: unreliable connections: a good wire loses nothing, and of a bad one only whole messages come
+# test: unreliable connections: no loss on a good wire, and only whole messages on a bad one
 # nodes: 1
 # level: core
 # debug: yes
@@ -23,7 +23,7 @@ over() {
 	done
 }
 
-# A wire that drops, or puts packets in another order, never makes a wrong completion.
+# A wire that drops or reorders packets never causes a wrong completion.
 bad_wires() { # WIRE...
 	local wire
 	for wire; do

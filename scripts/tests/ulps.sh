@@ -8,7 +8,7 @@
 
 SIZE=4			# MiB that are sent
 
-# What this machine has received by RDMA, in packets
+# Packets that this machine has received by RDMA
 received() {
 	cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts
 }

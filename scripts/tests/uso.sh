@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a card that gives all packets of a train one IPv4 ID is found out, and a good one never is
+# test: a card that gives all packets of a train one IPv4 ID is detected, and a good one never is
 # nodes: 1
 # level: full
 # timeout: 400

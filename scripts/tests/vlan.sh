@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a device on a VLAN netdev has that VLAN's GIDs and tag, beside one on the real netdev
+# test: a device on a VLAN netdev has the GIDs and tag of that VLAN, beside one on the real netdev
 # nodes: 1
 # level: core
 # debug: yes

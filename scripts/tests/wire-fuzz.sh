@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Two minutes; twenty where a checker looks on.
+# Two minutes; twenty on a kernel with checkers.
 SEED=${SEED:-1}
 TIME=${TIME:-120}
 ! grep -qw kasan_report /proc/kallsyms || TIME=${LONG_TIME:-1200}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: what is on the wire, as tshark, scapy and a checker of our own read it
+# test: packets on the wire, as decoded by tshark, scapy and an independent checker
 # nodes: 1
 # level: core
 # timeout: 500

@@ -18,7 +18,7 @@ netem_of() {
 }
 
 # know_each_other: the ends keep each other's MAC address for good.  ARP has no checksum, so a wire
-# that corrupts would teach them wrong ones, which last longer than anybody's patience.
+# that corrupts would teach them wrong ones, which stay too long.
 know_each_other() {
 	local srv_mac cli_mac
 	srv_mac=$(srv cat "/sys/class/net/$SRV_NET/address") &&
