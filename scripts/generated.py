@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the scripts share that make documents of the source."""
+"""Common functions of the scripts that generate documents from the source."""
 import argparse
 import os
 import sys
@@ -8,7 +8,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def sources(folders, ends):
-    """The files there whose names end so, from TOP on, in an order that doesn't change"""
+    """Sorted paths of the files in @folders whose names end with @ends, relative to TOP"""
     for folder in folders:
         for path, _, names in sorted(os.walk(os.path.join(TOP, folder))):
             for name in sorted(names):

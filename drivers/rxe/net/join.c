@@ -189,7 +189,7 @@ static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *nde
 	return is;
 }
 
-static int link_all(struct rxe_join *join)
+static int link_netdevs(struct rxe_join *join)
 {
 	struct rxe_dev *rxe = join->rxe;
 	struct net_device *ndev;
@@ -231,7 +231,7 @@ int rxe_join(struct rxe_dev *rxe, struct rxe_join *join, const union ib_gid *mgi
 	INIT_LIST_HEAD(&join->links);
 	rtnl_lock();
 	list_add_tail(&join->list, &rxe_joins);
-	err = link_all(join);
+	err = link_netdevs(join);
 	if (err)
 		end_join(join);
 	rtnl_unlock();

@@ -578,7 +578,7 @@ static bool queues_busy(const struct rxe_qp *qp)
 }
 
 /* Check the lower queues again after each train, which may have filled them */
-static bool queues_take(const struct rxe_qp *qp, struct run *run)
+static bool have_queues_room(const struct rxe_qp *qp, struct run *run)
 {
 	if (run->trains == qp->sq.sender.out.trains)
 		return true;
@@ -598,7 +598,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_pkt_to_peer(qp, &run.pkt);
 	do {
 		go_on = emit_pick(qp, &run, p) && budget_left(qp, &run);
-	} while (go_on && queues_take(qp, &run) && pick_run(qp, p));
+	} while (go_on && have_queues_room(qp, &run) && pick_run(qp, p));
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);

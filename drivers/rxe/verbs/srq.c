@@ -14,7 +14,7 @@
 #include <rxe/verbs.h>
 
 /* IB_EVENT_SRQ_LIMIT_REACHED, once each time the limit is set [11.6.3.1] */
-static void srq_low(struct work_struct *work)
+static void srq_raise_limit(struct work_struct *work)
 {
 	struct rxe_srq *srq = container_of(work, struct rxe_srq, shared.low);
 	struct ib_event event = {
@@ -46,7 +46,7 @@ static int srq_init(struct rxe_srq *srq, struct ib_srq_attr *attr,
 
 	srq->is_user = udata;
 	mutex_init(&srq->modify);
-	INIT_WORK(&srq->shared.low, srq_low);
+	INIT_WORK(&srq->shared.low, srq_raise_limit);
 	err = rxe_recvq_init(&srq->shared.q, srq_uctx(udata), &cap);
 	attr->max_wr = cap.max_recv_wr;
 	return err;

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Call the kernel again and again, and have one allocation on the way fail each time.
+"""Repeat an operation of the kernel, and make one of its allocations fail each time.
 
 usage: fail_nth.py STEP add DEVICE NETDEV
        fail_nth.py STEP load MODULE
 
-  STEP  from one allocation to the next: as far as this, at random (SEED); 1 for each one, "x"
-        for so far that it's double as many on the average
+  STEP  random distance from one failing allocation to the next, at most this (SEED); 1: each one
+        fails in turn; "x": the distance grows, so that their number doubles on average
   add   put a device on a netdev, as `rdma link add` does
   load  load a module
 

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Packets that reach wire_sink in a shape that somebody else gave them.
+"""Packets to wire_sink that a router, a tunnel or a policy has changed.
 
 Runs in the sender's namespace. Each case sends frames, some of them in one burst, so that GRO on
-the way chains them, and then one good datagram, the marker: what completed until then must be
-what was expected, and what was refused must be counted, each packet once, by the counter for
-the reason and by no other. Prints "ok CASE" or "fail CASE why".
+the way chains them, and then one good datagram, the marker. The receives that completed until
+then must be the expected ones. Each refused packet must be counted once, by the counter for the
+reason and by no other. Prints "ok CASE" or "fail CASE why".
 """
 import argparse
 import fcntl

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Packets ahead of their time, for rc_kept, which runs in another namespace.
+"""Early packets for rc_kept, which runs in another namespace.
 
-Plays the peer of each of its connections, and a forger, who knows everything but when the peer
+Plays the peer of each connection, and a forger that knows everything except when the peer
 sends. Prints "ok CASE" or "fail CASE why".
 """
 import argparse

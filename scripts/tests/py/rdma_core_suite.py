@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Runs rdma-core's own tests (pyverbs) and prints a line a case: "ok|fail|skip CASE [WHY]".
+"""Runs rdma-core's own tests (pyverbs) and prints a line per case: "ok|fail|skip CASE [WHY]".
 
 usage: rdma_core_suite.py TESTS_DIR DEV GID_INDEX [MODULE]...
 
 TESTS_DIR is a folder called "tests" with rdma-core's tests in it. MODULEs are names such as
-test_qp; without any, all that aren't for a certain adapter run. What a test leaves out is all
-right if it's a feature that the device doesn't claim to have; any other reason is a failure.
+test_qp; without any, all that aren't for a certain adapter run. A test may skip a feature that
+the device doesn't claim to have. A skip for any other reason is a failure.
 """
 import collections
 import gc

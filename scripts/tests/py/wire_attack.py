@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Throws raw packets at wire_target, which runs in another namespace or machine.
+"""Sends raw packets to wire_target, which runs in another namespace or machine.
 
-Each round sends what must not be received, then one good UD packet that must be: so the
-target lives, and nothing else got through. Prints "ok CASE" or "fail CASE why".
+Each round sends packets that must not be received, then one good UD packet that must be. It
+shows that the target works, and that nothing else was received. Prints "ok CASE" or "fail CASE
+why".
 """
 import argparse
 import random
