@@ -19,8 +19,8 @@ static bool key_is_for(const struct rxe_key *key, const struct ib_qp *qp)
 }
 
 /*
- * May this QP invalidate the key? A window of type 1 never is. A peer may if it could use
- * the memory, or some of it.
+ * May this QP invalidate the key? Not that of a window of type 1. A peer may if the key has
+ * any remote access right.
  */
 static bool may_invalidate(const struct rxe_key *key, const struct ib_qp *qp, bool remote)
 {
@@ -58,10 +58,12 @@ int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value)
 
 /**
  * rxe_key_restore - undo rxe_key_end() after -EAGAIN
- * @qp: the QP whose work request is flushed instead of asking again
+ * @qp: the QP whose work request is flushed
  * @value: the key
  *
- * The key allows what it allowed before, unless another work request has ended it by now.
+ * The key has its old rights again, unless another work request has ended it meanwhile.
+ *
+ * Context: bottom halves off.
  */
 void rxe_key_restore(const struct ib_qp *qp, u32 value)
 {

@@ -103,8 +103,9 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 }
 
 /*
- * A capture would show trains: packets stay single then, unless the device says otherwise.
- * Only asked for the second packet, since a train lasts no longer than GRO holds it.
+ * Must packets stay single, since a capture would show a train? The switch capture_singly
+ * decides. This is checked for the second packet of a train only, since GRO holds a train
+ * for a short time.
  */
 static bool rxe_gro_singly(const struct sk_buff *train, struct net_device *ndev)
 {

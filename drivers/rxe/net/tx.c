@@ -77,7 +77,7 @@ static const struct rxe_net_ops *rxe_net_ops;
 static atomic_t rxe_txs = ATOMIC_INIT(0);	/* senders that exist */
 
 /**
- * rxe_tx_set_ops - set the function to call when a sender may go on
+ * rxe_tx_set_ops - set the function to call when a sender may continue
  * @ops: functions of the transport that net/ calls
  */
 void rxe_tx_set_ops(const struct rxe_net_ops *ops)
@@ -306,7 +306,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
  * rxe_tx_busy - are the queues full, or do others wait for them?
  * @tx: the sender
  *
- * Return: true if the sender can't simply go on, see rxe_tx_full().
+ * Return: true if rxe_tx_full() must be asked before sending.
  */
 bool rxe_tx_busy(const struct rxe_tx *tx)
 {

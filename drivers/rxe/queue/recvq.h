@@ -25,7 +25,7 @@ struct rxe_recvq {
 	spinlock_t		lock;	/* kernel posters; see also struct rxe_sharedq */
 };
 
-/* Bytes of a work request with so many SGEs */
+/* Bytes of a posted work request with @max_sge SGEs */
 static inline u32 rxe_recvq_wqe_size(u32 max_sge)
 {
 	return sizeof(struct rxe_recv_wqe) + max_sge * sizeof(struct rxe_sge);

@@ -133,7 +133,7 @@ static void move_end(struct rxe_sharedq *shared)
  * The work requests are copied without the lock, since that may take long. Meanwhile
  * no poster writes to their places in @new: they aren't given back before the end. A process
  * keeps its lock on the queue until it has mapped the new ring, so that nothing is posted
- * to the old one. One that doesn't loses what it posts there.
+ * to the old one. A process that doesn't loses work requests that it posts there.
  *
  * Context: process; one at a time.
  *

@@ -39,7 +39,7 @@ static struct counter_set *add_set(struct rdma_counter *counter)
 	if (!set)
 		return NULL;
 	set->stats = alloc_percpu(struct rxe_stats);
-	/* Cyclically: the RDMA core still has a number for a moment after it is free here */
+	/* Cyclically, since the RDMA core uses a number for some time after it is freed here */
 	if (set->stats && xa_alloc_cyclic(&rxe->counters, &counter->id, set, xa_limit_31b,
 					  &rxe->next_counter, GFP_KERNEL) >= 0)
 		return set;

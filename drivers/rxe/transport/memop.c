@@ -81,10 +81,10 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 }
 
 /**
- * rxe_memop_cancel - the local work request whose turn it is won't be executed
+ * rxe_memop_cancel - cancel the local work request that waits to be executed, if any
  * @qp: the QP
  *
- * A key that it was about to change stays as it is [10.3.1.1].
+ * The key that it was about to change is valid again [10.3.1.1].
  *
  * Context: bottom halves off; sq.lock held.
  */

@@ -57,7 +57,7 @@ static bool pkey_ok(u16 pkey)
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
 
-/* Parse a packet whose headers are the last good one's but for the PSN; false if they aren't */
+/* Parse a packet whose headers equal those of the last good one, but for the PSN */
 static bool parse_like_last(struct packet *p)
 {
 	if (p->len != p->good_len || p->run < RXE_BTH_BYTES ||

@@ -45,7 +45,8 @@ void rxe_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /**
- * rxe_disassociate_ucontext - the device is removed while a process has it open
+ * rxe_disassociate_ucontext - ib_device_ops.disassociate_ucontext: the device is removed
+ *	while a process has it open
  * @ibuc: the context, whose objects the RDMA core destroys
  *
  * Nothing to do: the process keeps the pages of its mapped rings, which the kernel

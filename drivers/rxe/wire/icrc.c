@@ -159,7 +159,7 @@ u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to)
  * @state: before the BTH
  * @bth4: byte 4 of the BTH, as it stands on the wire
  *
- * Return: state for rxe_icrc_update(), which goes on with the BTH itself.
+ * Return: state for rxe_icrc_update(), which continues with the BTH.
  */
 u32 rxe_icrc_bth(u32 state, u8 bth4)
 {
