@@ -26,7 +26,7 @@
 #include <rxe/wire.h>
 
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */
-#define RXE_LEAST_MTU	256
+#define RXE_LEAST_MTU	256		/* smallest IB MTU, bytes */
 
 static DEFINE_MUTEX(add_lock);
 

@@ -12,7 +12,7 @@
 
 struct rxe_dev;
 
-#define RXE_MCAST_HASH_BITS	9
+#define RXE_MCAST_HASH_BITS	9	/* log2 of the buckets for MGIDs, per device */
 
 /**
  * struct rxe_mcast - the groups of a device

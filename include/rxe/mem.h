@@ -19,7 +19,7 @@ struct ib_umem;
 struct rxe_odp;
 struct scatterlist;
 
-#define RXE_KEY_VARIANT_BITS	8
+#define RXE_KEY_VARIANT_BITS	8	/* low bits of a key, which its owner chooses */
 
 /**
  * struct rxe_region - memory

@@ -13,7 +13,7 @@
 struct rxe_dev;
 struct sk_buff;
 
-#define RXE_NO_VLAN	0xffff
+#define RXE_NO_VLAN	0xffff	/* in place of a VLAN ID */
 
 enum rxe_proto {
 	RXE_ROCE_V1,

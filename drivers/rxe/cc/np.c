@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DCQCN, the notification point: when to send a CNP (annex A17.9.3). Marks come in bursts,
+ * DCQCN, the notification point: when to send a CNP (annex A17.9). Marks come in bursts,
  * and a sender reacts at most once per control period. So a QP sends at most one CNP in
  * np_min_time_between_cnps.
  *

@@ -32,9 +32,9 @@
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
 
-#define CWND_BITS	16
-#define ONE		BIT_ULL(CWND_BITS)
-#define CWND_LEAST	(ONE >> 8)
+#define CWND_BITS	16			/* fraction of cwnd */
+#define ONE		BIT_ULL(CWND_BITS)	/* a cwnd of one packet */
+#define CWND_LEAST	(ONE >> 8)		/* smallest cwnd */
 
 /* Set cwnd within its bounds, and the allowance that it stands for */
 static void set_window(struct rxe_cc *cc, u64 cwnd)

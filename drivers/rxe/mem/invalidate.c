@@ -7,6 +7,7 @@
  */
 #include <rxe/mem.h>
 
+/* Access rights of peers */
 #define ACCESS_REMOTE		(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC)
 

@@ -13,6 +13,7 @@
 #include <mem/mr.h>
 #include <mem/odp.h>
 
+/* Access flags of a region, those that may be ignored included */
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \

@@ -13,7 +13,10 @@
 #include <compat/verbs.h>
 #include <rxe/mem.h>
 
+/* Access rights of a window that need local write access to the region */
 #define WINDOW_WRITES	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
+
+/* Access rights that a window may have */
 #define WINDOW_ACCESS	(WINDOW_WRITES | IB_ACCESS_REMOTE_READ | IB_ACCESS_FLUSH_GLOBAL)
 
 /**

@@ -10,6 +10,7 @@
 #include <rxe/service.h>
 #include <rxe/wr.h>
 
+/* Short names for the columns of the table */
 #define RC		RXE_WR_FOR_RC
 #define CONNECTED	(RXE_WR_FOR_RC | RXE_WR_FOR_UC)
 #define EVERY		(CONNECTED | RXE_WR_FOR_UD)

@@ -12,8 +12,8 @@
 #include <rdma/ib_pma.h>
 #include <rxe/dev.h>
 
-#define PMA_PORT	1
-#define PMA_ALL_PORTS	0xff
+#define PMA_PORT	1		/* the only port */
+#define PMA_ALL_PORTS	0xff		/* PortSelect: all ports */
 
 /* A counter of this width stays at its greatest value [16.1.3.5] */
 static u64 pma_limit(u64 value, u32 bits)

@@ -9,6 +9,7 @@
 #include <rxe/wire.h>
 #include <compat/verbs.h>
 
+/* Short names for the columns of the table */
 #define DETH	RXE_OP_DETH
 #define FETH	RXE_OP_FETH
 #define RETH	RXE_OP_RETH
