@@ -14,7 +14,7 @@
 #define FAKE_MTU	256u
 #define FAKE_MEM	SZ_32K		/* bytes at fake.mem */
 #define FAKE_PEER	0x777u		/* the test's QP number */
-#define FAKE_SQ_PSN	0xfffff0u	/* the seam is near */
+#define FAKE_SQ_PSN	0xfffff0u	/* close to the wrap-around */
 #define FAKE_RQ_PSN	0xfffff8u
 #define FAKE_WR		16u		/* work requests that fit in a queue */
 

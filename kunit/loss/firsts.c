@@ -10,7 +10,7 @@
 #include "../util.h"
 
 #define SPAN	256u		/* PSNs that the peer remembers */
-#define PSN	0xffff00u	/* the seam is near */
+#define PSN	0xffff00u	/* close to the wrap-around */
 
 /**
  * struct game - a connection

@@ -11,7 +11,7 @@
 #define MS	((u64)NSEC_PER_MSEC)
 #define T	(100 * MS)		/* the QP's timeout, in most cases */
 #define NOW	((ktime_t)(100 * NSEC_PER_SEC))
-#define PSN	0xfffffeu		/* the seam is near */
+#define PSN	0xfffffeu		/* close to the wrap-around */
 #define BURST	16u
 
 /* What a case plays */

@@ -107,7 +107,7 @@ static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
 	return !err;
 }
 
-/* No key but the one that was given is valid [C10-56] */
+/* Only the region's own key is valid [C10-56] */
 static void keys(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -140,7 +140,7 @@ static void access(struct kunit *test)
 				       IB_ACCESS_REMOTE_WRITE, IOVA, 1));
 }
 
-/* Not a byte before or behind it [o10-37] */
+/* No byte before or behind the region is accessible [o10-37] */
 static void bounds(struct kunit *test)
 {
 	static const struct { s64 off; u64 len; bool ok; } want[] = {
@@ -210,7 +210,7 @@ static void write(struct kunit *test)
 	}
 }
 
-/* No longer than asked, never beyond a page that has no neighbour */
+/* A run is no longer than requested, and ends at a page that isn't followed contiguously */
 static void runs(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -260,7 +260,7 @@ static void part(struct kunit *test)
 	synchronize_rcu();	/* the key is on the stack */
 }
 
-/* Freeing waits for those who copy, and nobody finds the region meanwhile */
+/* Freeing waits for tasks that copy; no lookup finds the region meanwhile */
 static void freed(struct kunit *test)
 {
 	struct ctx *c = test->priv;

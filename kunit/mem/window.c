@@ -206,7 +206,7 @@ static void whole(struct kunit *test)
 	local_bh_enable();
 }
 
-/* Local write is taken, and no right */
+/* Local write access is accepted, and gives no right */
 static void local_write(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -249,7 +249,7 @@ static void anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 0);
 }
 
-/* Type 2B is its QP's, and must be invalidated first */
+/* Type 2B belongs to its QP, and must be invalidated before it is bound again */
 static void type_2(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -273,7 +273,7 @@ static void type_2(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
 }
 
-/* Invalidation isn't for type 1, nor for regions that were registered as they are [10.6.5] */
+/* Windows of type 1 and ordinary regions can't be invalidated [10.6.5] */
 static void not_invalidated(struct kunit *test)
 {
 	struct ctx *c = test->priv;

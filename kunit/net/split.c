@@ -13,7 +13,7 @@
 #define HDR	(sizeof(struct iphdr) + sizeof(struct udphdr))
 #define PKT	64u
 #define MOST	8u
-#define ID	0xfffeu		/* the seam is near */
+#define ID	0xfffeu		/* close to the wrap-around */
 
 static struct sk_buff_head taken;
 

@@ -78,7 +78,7 @@ static void leave(int i, u32 num)
 		kfree_skb(skb_dequeue(&fix.queue[i]));
 }
 
-/* A sender that has its own limit in the queues doesn't keep others from sending */
+/* A sender at its own limit doesn't block others */
 static void own_limit(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
@@ -88,7 +88,7 @@ static void own_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), SKBS);
 }
 
-/* It may go on when half of it has left, and is called once */
+/* The sender is woken once, when half of its skbs have left */
 static void own_half(struct kunit *test)
 {
 	fill(test, 0, BYTES);
@@ -103,7 +103,7 @@ static void own_half(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), 0u);
 }
 
-/* The turn passes over one that has too much, and comes back to it */
+/* A sender with too many skbs is passed over, and gets its turn later */
 static void passed_over(struct kunit *test)
 {
 	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS + 4);
@@ -120,7 +120,7 @@ static void passed_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fix.tx[0]->turn);
 }
 
-/* The last of its skbs always calls it */
+/* A waiting sender is always woken when its last skb has left */
 static void last(struct kunit *test)
 {
 	rxe_knobs[RXE_KNOB_txq_sender_skbs] = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stats/pma.c: each field has its counter, and stays at its greatest value; what isn't
- * offered gets the status that tells so; other classes of MADs are left alone.
+ * stats/pma.c: each field has its counter, and saturates. An unsupported request gets an error
+ * status. MADs of other classes aren't answered.
  */
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>

@@ -297,7 +297,7 @@ static void detach_all(struct kunit *test, struct members *m, union ib_gid mgid,
 		KUNIT_EXPECT_EQ(test, rxe_detach_mcast(&m->qp[i]->ibqp, &mgid, 0), 0);
 }
 
-/* Each member gets a copy; who isn't one, or has another Q_Key, gets none [10.5.2] */
+/* Each member gets a copy; a QP that isn't one, or has another Q_Key, gets none [10.5.2] */
 static void to_each(struct kunit *test)
 {
 	struct members m;
@@ -371,7 +371,7 @@ static void wrong_service(struct kunit *test)
 	end_members(&m);
 }
 
-/* Who has no receive work request loses its copy; the others don't */
+/* A member without receive work request loses its copy; the others don't */
 static void no_recv(struct kunit *test)
 {
 	struct members m;
@@ -388,7 +388,7 @@ static void no_recv(struct kunit *test)
 	end_members(&m);
 }
 
-/* A copy with a wrong ICRC reaches nobody, and counts once */
+/* A datagram with a wrong ICRC reaches no member, and is counted once */
 static void icrc(struct kunit *test)
 {
 	struct members m;

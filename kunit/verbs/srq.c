@@ -102,7 +102,7 @@ static void bad_posts(struct kunit *test)
 	f->srq->is_user = false;
 }
 
-/* The peer is told to wait, and its next try finds what was posted meanwhile */
+/* The peer gets an RNR NAK; its next try finds a receive that was posted meanwhile */
 static void empty(struct kunit *test)
 {
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), 100);
@@ -132,7 +132,7 @@ static void limit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, came(test, IB_EVENT_SRQ_LIMIT_REACHED));
 }
 
-/* Only what the QP has in use is flushed; then the owner is told, once [11.6.3.1] */
+/* Only the receive that the QP has taken is flushed; then one event is raised [11.6.3.1] */
 static void last_wqe(struct kunit *test)
 {
 	struct fake *f = fake(test);
@@ -290,8 +290,8 @@ static void resize_while_taken(struct kunit *test)
 }
 
 /*
- * In the middle of a move: what is taken comes from the old ring, what is posted goes
- * behind it, and no place is used again before the end.
+ * During a move, work requests are taken from the old ring and posted to the new one, and no
+ * place is used again before the end.
  */
 static void take_while_moved(struct kunit *test)
 {
