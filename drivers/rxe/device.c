@@ -23,6 +23,7 @@
 #include <rxe/srq.h>
 #include <rxe/transport.h>	/* sizeof(struct rxe_qp) */
 #include <rxe/verbs.h>
+#include <rxe/window.h>
 #include <rxe/wire.h>
 
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */

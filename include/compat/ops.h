@@ -54,6 +54,32 @@ static struct ib_mr *rxe_op_reg_user_mr(struct ib_pd *ibpd, u64 start,
 #define rxe_op_reg_user_mr rxe_reg_user_mr
 #endif
 
+#if defined(HAVE_REG_USER_MR_DMAH)
+static struct ib_mr *rxe_op_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+					  u64 iova, int fd, int access,
+					  struct ib_dmah *dmah,
+					  struct uverbs_attr_bundle *attrs)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return rxe_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#elif defined(HAVE_REG_DMABUF_MR_ATTRS)
+static struct ib_mr *rxe_op_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+					  u64 iova, int fd, int access,
+					  struct uverbs_attr_bundle *attrs)
+{
+	return rxe_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#else
+static struct ib_mr *rxe_op_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+					  u64 iova, int fd, int access,
+					  struct ib_udata *udata)
+{
+	return rxe_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+#endif
+
 /*
  * From 6.13 on the RDMA core dispatches port events for a netdev unless the
  * driver does, but not for members and masters of a bond: so ours does.
@@ -114,6 +140,7 @@ static void rxe_op_counter_init(struct rdma_counter *counter)
 	RXE_OP_COUNTER				\
 	.create_cq = rxe_op_create_cq,		\
 	.reg_user_mr = rxe_op_reg_user_mr,	\
+	.reg_user_mr_dmabuf = rxe_op_reg_dmabuf_mr, \
 	RXE_OP_USER_CQ				\
 	RXE_OP_RESIZE_CQ			\
 	RXE_OP_PORT_EVENT

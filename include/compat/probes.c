@@ -11,6 +11,7 @@
  * stands in front of the first section must compile everywhere.
  */
 #include <linux/crc32.h>
+#include <linux/dma-buf.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -25,6 +26,9 @@ struct probe_ops {
 	struct ib_mr *(*mr_dmah)(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, struct ib_dmah *dmah,
 				 struct ib_udata *udata);
+	struct ib_mr *(*dmabuf_attrs)(struct ib_pd *pd, u64 offset, u64 length,
+				      u64 iova, int fd, int access,
+				      struct uverbs_attr_bundle *attrs);
 };
 
 /* 6.11: create_cq takes the attribute bundle in place of the udata */
@@ -59,6 +63,22 @@ void probe_reg_user_mr(struct probe_ops *p, const struct ib_device_ops *ops);
 void probe_reg_user_mr(struct probe_ops *p, const struct ib_device_ops *ops)
 {
 	p->mr_dmah = ops->reg_user_mr;
+}
+
+/* 6.2: the mapping of a dma-buf takes its lock */
+#line 1 "HAVE_DMA_BUF_VMAP_UNLOCKED"
+int probe_dma_buf_vmap(struct dma_buf *buf, struct iosys_map *map);
+int probe_dma_buf_vmap(struct dma_buf *buf, struct iosys_map *map)
+{
+	return dma_buf_vmap_unlocked(buf, map);
+}
+
+/* 6.17: reg_user_mr_dmabuf takes a DMA handle, too; since 6.11 the attribute bundle */
+#line 1 "HAVE_REG_DMABUF_MR_ATTRS"
+void probe_reg_dmabuf_mr(struct probe_ops *p, const struct ib_device_ops *ops);
+void probe_reg_dmabuf_mr(struct probe_ops *p, const struct ib_device_ops *ops)
+{
+	p->dmabuf_attrs = ops->reg_user_mr_dmabuf;
 }
 
 /* 6.13: the core reports port events for the netdev unless the driver does */

@@ -16,6 +16,7 @@
 #include <rxe/dev.h>
 
 struct ib_umem;
+struct rxe_dmabuf;
 struct rxe_odp;
 struct scatterlist;
 
@@ -94,7 +95,8 @@ struct rxe_key {
  * @rcu: frees the struct after the last lookup
  * @key: the key
  * @region: the memory
- * @umem: the pinned user memory; NULL if there are no bytes
+ * @umem: the pinned user memory; NULL if there are no bytes, or others
+ * @dmabuf: the dma-buf that the bytes are of, or NULL
  * @windows: memory windows that are bound to it; -1: none may be bound any more
  * @next: RXE_KEY_FAST: the pages of the next registration
  * @num_next: pages in @next
@@ -106,70 +108,16 @@ struct rxe_mr {
 	struct rxe_key		key;
 	struct rxe_region	region;
 	struct ib_umem		*umem;
+	struct rxe_dmabuf	*dmabuf;
 	atomic_t		windows;
 	void			**next;
 	u32			num_next;
 	u32			max_pages;
 };
 
-/**
- * struct rxe_window - the part of a memory window that lookups find
- * @rcu: frees the struct after the last lookup
- * @key: the key
- * @region: the bound memory: the pages of @mr, with references of its own, which say
- *	whether a task uses this key
- * @pd: protection domain of the window
- * @mr: the region that it is bound to, or NULL
- * @qp: RXE_KEY_MW_2: the QP that it is bound to, valid with @mr
- *
- * All but @rcu and @pd are protected by the key's lock, as far as its rules for lookups
- * don't say more.
- */
-struct rxe_window {
-	struct rcu_head		rcu;
-	struct rxe_key		key;
-	struct rxe_region	region;
-	struct ib_pd		*pd;
-	struct rxe_mr		*mr;
-	const struct ib_qp	*qp;
-};
-
-/**
- * struct rxe_mw - memory window
- * @ibmw: the RDMA core's MW, which it frees right after dealloc_mw
- * @window: the part that lookups find
- */
-struct rxe_mw {
-	struct ib_mw		ibmw;
-	struct rxe_window	*window;
-};
-
-/**
- * struct rxe_bind - what a Bind Memory Window work request asks for
- * @mw_rkey: the window's R_Key until now
- * @new_rkey: its R_Key from now on
- * @mr_lkey: L_Key of the region
- * @access: enum ib_access_flags
- * @addr: first byte, by @mr_lkey
- * @length: bytes; 0 unbinds a window of type 1
- */
-struct rxe_bind {
-	u32	mw_rkey;
-	u32	new_rkey;
-	u32	mr_lkey;
-	int	access;
-	u64	addr;
-	u64	length;
-};
-
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct rxe_mr, ibmr);
-}
-
-static inline struct rxe_mw *to_rxe_mw(struct ib_mw *ibmw)
-{
-	return container_of(ibmw, struct rxe_mw, ibmw);
 }
 
 /* key.c */
@@ -228,6 +176,8 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
 				struct ib_pd *ibpd, struct ib_udata *udata);
+struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova,
+				int fd, int access);
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 bool rxe_mr_access_ok(int access);
 
@@ -238,12 +188,5 @@ int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
 int rxe_mr_register(const struct ib_qp *qp, u32 value, int access);
 int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value);
 void rxe_key_restore(const struct ib_qp *qp, u32 value);
-
-/* mw.c */
-int rxe_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
-int rxe_dealloc_mw(struct ib_mw *ibmw);
-int rxe_window_bind(const struct ib_qp *qp, const struct rxe_bind *bind);
-void rxe_window_unbind(struct rxe_window *window);
-void rxe_windows_leave(const struct ib_qp *qp);
 
 #endif /* RXE_MEM_H */

@@ -7,7 +7,7 @@
 #include <linux/err.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <rxe/mem.h>
+#include <rxe/window.h>
 #include "../util.h"
 
 #define PAGES	4u

@@ -5,7 +5,7 @@
  *
  * Context: bottom halves off.
  */
-#include <rxe/mem.h>
+#include <rxe/window.h>
 
 /* Access rights of peers */
 #define ACCESS_REMOTE		(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \

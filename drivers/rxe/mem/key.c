@@ -11,6 +11,7 @@
  */
 #include <linux/random.h>
 #include <mem/odp.h>
+#include <rxe/window.h>
 
 /* A key has 24 bits of index above its variant */
 #define KEY_INDEX_MAX		((1U << 24) - 1)

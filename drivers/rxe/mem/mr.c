@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <compat/umem.h>
 #include <compat/verbs.h>
+#include <mem/dmabuf.h>
 #include <mem/mr.h>
 #include <mem/odp.h>
 
@@ -70,6 +71,8 @@ void rxe_mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
 	kvfree(mr->region.pages);
 	kvfree(mr->next);
 	ib_umem_release(mr->umem);
+	if (mr->dmabuf)
+		rxe_dmabuf_put(mr->dmabuf);
 	if (mr->region.odp)
 		rxe_odp_end(mr->region.odp);
 	kfree_rcu(mr, rcu);
@@ -92,6 +95,19 @@ int rxe_mr_publish(struct rxe_dev *rxe, struct rxe_mr *mr)
 	return err;
 }
 
+/* Give a region its key, unless @err says that it has no memory */
+static struct ib_mr *mr_finish(struct rxe_mr *mr, int err)
+{
+	struct rxe_dev *rxe = to_rxe_dev(mr->ibmr.device);
+
+	if (!err)
+		err = rxe_mr_publish(rxe, mr);
+	if (!err)
+		return &mr->ibmr;
+	rxe_mr_free(rxe, mr);
+	return ERR_PTR(err);
+}
+
 /**
  * rxe_get_dma_mr - a region that is all of the kernel's memory
  * @ibpd: protection domain
@@ -106,7 +122,6 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
 	struct rxe_mr *mr;
-	int err;
 
 	if (!rxe_mr_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
@@ -114,12 +129,7 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->key.length = U64_MAX;
-	err = rxe_mr_publish(rxe, mr);
-	if (err) {
-		rxe_mr_free(rxe, mr);
-		return ERR_PTR(err);
-	}
-	return &mr->ibmr;
+	return mr_finish(mr, 0);
 }
 
 /* List the pages that @umem pinned; they come in long contiguous runs */
@@ -207,7 +217,6 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
 	struct rxe_mr *mr;
-	int err;
 
 	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
@@ -216,14 +225,55 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = mr_get_memory(mr, start, length, iova);
-	if (!err)
-		err = rxe_mr_publish(rxe, mr);
-	if (err) {
-		rxe_mr_free(rxe, mr);
-		return ERR_PTR(err);
-	}
-	return &mr->ibmr;
+	return mr_finish(mr, mr_get_memory(mr, start, length, iova));
+}
+
+static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
+{
+	struct rxe_key *key = &mr->key;
+	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(fd);
+	int err;
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	mr->dmabuf = dmabuf;
+	err = rxe_dmabuf_check(dmabuf, offset, length, key->access);
+	if (err)
+		return err;
+	key->iova = key->access & IB_ZERO_BASED ? 0 : iova;
+	key->length = length;
+	key->start = offset_in_page(offset);
+	mr->region.pages = rxe_dmabuf_pages(dmabuf, offset, length);
+	return mr->region.pages ? 0 : -ENOMEM;
+}
+
+/**
+ * rxe_reg_dmabuf_mr - register memory of a dma-buf
+ * @ibpd: protection domain
+ * @offset: first byte in the buffer
+ * @length: bytes, at least 1
+ * @iova: the address by which work requests and peers name the first byte
+ * @fd: the buffer's file descriptor
+ * @access: enum ib_access_flags
+ *
+ * Return: the region; ERR_PTR: -EINVAL for a range that wraps around or isn't in the
+ * buffer; -EACCES to write a buffer that is read-only; -EOPNOTSUPP for access flags that
+ * the device lacks; -ENOMEM; errors as rxe_dmabuf_get().
+ */
+struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova,
+				int fd, int access)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
+	struct rxe_mr *mr;
+
+	if (!rxe_mr_access_ok(access))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || iova + length < iova)
+		return ERR_PTR(-EINVAL);
+	mr = rxe_mr_alloc(rxe, ibpd, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(mr, mr_attach(mr, offset, length, iova, fd));
 }
 
 /* Can the region keep its memory and its key? Not if PD and access change at once */
@@ -276,8 +326,8 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * frees the old one.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
- * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, with the
- * old one unchanged.
+ * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, -EOPNOTSUPP
+ * if it is to keep the memory of a dma-buf, with the old one unchanged.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -289,6 +339,8 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	if (!(flags & IB_MR_REREG_PD))
 		ibpd = mr->key.pd;
+	if (mr->dmabuf && !(flags & IB_MR_REREG_TRANS))
+		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->key.access;
 	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))

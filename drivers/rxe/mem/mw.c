@@ -11,7 +11,7 @@
  */
 #include <linux/slab.h>
 #include <compat/verbs.h>
-#include <rxe/mem.h>
+#include <rxe/window.h>
 
 /* Access rights of a window that need local write access to the region */
 #define WINDOW_WRITES	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)

@@ -6,6 +6,7 @@
  */
 #include <rxe/srq.h>
 #include <rxe/transport.h>
+#include <rxe/window.h>
 #include <qp/qp.h>
 
 static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)

@@ -11,6 +11,7 @@
  * Context: send_task, sq.lock held.
  */
 #include <rxe/transport.h>
+#include <rxe/window.h>
 
 static int bind_window(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A kernel mapping of a dma-buf: the functions that take the buffer's lock have had a
+ * name of their own since 6.2. A kernel without CONFIG_DMA_SHARED_BUFFER has no dma-buf.
+ */
+#ifndef RXE_COMPAT_DMABUF_H
+#define RXE_COMPAT_DMABUF_H
+
+#include <linux/dma-buf.h>
+#include <linux/errno.h>
+#include <compat/have.h>
+
+#ifdef CONFIG_DMA_SHARED_BUFFER
+#ifndef HAVE_DMA_BUF_VMAP_UNLOCKED
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+#endif
+#else
+/* Without a buffer none of the others is called */
+#define dma_buf_get(fd)				((struct dma_buf *)ERR_PTR(-EOPNOTSUPP))
+#define dma_buf_put(buf)			do { } while (0)
+#define dma_buf_vmap_unlocked(buf, map)		(-EOPNOTSUPP)
+#define dma_buf_vunmap_unlocked(buf, map)	do { } while (0)
+#define dma_buf_begin_cpu_access(buf, dir)	(-EOPNOTSUPP)
+#define dma_buf_end_cpu_access(buf, dir)	do { } while (0)
+#endif
+
+#endif /* RXE_COMPAT_DMABUF_H */
