@@ -16,8 +16,9 @@
 #define BYTES	(16 * 4096)
 #define RIGHTS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		 IBV_ACCESS_REMOTE_ATOMIC)
-#define IOVA	0x7000000100ull
 #define OFF	1000	/* of the region in the buffer */
+#define BASE	0x7000000000ull
+#define IOVA	(BASE + OFF)	/* at the same place in its page, which the RDMA core wants */
 #define LEN	(BYTES - 2 * OFF)
 
 static struct ibv_context *ctx;
@@ -62,8 +63,8 @@ static int reg(int fd, uint64_t off, uint64_t len, uint32_t access, struct regio
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, pd->handle);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, off);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, len);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, IOVA);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_FD, 0, fd);
+	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, BASE + off);
+	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_FD, 4, (uint32_t)fd);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4, access);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4, (uintptr_t)&region->lkey);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4, (uintptr_t)&region->rkey);
@@ -207,7 +208,7 @@ static void refused(void)
 		{ ~0ull, 4096, 0, EINVAL },
 		{ 0, 0, 0, EINVAL },
 		{ 0, BYTES, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
-		{ 0, -IOVA, 0, EINVAL },
+		{ 0, -BASE, 0, EINVAL },
 	};
 	int fd = udmabuf_fd(), null = open("/dev/null", O_RDWR), err;
 	struct region r;
@@ -249,7 +250,7 @@ static void read_only(void)
 		case_fail("read-only", "for writing: %s", strerror(err));
 	else if (reg(fd, 0, BYTES, IBV_ACCESS_REMOTE_READ, &r))
 		case_fail("read-only", "for reading: %m");
-	else if (post(IBV_WR_RDMA_READ, own_sge(100), IOVA, r.rkey) || dereg(&r))
+	else if (post(IBV_WR_RDMA_READ, own_sge(100), BASE, r.rkey) || dereg(&r))
 		case_fail("read-only", "a READ fails");
 	else
 		case_ok("read-only");
@@ -263,10 +264,12 @@ static void rereg(void)
 	struct region r;
 	struct ibv_mr mr = { .context = ctx };
 
-	if (fd < 0 || reg(fd, 0, BYTES, RIGHTS, &r)) {
+	if (fd < 0) {
 		case_skip("rereg", "no /dev/udmabuf (CONFIG_UDMABUF)");
 		return;
 	}
+	if (reg(fd, 0, BYTES, RIGHTS, &r))
+		die("cannot register the buffer: %m");
 	mr.handle = r.handle;
 	if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) != EOPNOTSUPP)
 		case_fail("rereg", "its rights were changed");

@@ -36,6 +36,7 @@ struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	struct ibv_srq *srq;		/* or NULL */
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;		/* UD: to the other end */
@@ -81,8 +82,8 @@ static struct ibv_mr *reg(struct end *e, bool implicit, int access)
 static void new_qp(struct end *e, enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr ia = {
-		.send_cq = e->cq, .recv_cq = e->cq, .qp_type = type, .sq_sig_all = 1,
-		.cap = { 16, 16, 2, 2, 0 },
+		.send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = type,
+		.sq_sig_all = 1, .cap = { 16, 16, 2, 2, 0 },
 	};
 
 	e->qp = ibv_create_qp(e->pd, &ia);
@@ -152,7 +153,10 @@ static bool finish(struct end e[2])
 	for (i = 0; i < 2; i++) {
 		if (e[i].ah)
 			err |= ibv_destroy_ah(e[i].ah);
-		err |= ibv_destroy_qp(e[i].qp) | ibv_dereg_mr(e[i].mr) |
+		err |= ibv_destroy_qp(e[i].qp);
+		if (e[i].srq)
+			err |= ibv_destroy_srq(e[i].srq);
+		err |= ibv_dereg_mr(e[i].mr) |
 		       ibv_destroy_cq(e[i].cq) | ibv_dealloc_pd(e[i].pd);
 		err |= ibv_close_device(e[i].ctx);
 		munmap(e[i].buf, BYTES);
@@ -172,12 +176,25 @@ static void reconnect(struct end e[2])
 	for (i = 0; i < 2; i++) {
 		enum ibv_qp_type type = e[i].qp->qp_type;
 
+		if (e[i].ah)
+			ibv_destroy_ah(e[i].ah);
 		ibv_destroy_qp(e[i].qp);
 		while (ibv_poll_cq(e[i].cq, 1, &wc) > 0)
 			;
 		new_qp(&e[i], type);
 	}
 	connect_ends(e);
+}
+
+/* The responder's receives are in an SRQ from now on */
+static void share_receives(struct end e[2])
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16, .max_sge = 2 } };
+
+	e[1].srq = ibv_create_srq(e[1].pd, &attr);
+	if (!e[1].srq)
+		die("create_srq: %s", strerror(errno));
+	reconnect(e);
 }
 
 static struct ibv_sge sge(const struct end *e, uint64_t off, uint32_t len)
@@ -189,7 +206,7 @@ static void post_recv(struct end *e, struct ibv_sge s)
 {
 	struct ibv_recv_wr wr = { .sg_list = &s, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(e->qp, &wr, &bad))
+	if (e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad))
 		die("post_recv");
 }
 
@@ -363,14 +380,11 @@ static void *disturb(void *arg)
 	return NULL;
 }
 
-static bool under_fire(enum ibv_qp_type type, enum backing backing, bool implicit)
+static bool traffic_under_fire(struct end e[2], enum backing backing)
 {
-	struct disturber d = { .backing = backing };
-	struct end e[2];
+	struct disturber d = { .backing = backing, .e = e };
 	bool good;
 
-	make(e, type, backing, implicit);
-	d.e = e;
 	if (pthread_create(&d.thread, NULL, disturb, &d))
 		die("pthread_create");
 	good = traffic(e, rounds);
@@ -379,12 +393,32 @@ static bool under_fire(enum ibv_qp_type type, enum backing backing, bool implici
 	return good && finish(e);
 }
 
+static bool under_fire(enum ibv_qp_type type, enum backing backing, bool implicit)
+{
+	struct end e[2];
+
+	make(e, type, backing, implicit);
+	return traffic_under_fire(e, backing);
+}
+
+static bool srq_under_fire(enum ibv_qp_type type, enum backing backing, bool implicit)
+{
+	struct end e[2];
+
+	make(e, type, backing, implicit);
+	share_receives(e);
+	return traffic_under_fire(e, backing);
+}
+
 static bool rc_shared(void) { return under_fire(IBV_QPT_RC, SHARED, false); }
 static bool rc_anon(void) { return under_fire(IBV_QPT_RC, ANON, false); }
 static bool rc_shared_implicit(void) { return under_fire(IBV_QPT_RC, SHARED, true); }
 static bool rc_anon_implicit(void) { return under_fire(IBV_QPT_RC, ANON, true); }
 static bool ud_shared(void) { return under_fire(IBV_QPT_UD, SHARED, false); }
 static bool ud_anon_implicit(void) { return under_fire(IBV_QPT_UD, ANON, true); }
+static bool srq_rc(void) { return srq_under_fire(IBV_QPT_RC, SHARED, false); }
+static bool srq_ud(void) { return srq_under_fire(IBV_QPT_UD, ANON, true); }
+
 static bool uc_quiet(void)
 {
 	struct end e[2];
@@ -734,6 +768,7 @@ static const struct {
 	{ "rc-shared", rc_shared }, { "rc-anon", rc_anon },
 	{ "rc-shared-implicit", rc_shared_implicit }, { "rc-anon-implicit", rc_anon_implicit },
 	{ "ud-shared", ud_shared }, { "ud-anon-implicit", ud_anon_implicit },
+	{ "srq-rc", srq_rc }, { "srq-ud", srq_ud },
 	{ "uc", uc_quiet }, { "unmapped", unmapped }, { "beyond", beyond },
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "prefetch", prefetch }, { "rereg", rereg },
