@@ -97,6 +97,19 @@ like_hardware() {
 	[ $n -gt 0 ]
 }
 
+# Each tracepoint fires, of the end that it is about
+traced() {
+	local dir=/sys/kernel/tracing status=0
+	echo > $dir/trace && echo 1 > $dir/events/rxe/enable && flows -T 200 >&2 || status=1
+	echo 0 > $dir/events/rxe/enable
+	cp $dir/trace /tmp/trace
+	say "$(grep -m 40 'rxe_' /tmp/trace)"
+	[ $status = 0 ] && grep -q 'rxe_mark: rxeB qpn [0-9]* packets [0-9]* cnp 1' /tmp/trace &&
+		grep -q 'rxe_cnp: rxeA qpn [0-9]* handled 1' /tmp/trace &&
+		grep -q 'rxe_cut: rxeA qpn [0-9]* rate [0-9]* to [1-9]' /tmp/trace &&
+		grep -q 'rxe_increase: rxeA qpn [0-9]* rate [1-9][0-9]* to [0-9]' /tmp/trace
+}
+
 np_off() {
 	local before after
 	before=$(counter rxeB np_cnp_sent)
@@ -139,6 +152,7 @@ mark 20
 try write captured marked_run A flows -o write -T 400
 try like-hardware like_hardware
 try send marked_run A flows -o send -q 4 -T 400
+try traced traced
 try np-off np_off
 try window-not-capable not_capable window
 try swift-not-capable not_capable swift

@@ -9,6 +9,7 @@
  * Context: recv_task.
  */
 #include <rxe/transport.h>
+#include <stats/allowance.h>
 
 static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 {
@@ -44,9 +45,12 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 /* Only data is sent at a rate that the sender controls */
 static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {
+	bool due = pkt->flags & RXE_OP_PAYLOAD && READ_ONCE(qp->rxe->tune.roce_np) &&
+		   rxe_np_due(&qp->rq.np, ktime_get_ns());
+
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
-	if (!(pkt->flags & RXE_OP_PAYLOAD) || !READ_ONCE(qp->rxe->tune.roce_np) ||
-	    !rxe_np_due(&qp->rq.np, ktime_get_ns()))
+	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);
+	if (!due)
 		return;
 	if (qp->service->datagram)
 		answer_datagram(qp, skb, pkt);
@@ -58,14 +62,18 @@ static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe
 static void take_cnp(struct rxe_qp *qp)
 {
 	struct rxe_cc *cc = &qp->sq.cc;
+	struct rxe_allowance was;
 
+	trace_rxe_cnp(qp, cc->ops->cnp);
 	if (!cc->ops->cnp) {
 		rxe_count(qp, RP_CNP_IGNORED);
 		return;
 	}
 	rxe_count(qp, RP_CNP_HANDLED);
 	spin_lock(&qp->sq.lock);
+	was = rxe_allowance(&qp->sq);
 	cc->ops->cnp(cc, ktime_get_ns());
+	rxe_allowance_trace(&qp->sq, was);
 	spin_unlock(&qp->sq.lock);
 }
 
