@@ -27,7 +27,7 @@
 	KNOB(rp_clamp_tgt_rate_ati, 1, 0, 1,					\
 	     "0: and only if the byte counter raised the rate")		\
 	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases by time")	\
-	KNOB(rp_byte_reset, 150000, 64, 32000000, "bytes between increases")	\
+	KNOB(rp_byte_reset, 10000000, 64, 32000000, "bytes between increases")	\
 	KNOB(rp_threshold, 5, 1, 31, "increases that are fast recovery")	\
 	KNOB(rp_ai_rate, 5, 1, 100000, "Mb/s of an additive increase")		\
 	KNOB(rp_hai_rate, 50, 1, 100000, "Mb/s of a hyper increase")		\
