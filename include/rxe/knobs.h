@@ -67,6 +67,8 @@
 	     "time of its rate that a sender may catch up with")		\
 	KNOB(swift_target_ns, 250 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that swift aims at")				\
+	KNOB(swift_path_ns, NSEC_PER_SEC, 0, NSEC_PER_SEC,			\
+	     "round trip without a queue that swift believes at most")		\
 	KNOB(swift_flows_ns, NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
 	     "the same beside it, for a window of one packet")			\
 	KNOB(swift_ai, 1024, 1, SZ_64K,					\

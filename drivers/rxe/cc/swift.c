@@ -8,6 +8,10 @@
  *
  *   target	rtt_min + swift_target_ns + swift_flows_ns / sqrt(cwnd), the last one at most
  *		swift_flows_ns: many flows have small windows, and need more queue to share it
+ *		The path's time is measured. A flow that comes to a queue that stands takes
+ *		it for the path, aims higher, and starves those who know better. So
+ *		rtt_min counts up to swift_path_ns, which the administrator may set to what
+ *		the network takes; in the paper the whole target is configured.
  *   below it	cwnd += swift_ai / 1024 packets a round trip, if the window kept packets back
  *   above it	cwnd *= 1 - swift_beta / 1024 * (rtt - target) / rtt
  *   loss	cwnd *= 1 - swift_mdf / 1024; a timeout: the least
@@ -57,7 +61,7 @@ static u64 target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	u64 most = rxe_knob(swift_flows_ns);
 	u32 root = int_sqrt(cc->swift.cwnd);	/* of packets, in units of 2^-8 */
 
-	return s->rtt_min + rxe_knob(swift_target_ns) +
+	return min(s->rtt_min, rxe_knob(swift_path_ns)) + rxe_knob(swift_target_ns) +
 	       min(most, div_u64(most << (CWND_BITS / 2), root));
 }
 
