@@ -65,6 +65,7 @@ enum rxe_limits {
  * @cc: congestion control of QPs that are created or reset afterwards, an index of
  *	rxe_cc_rows. Not a switch: 0 is the default
  * @ecn: @cc wants packets to be marked. For paths that are made afterwards
+ * @ecn_priorities: priorities for which ECN and CNPs are on, a bit each
  * @capture_singly: no trains while somebody captures on the netdev
  */
 struct rxe_tune {
@@ -78,6 +79,7 @@ struct rxe_tune {
 	bool	capture_singly;
 	u8	cc;
 	bool	ecn;
+	u8	ecn_priorities;
 };
 
 /**

@@ -126,6 +126,25 @@ not_capable() {
 		[ "$before" = "$(counter rxeB np_ecn_marked_roce_packets)" ] && chosen dcqcn
 }
 
+priorities() { # DEVICE MASK
+	echo "$2" > "/sys/class/infiniband/$1/ecn_priorities" &&
+		[ "$(cat "/sys/class/infiniband/$1/ecn_priorities")" = "$2" ]
+}
+
+# The flows have priority 0. Off at the sender, nothing is marked; at the receiver, nothing answered
+not_this_priority() {
+	local before after
+	priorities rxeA 0xfe || return 1
+	before=$(marks rxeA rxeB)
+	flows -T 200 >&2 && [ "$before" = "$(marks rxeA rxeB)" ] || return 1
+	priorities rxeA 0x01 && priorities rxeB 0xfe && flows -T 200 >&2 || return 1
+	after=$(marks rxeA rxeB)
+	say "marks, CNPs sent, CNPs handled: $before, then $after"
+	awk '{ exit !($4 > $1 && $5 == $2) }' <<< "$before $after" &&
+		! echo 256 2> /dev/null > /sys/class/infiniband/rxeB/ecn_priorities &&
+		priorities rxeB 0xff && priorities rxeA 0xff
+}
+
 # Nothing is marked by itself
 unmarked() {
 	local before
@@ -155,6 +174,7 @@ try send marked_run A flows -o send -q 4 -T 400
 try traced traced
 try np-off np_off
 try window-not-capable not_capable window
+try not-this-priority not_this_priority
 try swift-not-capable not_capable swift
 mark 99
 try slows slows

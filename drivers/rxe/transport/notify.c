@@ -38,7 +38,8 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 
 	if (!(pkt->flags & RXE_OP_DETH) || rxe_rx(skb)->mcast || rxe_path_back(&path, skb))
 		return;
-	send_cnp(qp, &path, pkt->src_qpn);
+	if (rxe_path_ecn(qp->rxe, &path))
+		send_cnp(qp, &path, pkt->src_qpn);
 	rxe_path_destroy(&path);
 }
 
@@ -54,7 +55,7 @@ static void answer_mark(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe
 		return;
 	if (qp->service->datagram)
 		answer_datagram(qp, skb, pkt);
-	else
+	else if (rxe_path_ecn(qp->rxe, &qp->path))
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
 }
 
