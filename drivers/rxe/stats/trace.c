@@ -4,8 +4,7 @@
  *
  * Context: sq.lock held.
  */
-#define CREATE_TRACE_POINTS
-#include <stats/trace.h>
+#define CREATE_TRACE_POINTS	/* once: it makes the code at each inclusion */
 #include <stats/allowance.h>
 
 /* No limit is more than any */
