@@ -190,6 +190,32 @@ static void cnp_comes_first(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cc.rate, 501000ULL);
 }
 
+/* At a limited rate, the window grows to twice of what that sends in a round trip */
+static void window_waits(struct kunit *test)
+{
+	u64 rtt = 10 * NSEC_PER_MSEC;
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000, .limited = true,
+	};
+	struct rxe_cc cc;
+	u32 was;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1;
+	cc.rate = 100 * 1000 * 40;
+	was = cc.window;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_GT(test, cc.window, was);
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1;
+	cc.rate = 100 * 1000 * 25;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.window, was);
+	cc.rate = 0;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_GT(test, cc.window, was);
+}
+
 /* Without more CNPs it comes back, and then costs nothing any more */
 static void recovers(struct kunit *test)
 {
@@ -249,6 +275,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(once_a_round_trip),
 	KUNIT_CASE(timers_stretch),
 	KUNIT_CASE(cnp_comes_first),
+	KUNIT_CASE(window_waits),
 	KUNIT_CASE(recovers),
 	KUNIT_CASE(any),
 	{}

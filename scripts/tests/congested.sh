@@ -41,24 +41,24 @@ bottleneck_down() {
 	wait_for 20 eval '[ -z "$(ls /sys/class/infiniband)" ]'
 }
 
-# bottleneck_is MBIT BYTES: a token bucket with room for BYTES.  Marks begin where a packet waits for
-# 2.4 ms, and at 7.2 ms all are marked; the shortest "burst" makes RED look at the queue itself and
-# not at a mean, as DCQCN expects of a switch.  Packets that aren't ECN-capable are dropped only
-# when it overflows.
+# bottleneck_is MBIT BYTES: a token bucket with room for BYTES.  The shortest "burst" makes RED look
+# at the queue itself and not at a mean, as DCQCN expects of a switch.  Packets that aren't
+# ECN-capable are dropped only when it overflows.
 bottleneck_is() {
-	local min=$(($1 * 300)) max=$(($1 * 900))
+	local min=30000 max=90000
 	ip netns exec R tc qdisc replace dev out root handle 1: tbf rate "$1mbit" burst 3100 limit 100000000
 	ip netns exec R tc qdisc replace dev out parent 1:1 handle 2: red limit "$2" min $min max $max \
 		avpkt 1100 burst $((min / 1100 + 1)) bandwidth "$1mbit" probability 0.1 ecn nodrop
 }
 
-# The numbers of DCQCN and Swift for a wire of some 100 Mb/s that up to 16 share, as the admin guide has them
+# The numbers of DCQCN and Swift for a wire of 50 to 200 Mb/s that up to 16 share, as the admin guide has them
 slow_wire() {
 	local dir=/sys/kernel/debug/rdma_rxe/cc_params
 	echo 1 > $dir/rp_ai_rate
 	echo 5 > $dir/rp_hai_rate
 	echo 20000 > $dir/rp_time_reset
-	echo swift_path_ns 500000 > /sys/kernel/debug/rdma_rxe/knobs
+	echo window_first 16 > $dir/../knobs
+	echo swift_path_ns 500000 > $dir/../knobs
 }
 
 algorithm_is() { # NAME

@@ -188,15 +188,29 @@ static void cut_anew(struct rxe_cc *cc, u64 at)
 	cut_rate(cc, at);
 }
 
+/*
+ * Is the window less than twice of what the rate sends in a round trip? Else it needn't
+ * grow. It would, where the first round trips have a queue in them, which isn't known yet.
+ */
+static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
+{
+	u64 sent = mul_u64_u64_div_u64(cc->rate, s->rtt, (u64)NSEC_PER_SEC * s->mtu);
+
+	return cc->window < 2 * sent;
+}
+
 static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
+	struct rxe_cc_sample sample = *s;
 	bool first = !cc->seen;
 
-	rxe_window_acked(cc, s, una);
 	cc->seen_rtt = s->rtt;
 	cc->seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
 	if (first && cc->rate)
 		cut_anew(cc, cc->dcqcn.cut_at);
+	if (cc->rate)
+		sample.limited &= window_holds_back(cc, s);
+	rxe_window_acked(cc, &sample, una);
 }
 
 const struct rxe_cc_ops rxe_cc_dcqcn = {
