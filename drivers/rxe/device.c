@@ -411,6 +411,7 @@ static const struct rxe_tune default_tune = {
 	.cork		= true,
 	.guard_port	= true,
 	.roce_np	= true,
+	.ecn_priorities	= U8_MAX,
 	.capture_singly	= true,
 };
 

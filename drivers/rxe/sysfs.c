@@ -80,6 +80,26 @@ static ssize_t congestion_control_store(struct device *dev, struct device_attrib
 	return count;
 }
 static DEVICE_ATTR_RW(congestion_control);
+
+static ssize_t ecn_priorities_show(struct device *dev, struct device_attribute *attr,
+				   char *buf)
+{
+	return sysfs_emit(buf, "0x%02x\n", READ_ONCE(from_dev(dev)->tune.ecn_priorities));
+}
+
+static ssize_t ecn_priorities_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct rxe_dev *rxe = from_dev(dev);
+	u8 mask;
+
+	if (kstrtou8(buf, 0, &mask))
+		return -EINVAL;
+	WRITE_ONCE(rxe->tune.ecn_priorities, mask);
+	rxe_qp_class_changed(rxe);
+	return count;
+}
+static DEVICE_ATTR_RW(ecn_priorities);
 RXE_SWITCH(capture_singly);
 
 static struct attribute *rxe_attrs[] = {
@@ -92,6 +112,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_guard_port.attr,
 	&dev_attr_roce_np.attr,
 	&dev_attr_congestion_control.attr,
+	&dev_attr_ecn_priorities.attr,
 	&dev_attr_capture_singly.attr,
 	NULL,
 };

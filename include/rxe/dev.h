@@ -67,6 +67,7 @@ enum rxe_limits {
  * @cc: congestion control of QPs that are created or reset afterwards: index in
  *	rxe_cc_rows, 0 by default
  * @ecn: rxe_cc_ops.ecn of @cc, for paths that are made afterwards
+ * @ecn_priorities: priorities for which ECN and CNPs are on, one bit each
  */
 struct rxe_tune {
 	bool	trains;
@@ -79,6 +80,7 @@ struct rxe_tune {
 	bool	capture_singly;
 	u8	cc;
 	bool	ecn;
+	u8	ecn_priorities;
 };
 
 /**

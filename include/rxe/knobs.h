@@ -28,7 +28,7 @@
 	KNOB(rp_clamp_tgt_rate_ati, 1, 0, 1,					\
 	     "1: an increase by time counts for that; 0: only one by bytes")	\
 	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases by time")	\
-	KNOB(rp_byte_reset, 150000, 64, 32000000, "bytes between increases by bytes") \
+	KNOB(rp_byte_reset, 10000000, 64, 32000000, "bytes between increases by bytes") \
 	KNOB(rp_threshold, 5, 1, 31, "increases of fast recovery after a cut")	\
 	KNOB(rp_ai_rate, 5, 1, 100000, "Mb/s of an additive increase")		\
 	KNOB(rp_hai_rate, 50, 1, 100000, "Mb/s of a hyper increase")		\
@@ -68,6 +68,8 @@
 	     "delay that a sender at a limited rate may make up for")		\
 	KNOB(swift_target_ns, 250 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that swift aims at")				\
+	KNOB(swift_path_ns, NSEC_PER_SEC, 0, NSEC_PER_SEC,			\
+	     "longest round trip that swift takes for one without a queue")		\
 	KNOB(swift_flows_ns, NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
 	     "queueing delay that swift adds for a window of one packet")	\
 	KNOB(swift_ai, 1024, 1, SZ_64K,						\

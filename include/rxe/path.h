@@ -82,6 +82,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
 void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh);
+bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 bool rxe_path_has_ids(const struct rxe_path *path);

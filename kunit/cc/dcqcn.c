@@ -117,17 +117,24 @@ static void flood(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cc.window, 1u);
 }
 
+/* A round trip of @rtt, in which 100 packets got through */
+static void round_trip(struct rxe_cc *cc, u64 rtt)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000,
+	};
+
+	cc->ops->acked(cc, &sample, 0);
+}
+
 /* Nor more than once in a round trip, if one is known */
 static void once_a_round_trip(struct kunit *test)
 {
 	u64 rtt = 100 * NSEC_PER_MSEC, now = 1, was;
-	struct rxe_cc_sample sample = {
-		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000,
-	};
 	struct rxe_cc cc;
 
 	rxe_cc_init(&cc, &rxe_cc_dcqcn);
-	cc.ops->acked(&cc, &sample, 0);
+	round_trip(&cc, rtt);
 	cc.ops->cnp(&cc, now);
 	was = cc.rate;
 	KUNIT_EXPECT_GE(test, was, 500000ULL);	/* half of what came through */
@@ -136,6 +143,77 @@ static void once_a_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, was);
 	cc.ops->cnp(&cc, now + rtt);
 	KUNIT_EXPECT_LT(test, cc.rate, was);
+}
+
+/*
+ * The other timers keep their proportion to the time between cuts: nothing rises between two
+ * cuts that follow each other. They go by the last round trip, not by that of the cut.
+ */
+static void timers_stretch(struct kunit *test)
+{
+	u64 rtt = 100 * NSEC_PER_MSEC, now = 1, was;
+	u64 reset = rtt * rxe_knob(rp_time_reset) / rxe_knob(rp_rate_reduce_monitor_period);
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	round_trip(&cc, rtt);
+	cc.ops->cnp(&cc, now);
+	was = cc.rate;
+	cc.ops->cnp(&cc, now += rtt);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, was);
+	KUNIT_EXPECT_GE(test, cc.dcqcn.alpha, 1023u << 10);
+	cc.ops->sent(&cc, 0, now + reset - 1);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 0u);
+	cc.ops->sent(&cc, 0, now + reset);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 1u);
+	now += reset;
+	round_trip(&cc, NSEC_PER_MSEC / 2);
+	cc.ops->sent(&cc, 0, now + rxe_knob(rp_time_reset) * US);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 2u);
+}
+
+/* CNPs may come before the first round trip is over, which then says what was cut */
+static void cnp_comes_first(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u64 now = 1;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.ops->cnp(&cc, now);
+	cc.ops->cnp(&cc, now += NSEC_PER_MSEC);
+	KUNIT_EXPECT_GT(test, cc.rate, 1000 * MBIT);
+	round_trip(&cc, 100 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_GE(test, cc.rate, 500000ULL);
+	KUNIT_EXPECT_LE(test, cc.rate, 501000ULL);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 1000000ULL);
+	round_trip(&cc, NSEC_PER_MSEC);
+	KUNIT_EXPECT_LE(test, cc.rate, 501000ULL);
+}
+
+/* At a limited rate, the window grows to twice of what that sends in a round trip */
+static void window_waits(struct kunit *test)
+{
+	u64 rtt = 10 * NSEC_PER_MSEC;
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000, .limited = true,
+	};
+	struct rxe_cc cc;
+	u32 was;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1;
+	cc.rate = 100 * 1000 * 40;
+	was = cc.window;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_GT(test, cc.window, was);
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1;
+	cc.rate = 100 * 1000 * 25;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.window, was);
+	cc.rate = 0;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_GT(test, cc.window, was);
 }
 
 /* Without more CNPs it comes back, and then costs nothing any more */
@@ -195,6 +273,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(model_mlx5),
 	KUNIT_CASE(flood),
 	KUNIT_CASE(once_a_round_trip),
+	KUNIT_CASE(timers_stretch),
+	KUNIT_CASE(cnp_comes_first),
+	KUNIT_CASE(window_waits),
 	KUNIT_CASE(recovers),
 	KUNIT_CASE(any),
 	{}

@@ -57,6 +57,19 @@ static void shrinks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 32u);
 }
 
+/* swift_path_ns: a queue at the start of a connection isn't taken for the path */
+static void long_path(struct kunit *test)
+{
+	u64 was = rxe_knob(swift_path_ns);
+	struct rxe_cc cc;
+
+	rxe_knobs[RXE_KNOB_swift_path_ns] = MS / 2;
+	begin(&cc);
+	come_through(&cc, MS);
+	KUNIT_EXPECT_LT(test, cc.window, (u32)rxe_knob(window_first));
+	rxe_knobs[RXE_KNOB_swift_path_ns] = was;
+}
+
 /* With many flows, less than one packet per round trip leaves */
 static void below_one(struct kunit *test)
 {
@@ -126,6 +139,7 @@ static void any(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(grows),
 	KUNIT_CASE(shrinks),
+	KUNIT_CASE(long_path),
 	KUNIT_CASE(below_one),
 	KUNIT_CASE(loss),
 	KUNIT_CASE(any),

@@ -41,6 +41,7 @@ in_machine() {
 # counting_machine LINE...: run a script in a machine whose only processor and clock count
 # instructions, so that it doesn't matter how busy the host is; idle time passes at once.  The
 # script's stdout is that of this function.  Nobody talks to the machine: it has its task with it.
+# COUNTING_LIMIT: seconds by the host's clock that it may take
 counting_machine() (
 	VM_CPU=("${VM_CPU_COUNTS[@]/sleep=on/sleep=off}")
 	job_folder
@@ -57,7 +58,8 @@ counting_machine() (
 	} > "$vm/job/autorun"
 	: > "$vm/job/lines"
 	vm_start_one "$vm" a
-	while vm_alive "$vm" a && [ ! -e "$vm/job/done" ]; do
+	deadline=$((SECONDS + ${COUNTING_LIMIT:-86400}))
+	while vm_alive "$vm" a && [ ! -e "$vm/job/done" ] && [ $SECONDS -lt $deadline ]; do
 		sleep 1
 	done &
 	tail -q -s 0.5 --pid=$! -n +1 -F "$vm/job/lines" 2> /dev/null || true

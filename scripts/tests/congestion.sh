@@ -97,6 +97,19 @@ like_hardware() {
 	[ $n -gt 0 ]
 }
 
+# Each tracepoint fires, of the end that it is about
+traced() {
+	local dir=/sys/kernel/tracing status=0
+	echo > $dir/trace && echo 1 > $dir/events/rxe/enable && flows -T 200 >&2 || status=1
+	echo 0 > $dir/events/rxe/enable
+	cp $dir/trace /tmp/trace
+	say "$(grep -m 40 'rxe_' /tmp/trace)"
+	[ $status = 0 ] && grep -q 'rxe_mark: rxeB qpn [0-9]* packets [0-9]* cnp 1' /tmp/trace &&
+		grep -q 'rxe_cnp: rxeA qpn [0-9]* handled 1' /tmp/trace &&
+		grep -q 'rxe_cut: rxeA qpn [0-9]* rate [0-9]* to [1-9]' /tmp/trace &&
+		grep -q 'rxe_increase: rxeA qpn [0-9]* rate [1-9][0-9]* to [0-9]' /tmp/trace
+}
+
 np_off() {
 	local before after
 	before=$(counter rxeB np_cnp_sent)
@@ -111,6 +124,25 @@ not_capable() {
 	before=$(counter rxeB np_ecn_marked_roce_packets)
 	chosen "$1" && flows -T 200 >&2 &&
 		[ "$before" = "$(counter rxeB np_ecn_marked_roce_packets)" ] && chosen dcqcn
+}
+
+priorities() { # DEVICE MASK
+	echo "$2" > "/sys/class/infiniband/$1/ecn_priorities" &&
+		[ "$(cat "/sys/class/infiniband/$1/ecn_priorities")" = "$2" ]
+}
+
+# The flows have priority 0. Off at the sender, nothing is marked; at the receiver, nothing answered
+not_this_priority() {
+	local before after
+	priorities rxeA 0xfe || return 1
+	before=$(marks rxeA rxeB)
+	flows -T 200 >&2 && [ "$before" = "$(marks rxeA rxeB)" ] || return 1
+	priorities rxeA 0x01 && priorities rxeB 0xfe && flows -T 200 >&2 || return 1
+	after=$(marks rxeA rxeB)
+	say "marks, CNPs sent, CNPs handled: $before, then $after"
+	awk '{ exit !($4 > $1 && $5 == $2) }' <<< "$before $after" &&
+		! echo 256 2> /dev/null > /sys/class/infiniband/rxeB/ecn_priorities &&
+		priorities rxeB 0xff && priorities rxeA 0xff
 }
 
 # Nothing is marked by itself
@@ -139,8 +171,10 @@ mark 20
 try write captured marked_run A flows -o write -T 400
 try like-hardware like_hardware
 try send marked_run A flows -o send -q 4 -T 400
+try traced traced
 try np-off np_off
 try window-not-capable not_capable window
+try not-this-priority not_this_priority
 try swift-not-capable not_capable swift
 mark 99
 try slows slows

@@ -69,8 +69,8 @@ struct rxe_cc_ops {
  * @byte_stage: increases by the byte counter since the last cut
  * @time_stage: increases by the timer since then
  * @bytes: sent since the last increase by the byte counter
- * @time_at: when the timer fires, ns
- * @alpha_at: when @alpha decays, ns
+ * @time_from: when the timer last fired, or the rate was cut, ns
+ * @alpha_from: when @alpha last decayed, or the rate was cut, ns
  * @cut_at: when the rate was cut last, ns
  */
 struct rxe_dcqcn {
@@ -79,8 +79,8 @@ struct rxe_dcqcn {
 	u32	byte_stage;
 	u32	time_stage;
 	u64	bytes;
-	u64	time_at;
-	u64	alpha_at;
+	u64	time_from;
+	u64	alpha_from;
 	u64	cut_at;
 };
 

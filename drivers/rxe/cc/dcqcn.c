@@ -21,9 +21,10 @@
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
  * A QP that got no CNP has no rate, and costs nothing. With the first one, the rate is what
- * the last round trip had. It ends at rp_max_rate. No timer runs: what was due in the
- * meantime is done when the next train leaves, or the next CNP comes. The window limits the
- * packets in flight beside the rate, and reacts to loss.
+ * the last round trip had; or what the first one has, as soon as it is over. It ends at
+ * rp_max_rate. No timer runs: what was due in the meantime is done when the next train
+ * leaves, or the next CNP comes. The window limits the packets in flight beside the rate,
+ * and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */
@@ -65,13 +66,25 @@ static void increase_rate(struct rxe_cc *cc)
 }
 
 /*
- * A timer of @us. None is shorter than a round trip, if one was measured: marks of what was
- * sent before a cut say nothing about the rate after it. The paper's networks have short
- * queues, and its timers are longer than round trips anyway.
+ * A timer of @us. Marks of what was sent before a cut say nothing about the rate after it,
+ * so the time between cuts is a round trip at least, if one was measured. The other timers
+ * keep their proportion to it: while there are CNPs all the time, neither alpha decays nor
+ * the rate rises between two cuts. The paper's networks have short queues, and its timers
+ * are longer than round trips anyway.
  */
 static u64 period_ns(const struct rxe_cc *cc, u64 us)
 {
-	return max(us * NSEC_PER_USEC, cc->seen_rtt);
+	u64 cut = rxe_knob(rp_rate_reduce_monitor_period);
+
+	if (cc->seen_rtt <= cut * NSEC_PER_USEC)
+		return us * NSEC_PER_USEC;
+	return mul_u64_u64_div_u64(cc->seen_rtt, us, max(cut, 1ULL));
+}
+
+/* The time between cuts: a round trip, if that is longer */
+static u64 cut_ns(const struct rxe_cc *cc)
+{
+	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC, cc->seen_rtt);
 }
 
 static void decay_alpha(struct rxe_dcqcn *d)
@@ -82,17 +95,19 @@ static void decay_alpha(struct rxe_dcqcn *d)
 /* Handle the timer events that are due at @now, in order of time */
 static void make_up(struct rxe_cc *cc, u64 now)
 {
+	u64 alpha_ns = period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
+	u64 time_ns = period_ns(cc, rxe_knob(rp_time_reset));
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u32 left = EVENTS_MOST;
 
-	while (left-- && min(d->alpha_at, d->time_at) <= now) {
-		if (d->alpha_at <= d->time_at) {
+	while (left-- && min(d->alpha_from + alpha_ns, d->time_from + time_ns) <= now) {
+		if (d->alpha_from + alpha_ns <= d->time_from + time_ns) {
 			decay_alpha(d);
-			d->alpha_at += period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
+			d->alpha_from += alpha_ns;
 		} else {
 			d->time_stage++;
 			increase_rate(cc);
-			d->time_at += period_ns(cc, rxe_knob(rp_time_reset));
+			d->time_from += time_ns;
 		}
 	}
 }
@@ -141,19 +156,17 @@ static void cut_rate(struct rxe_cc *cc, u64 now)
 	d->byte_stage = 0;
 	d->time_stage = 0;
 	d->bytes = 0;
-	d->time_at = now + period_ns(cc, rxe_knob(rp_time_reset));
-	d->alpha_at = now + period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
+	d->time_from = now;
+	d->alpha_from = now;
 	d->cut_at = now;
 }
 
 static void dcqcn_cnp(struct rxe_cc *cc, u64 now)
 {
-	u64 period = period_ns(cc, rxe_knob(rp_rate_reduce_monitor_period));
-
 	if (!cc->rate) {
 		first_cnp(cc, now);
 	} else {
-		if (now - cc->dcqcn.cut_at < period)
+		if (now - cc->dcqcn.cut_at < cut_ns(cc))
 			return;
 		make_up(cc, now);
 	}
@@ -173,11 +186,36 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 	end_at_max(cc);
 }
 
+/* CNPs came before the first round trip was over, and cut a rate that nobody had */
+static void cut_anew(struct rxe_cc *cc, u64 at)
+{
+	first_cnp(cc, at);
+	cut_rate(cc, at);
+}
+
+/*
+ * Is the window less than twice of what the rate sends in a round trip? Else it needn't
+ * grow. It would, where the first round trips have a queue in them, which isn't known yet.
+ */
+static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
+{
+	u64 sent = mul_u64_u64_div_u64(cc->rate, s->rtt, (u64)NSEC_PER_SEC * s->mtu);
+
+	return cc->window < 2 * sent;
+}
+
 static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
-	rxe_window_acked(cc, s, una);
+	struct rxe_cc_sample sample = *s;
+	bool first = !cc->seen;
+
 	cc->seen_rtt = s->rtt;
 	cc->seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
+	if (first && cc->rate)
+		cut_anew(cc, cc->dcqcn.cut_at);
+	if (cc->rate)
+		sample.limited &= window_holds_back(cc, s);
+	rxe_window_acked(cc, &sample, una);
 }
 
 const struct rxe_cc_ops rxe_cc_dcqcn = {

@@ -9,6 +9,10 @@
  *
  *   target	rtt_min + swift_target_ns +
  *		min(swift_flows_ns / sqrt(cwnd), swift_flows_ns)
+ *		rtt_min counts up to swift_path_ns: a flow that begins while there is a
+ *		queue measures the queue, too, and would aim higher than the others. The
+ *		administrator may set swift_path_ns to what the network takes; in the paper
+ *		the whole target is configured.
  *   below it	cwnd += swift_ai / 1024 per round trip, if the window kept packets back
  *   above it	cwnd *= 1 - swift_beta / 1024 * (rtt - target) / rtt
  *   loss	cwnd *= 1 - swift_mdf / 1024
@@ -60,7 +64,7 @@ static u64 target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	u64 most = rxe_knob(swift_flows_ns);
 	u32 root = int_sqrt(cc->swift.cwnd);	/* of packets, in units of 2^-8 */
 
-	return s->rtt_min + rxe_knob(swift_target_ns) +
+	return min(s->rtt_min, rxe_knob(swift_path_ns)) + rxe_knob(swift_target_ns) +
 	       min(most, div_u64(most << (CWND_BITS / 2), root));
 }
 

@@ -87,10 +87,22 @@ static int rxe_tclass_find(const struct rxe_tclass *all, const struct rxe_path *
 	return found;
 }
 
+/**
+ * rxe_path_ecn - is congestion notification on for the priority of a path?
+ * @rxe: device
+ * @path: path with its priority
+ *
+ * Return: true if so.
+ */
+bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path)
+{
+	return READ_ONCE(rxe->tune.ecn_priorities) & BIT(min_t(u8, path->priority, 7));
+}
+
 /* Multicast isn't ECN-capable: no receiver answers its marks */
 static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
-	if (!READ_ONCE(rxe->tune.ecn) || path->mcast)
+	if (!READ_ONCE(rxe->tune.ecn) || path->mcast || !rxe_path_ecn(rxe, path))
 		return path->traffic_class;
 	return (path->traffic_class & ~INET_ECN_MASK) | INET_ECN_ECT_0;
 }
@@ -118,11 +130,11 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 	tclass = rxe_tclass_find(rcu_dereference(rxe->tclass), path);
 	rcu_read_unlock();
 	path->traffic_class = tclass < 0 ? grh->traffic_class : tclass;
-	path->tos = rxe_path_tos(rxe, path);
 	priority = path->traffic_class >> 5;
 	if (path->sl && tclass < 0)
 		priority = path->sl;
 	path->priority = min(priority, path->max_priority);
+	path->tos = rxe_path_tos(rxe, path);
 	path->hop_limit = ttl ?: grh->hop_limit ?:
 			  path->mcast ? 1 : RXE_DEFAULT_HOPS;
 	rxe_route_forget(path);

@@ -6,6 +6,7 @@
  * Context: recv_task, under sq.lock, which is dropped before anything is sent.
  */
 #include <rxe/transport.h>
+#include <stats/allowance.h>
 
 static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			  u8 status)
@@ -94,11 +95,19 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 	rxe_qp_to_err(qp);
 }
 
+static void undo_cut(struct rxe_sq *sq)
+{
+	struct rxe_allowance was = rxe_allowance(sq);
+
+	sq->cc.ops->undo(&sq->cc);
+	rxe_allowance_trace(sq, was);
+}
+
 /* If a retransmission proves unnecessary, undo its effect on the window */
 static void resolve_doubt(struct rxe_sq *sq)
 {
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
-		sq->cc.ops->undo(&sq->cc);
+		undo_cut(sq);
 }
 
 /* Don't send again what has been acknowledged by now */
@@ -152,6 +161,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	struct rxe_loss_facts facts = rxe_sq_loss_facts(qp);
+	struct rxe_allowance was = rxe_allowance(sq);
 	struct rxe_loss_verdict verdict;
 
 	facts.missing = missing;
@@ -163,6 +173,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	} else if (verdict.act != RXE_LOSS_WAIT) {
 		sq->cc.ops->lost(&sq->cc, sq->flight.una, sq->flight.top);
 	}
+	rxe_allowance_trace(sq, was);
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
 		rxe_count(qp, RCVD_SEQ_ERR);
 	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
@@ -470,7 +481,7 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 	if (sq->rec.in_doubt &&
 	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
 				 ktime_get()))
-		sq->cc.ops->undo(&sq->cc);
+		undo_cut(sq);
 }
 
 /**

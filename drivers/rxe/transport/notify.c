@@ -10,6 +10,7 @@
  * Context: recv_task.
  */
 #include <rxe/transport.h>
+#include <stats/allowance.h>
 
 static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 {
@@ -41,7 +42,8 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 
 	if (!(pkt->flags & RXE_OP_DETH) || rxe_rx(skb)->mcast || rxe_path_back(&path, skb))
 		return;
-	send_cnp(qp, &path, pkt->src_qpn);
+	if (rxe_path_ecn(qp->rxe, &path))
+		send_cnp(qp, &path, pkt->src_qpn);
 	rxe_path_destroy(&path);
 }
 
@@ -49,13 +51,16 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
+	bool due = pkt->flags & RXE_OP_PAYLOAD && READ_ONCE(qp->rxe->tune.roce_np) &&
+		   rxe_np_due(&qp->rq.np, ktime_get_ns());
+
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
-	if (!(pkt->flags & RXE_OP_PAYLOAD) || !READ_ONCE(qp->rxe->tune.roce_np) ||
-	    !rxe_np_due(&qp->rq.np, ktime_get_ns()))
+	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);
+	if (!due)
 		return;
 	if (qp->service->datagram)
 		answer_datagram(qp, skb, pkt);
-	else
+	else if (rxe_path_ecn(qp->rxe, &qp->path))
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
 }
 
@@ -63,14 +68,18 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 static void take_cnp(struct rxe_qp *qp)
 {
 	struct rxe_cc *cc = &qp->sq.cc;
+	struct rxe_allowance was;
 
+	trace_rxe_cnp(qp, cc->ops->cnp);
 	if (!cc->ops->cnp) {
 		rxe_count(qp, RP_CNP_IGNORED);
 		return;
 	}
 	rxe_count(qp, RP_CNP_HANDLED);
 	spin_lock(&qp->sq.lock);
+	was = rxe_allowance(&qp->sq);
 	cc->ops->cnp(cc, ktime_get_ns());
+	rxe_allowance_trace(&qp->sq, was);
 	spin_unlock(&qp->sq.lock);
 }
 

@@ -8,6 +8,7 @@
  */
 #include <rxe/transport.h>
 #include <compat/timer.h>
+#include <stats/allowance.h>
 
 static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
 {
@@ -104,10 +105,14 @@ u32 rxe_pace_ask(struct rxe_qp *qp, u8 who)
  */
 void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
 {
+	struct rxe_allowance was;
+
 	if (likely(!READ_ONCE(qp->sq.cc.rate)))
 		return;
 	spin_lock(&qp->sq.lock);
-	if (qp->sq.cc.rate)
+	was = rxe_allowance(&qp->sq);
+	if (was.rate)
 		rxe_pacer_sent(&qp->sq.cc, bytes, ktime_get_ns());
+	rxe_allowance_trace(&qp->sq, was);
 	spin_unlock(&qp->sq.lock);
 }

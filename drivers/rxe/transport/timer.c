@@ -12,6 +12,7 @@
 #include <linux/indirect_call_wrapper.h>
 #include <rxe/transport.h>
 #include <compat/timer.h>
+#include <stats/allowance.h>
 
 /* RNR NAK timer codes in units of 10 us [table 45] */
 static const u32 rnr_table[32] = {
@@ -152,6 +153,7 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 {
 	struct rxe_cc_sample sample;
+	struct rxe_allowance was;
 	ktime_t now;
 
 	if (!sq->timed.start || rxe_psn_diff(psn, sq->timed.psn) < 0)
@@ -166,8 +168,10 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 	sample.mtu = mtu;
 	sample.limited = sq->timed.limited;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
+	was = rxe_allowance(sq);
 	INDIRECT_CALL_1(sq->cc.ops->acked, rxe_window_acked, &sq->cc, &sample,
 			sq->flight.una);
+	rxe_allowance_trace(sq, was);
 }
 
 /*

@@ -11,6 +11,9 @@
  *
  * JAIN is Jain's index of the queue pairs' bytes (1: all the same), LOST how many failed or didn't
  * end, LEAST and MOST the bytes of the slowest and the fastest. A READ counts where its data goes.
+ * With --every, it also tells how far all of them are, by the monotonic clock:
+ *
+ *	at MS BYTES
  */
 #include <getopt.h>
 
@@ -53,7 +56,7 @@ static struct hello me = {
 }, peer;
 static const char *dev;
 static int gid_index = -1, ctl;
-static uint64_t limit_ms = 60000, start_ms;
+static uint64_t limit_ms = 60000, start_ms, at_ms, every_ms;
 static struct ibv_comp_channel *chan;
 static struct ibv_cq *cq;
 static struct ibv_mr *mr;
@@ -228,18 +231,47 @@ static struct result add_up(uint64_t ms)
 	return r;
 }
 
+static void wait_for_start(void)
+{
+	uint64_t now = now_ms();
+
+	if (at_ms && now >= at_ms)
+		die("ready %llu ms too late", (unsigned long long)(now - at_ms));
+	for (; now < at_ms; now = now_ms())
+		poll(NULL, 0, at_ms - now);
+	start_ms = now;
+}
+
+/* Tell of what is done, once in a while */
+static void tell_progress(uint64_t now)
+{
+	static uint64_t due;
+	uint64_t sum = 0;
+	uint32_t i;
+
+	if (!every_ms || now < due)
+		return;
+	due = now + every_ms;
+	for (i = 0; i < me.qps; i++)
+		sum += flows[i].done * me.size;
+	printf("at %llu %llu\n", (unsigned long long)(start_ms + now), (unsigned long long)sum);
+	fflush(stdout);
+}
+
 static struct result run(bool sends)
 {
 	uint64_t begin = me.ms / 4, now = 0, counted;
 	uint32_t i, n;
 	char c;
 
-	start_ms = now_ms();
+	wait_for_start();
 	for (n = 0; sends && n < me.depth; n++)
 		for (i = 0; i < me.qps; i++)
 			post_send(i);
-	for (; now < me.ms; now = now_ms() - start_ms)
+	for (; now < me.ms; now = now_ms() - start_ms) {
+		tell_progress(now);
 		take_completions(sends, now >= begin);
+	}
 	counted = now - begin;
 	while (under_way() && now_ms() - start_ms < limit_ms)
 		take_completions(false, false);
@@ -299,6 +331,8 @@ static const char usage[] =
 "  -t, --timeout N     of the queue pairs: 4.096 us * 2^N (14, as most tools have it)\n"
 "  -r, --retry N       of the queue pairs (7)\n"
 "  -T, --time MS       for so long (4000)\n"
+"  -a, --at MS         begin at this time of the monotonic clock (at once)\n"
+"  -e, --every MS      tell how far it is, so often (never)\n"
 "  -l, --limit S       ends what doesn't end by itself (60)\n"
 "  -h, --help          this text\n";
 
@@ -306,7 +340,8 @@ static const struct option options[] = {
 	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "op", 1, NULL, 'o' },
 	{ "both", 0, NULL, 'b' }, { "qps", 1, NULL, 'q' }, { "size", 1, NULL, 's' },
 	{ "depth", 1, NULL, 'p' }, { "timeout", 1, NULL, 't' }, { "retry", 1, NULL, 'r' },
-	{ "time", 1, NULL, 'T' }, { "limit", 1, NULL, 'l' }, { "listen", 1, NULL, 'L' },
+	{ "time", 1, NULL, 'T' }, { "at", 1, NULL, 'a' },
+	{ "every", 1, NULL, 'e' }, { "limit", 1, NULL, 'l' }, { "listen", 1, NULL, 'L' },
 	{ "connect", 1, NULL, 'C' }, { "help", 0, NULL, 'h' }, {},
 };
 
@@ -325,7 +360,7 @@ int main(int argc, char **argv)
 	char *target = NULL, *port = NULL, *colon = NULL;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "d:g:o:bq:s:p:t:r:T:l:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:g:o:bq:s:p:t:r:T:a:e:l:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
@@ -337,6 +372,8 @@ int main(int argc, char **argv)
 		case 't': me.timeout = atoi(optarg); break;
 		case 'r': me.retry = atoi(optarg); break;
 		case 'T': me.ms = strtoul(optarg, NULL, 0); break;
+		case 'a': at_ms = strtoull(optarg, NULL, 0); break;
+		case 'e': every_ms = strtoull(optarg, NULL, 0); break;
 		case 'l': limit_ms = strtoull(optarg, NULL, 0) * 1000; break;
 		case 'L': port = optarg; break;
 		case 'C': target = optarg; break;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracing what an algorithm makes of the allowance: taken before it is told of something,
+ * and compared behind it. Off, this is two loads and a jump that isn't taken.
+ */
+#ifndef RXE_STATS_ALLOWANCE_H
+#define RXE_STATS_ALLOWANCE_H
+
+#include <stats/trace.h>
+
+/**
+ * struct rxe_allowance - what a QP might send
+ * @rate: bytes/s; 0: no limit
+ * @window: packets in flight
+ */
+struct rxe_allowance {
+	u64	rate;
+	u32	window;
+};
+
+void rxe_allowance_changed(const struct rxe_qp *qp, struct rxe_allowance was);
+
+/**
+ * rxe_allowance - the allowance now
+ * @sq: the send queue
+ *
+ * Return: the allowance.
+ */
+static inline struct rxe_allowance rxe_allowance(const struct rxe_sq *sq)
+{
+	return (struct rxe_allowance){ .rate = sq->cc.rate, .window = sq->cc.window };
+}
+
+/**
+ * rxe_allowance_trace - an algorithm was told of something
+ * @sq: the send queue, its lock held
+ * @was: the allowance before
+ */
+static inline void rxe_allowance_trace(struct rxe_sq *sq, struct rxe_allowance was)
+{
+	if (trace_rxe_cut_enabled() || trace_rxe_increase_enabled())
+		rxe_allowance_changed(container_of(sq, struct rxe_qp, sq), was);
+}
+
+#endif /* RXE_STATS_ALLOWANCE_H */

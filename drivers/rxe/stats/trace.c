@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tracepoints' code, and which of them a change of the allowance is.
+ *
+ * Context: sq.lock held.
+ */
+#define CREATE_TRACE_POINTS	/* once: it makes the code at each inclusion */
+#include <stats/allowance.h>
+
+/* No limit is more than any */
+static bool rate_less(u64 rate, u64 than)
+{
+	return rate - 1 < than - 1;
+}
+
+/**
+ * rxe_allowance_changed - tell of what an algorithm did
+ * @qp: the QP
+ * @was: the allowance before
+ */
+void rxe_allowance_changed(const struct rxe_qp *qp, struct rxe_allowance was)
+{
+	const struct rxe_cc *cc = &qp->sq.cc;
+
+	if (rate_less(cc->rate, was.rate) || cc->window < was.window)
+		trace_rxe_cut(qp, was.rate, was.window);
+	else if (cc->rate != was.rate || cc->window != was.window)
+		trace_rxe_increase(qp, was.rate, was.window);
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+# A bottleneck, and flows that meet in it.  Sourced, after lib.sh and tools.sh.
+# shellcheck shell=bash
+#
+#	S1 ... SN ---- R ---- D
+#
+# N senders and the destination D are namespaces, each with a veth to the router R and a device.
+# R's queue to D has the rate of the bottleneck, and marks (RED).
+
+MTU=1500
+
+bottleneck_up() { # SENDERS
+	local i
+	[ -d /sys/module/rdma_rxe ] || load_ours
+	ip netns add R
+	ip netns exec R sysctl -qw net.ipv4.ip_forward=1
+	bottleneck_leg D out 0
+	for ((i = 1; i <= $1; i++)); do
+		bottleneck_leg "S$i" "in$i" "$i"
+	done
+}
+
+# bottleneck_leg NAMESPACE NETDEV N: a namespace behind R's NETDEV, in the network 10.N
+bottleneck_leg() {
+	ip netns add "$1"
+	ip link add veth netns "$1" mtu $MTU type veth peer name "$2" netns R mtu $MTU
+	ip -n "$1" link set lo up
+	ip -n "$1" link set veth up
+	ip -n R link set "$2" up
+	ip -n R addr add "10.$3.0.1/24" dev "$2"
+	ip -n "$1" addr add "10.$3.0.2/24" dev veth
+	ip -n "$1" route add default via "10.$3.0.1"
+	ip netns exec "$1" bash -c ". $TESTS/lib.sh; rxe_add rxe$1 veth"
+}
+
+bottleneck_down() {
+	local ns
+	for ns in $(ip netns list | awk '{ print $1 }'); do
+		ip netns del "$ns"
+	done
+	wait_for 20 eval '[ -z "$(ls /sys/class/infiniband)" ]'
+}
+
+# bottleneck_is MBIT BYTES: a token bucket with room for BYTES.  The shortest "burst" makes RED look
+# at the queue itself and not at a mean, as DCQCN expects of a switch.  Packets that aren't
+# ECN-capable are dropped only when it overflows.
+bottleneck_is() {
+	local min=30000 max=90000
+	ip netns exec R tc qdisc replace dev out root handle 1: tbf rate "$1mbit" burst 3100 limit 100000000
+	ip netns exec R tc qdisc replace dev out parent 1:1 handle 2: red limit "$2" min $min max $max \
+		avpkt 1100 burst $((min / 1100 + 1)) bandwidth "$1mbit" probability 0.1 ecn nodrop
+}
+
+# The numbers of DCQCN and Swift for a wire of 50 to 200 Mb/s that up to 16 share, as the admin guide has them
+slow_wire() {
+	local dir=/sys/kernel/debug/rdma_rxe/cc_params
+	echo 1 > $dir/rp_ai_rate
+	echo 5 > $dir/rp_hai_rate
+	echo 20000 > $dir/rp_time_reset
+	echo window_first 16 > $dir/../knobs
+	echo swift_path_ns 500000 > $dir/../knobs
+}
+
+algorithm_is() { # NAME
+	local file
+	for file in /sys/class/infiniband/*/congestion_control; do
+		echo "$1" > "$file"
+	done
+}
+
+# halves FLOWS MS: the half of them, all, the other half, each for MS: arguments of run_flows
+halves() {
+	local n
+	for ((n = 0; n < $1; n++)); do
+		[ $n -lt $(($1 / 2)) ] && echo "0-$((2 * $2))" || echo "$2-$((3 * $2))"
+	done
+}
+
+uptime_ms() {
+	awk '{ printf "%d", $1 * 1000 }' /proc/uptime
+}
+
+# one_flow N AT MS: sender N's, for so long from that time on
+one_flow() {
+	local port=$((22000 + $1)) gid
+	gid=$(gid_index rxeD v2 10.0.0.2)
+	ip netns exec D rc_flows -d rxeD -g "$gid" --listen $port -l 90 &
+	ip netns exec D bash -c ". $TESTS/lib.sh; wait_tcp $port"
+	gid=$(gid_index "rxeS$1" v2 "10.$1.0.2")
+	ip netns exec "S$1" rc_flows -d "rxeS$1" -g "$gid" --connect 10.0.0.2:$port --at "$2" -T "$3" \
+		--every 50 -l 90 > "/tmp/flow$1" && wait $!
+}
+
+# run_flows MS FLOWS...: FLOW is FROM-TO, ms of the run.  Leaves in /tmp/run what happened
+run_flows() {
+	local ms=$1 start flow n=0 pids=() pid watch status=0
+	shift
+	rm -f /tmp/flow*
+	start=$(($(uptime_ms) + 2000 + 200 * $#))
+	ip netns exec R python3 "$TESTS/py/queue_watch.py" out 2: $start "$ms" > /tmp/queue &
+	watch=$!
+	for flow; do
+		n=$((n + 1))
+		one_flow $n $((start + ${flow%-*})) $((${flow#*-} - ${flow%-*})) &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=1
+	done
+	wait $watch || status=1
+	{
+		echo "start $start $ms"
+		cat /tmp/queue
+		for ((n = 1; n <= $#; n++)); do
+			sed "s/^/flow $n ${!n/-/ } /" "/tmp/flow$n"
+		done
+		grep . /sys/class/infiniband/rxe{D,S}*/ports/1/hw_counters/{np_*,rp_*,duplicate_request,local_ack_timeout_err} |
+			sed 's,/sys/class/infiniband/,counter ,; s,/ports/1/hw_counters/, ,; s/:/ /'
+	} > /tmp/run
+	return $status
+}
