@@ -76,6 +76,7 @@ static void __exit rxe_exit(void)
 	rxe_odp_stop();
 	rxe_cork_stop();
 	rxe_crc32_exit();
+	rxe_dev_exit();
 	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();
 }
