@@ -19,6 +19,17 @@
 #include <rxe/net.h>
 #include <rxe/qp.h>
 
+static const struct rxe_sysfs_ops *rxe_sysfs_ops;
+
+/**
+ * rxe_sysfs_set_ops - at module load, before there is a device
+ * @ops: what to call
+ */
+void rxe_sysfs_set_ops(const struct rxe_sysfs_ops *ops)
+{
+	rxe_sysfs_ops = ops;
+}
+
 static struct rxe_dev *dev_to_rxe(struct device *dev)
 {
 	return rdma_device_to_drv_device(dev, struct rxe_dev, ibdev);
@@ -107,7 +118,7 @@ static int set_roce(struct device *dev, struct device_attribute *attr, u8 roce)
 	get_device(&rxe->ibdev.dev);
 	kn = sysfs_break_active_protection(&dev->kobj, &attr->attr);
 	if (kn) {
-		err = rxe_dev_set_roce(rxe, roce);
+		err = rxe_sysfs_ops->set_roce(rxe, roce);
 		sysfs_unbreak_active_protection(kn);
 	}
 	put_device(&rxe->ibdev.dev);

@@ -188,7 +188,16 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 	return false;
 }
 
+/**
+ * struct rxe_sysfs_ops - what files in sysfs call that is above them
+ * @set_roce: rxe_dev_set_roce()
+ */
+struct rxe_sysfs_ops {
+	int (*set_roce)(struct rxe_dev *rxe, u8 roce);
+};
+
 /* sysfs.c */
+void rxe_sysfs_set_ops(const struct rxe_sysfs_ops *ops);
 extern const struct attribute_group rxe_attr_group;
 int rxe_sysfs_add(struct rxe_dev *rxe);
 void rxe_sysfs_del(struct rxe_dev *rxe);

@@ -43,7 +43,7 @@ has() {
 }
 
 disabled() {
-	has 0 "" && [ "$(grep -c . $SYS/rxeA/ports/1/gids/* 2> /dev/null | wc -l)" = 0 ] &&
+	has 0 "" && [ -z "$(ls $SYS/rxeA/ports/1/gids)" ] &&
 		! timeout 20 ip netns exec A ibv_rc_pingpong -d rxeA -g 0 203.0.113.2
 }
 
@@ -73,7 +73,7 @@ programs() {
 
 # total DEV: sum of all that it counted
 total() {
-	cat $SYS/"$1"/ports/1/hw_counters/* | grep -x '[0-9]*' | paste -sd+ | bc
+	cat $SYS/"$1"/ports/1/hw_counters/* | awk '{ n += $1 } END { print n }'
 }
 
 # A packet from B to A that no queue pair is for: of RoCE v2, and of v1
@@ -93,11 +93,11 @@ send_v1() {
 	END
 }
 
-# took DEV v1|v2: the device counted a packet of that version
+# took DEV v1|v2: the device counted a packet of that version; a ping behind it has come, too
 took() {
 	local before
 	before=$(total "$1")
-	"send_$2" && wait_for 5 eval "[ $(total "$1") != $before ]"
+	"send_$2" && ip netns exec B ping -q -c 1 -W 5 203.0.113.1 > /dev/null && [ "$(total "$1")" != "$before" ]
 }
 
 # Nothing of the version that is off: the port stays open for another device of the namespace
@@ -181,7 +181,7 @@ time.sleep(1000)' & pid=$!
 	wait_for 10 eval '! listens A' && set_roce 1
 }
 
-# In exclusive terms: the file in the namespace of the netdev is that of another kernel object
+# Another namespace's file is that of another kernel object
 from_inside() {
 	ip netns exec A sh -c "echo v2 > $ROCE" && [ "$(cat $ROCE)" = v2 ] && ip netns exec A sh -c "echo 1 > $ROCE" &&
 		[ "$(cat $ROCE)" = 1 ] && wait_for 20 ready A
@@ -190,9 +190,7 @@ from_inside() {
 # 20 changes, while another device of the namespace, and of the peer's, is busy
 quick() {
 	local pid n value
-	for n in 1 2; do
-		ip -n $([ $n = 1 ] && echo A || echo B) addr add 198.18.8.$n/24 dev far || return 1
-	done
+	ip -n A addr add 198.18.8.1/24 dev far && ip -n B addr add 198.18.8.2/24 dev far || return 1
 	in_netns A rxe_add farA far && in_netns B rxe_add farB far || return 1
 	SRV_DEV=farB CLI_DEV=farA SRV4=198.18.8.2 CLI4=198.18.8.1
 	use_gid v2-ipv4
