@@ -140,10 +140,10 @@ static int rxe_query_port(struct ib_device *ibdev, u32 port,
 	attr->phys_state = ndev_phys_state(rxe->ndev);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(rxe->active_mtu));
-	attr->gid_tbl_len = RXE_GID_TBL_LEN;
+	attr->gid_tbl_len = rxe->roce ? RXE_GID_TBL_LEN : 0;
 	attr->pkey_tbl_len = RXE_PKEY_TBL_LEN;
-	attr->ip_gids = true;
-	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->ip_gids = rxe->roce;
+	attr->port_cap_flags = rxe->roce ? IB_PORT_CM_SUP : 0;
 	attr->max_msg_sz = RXE_MAX_MSG;
 	attr->max_vl_num = 1;
 	if (ib_get_eth_speed(ibdev, port, &attr->active_speed,
@@ -163,15 +163,21 @@ static bool ndev_is_ethernet(const struct net_device *ndev)
 	return ndev->type == ARPHRD_ETHER || (ndev->flags & IFF_LOOPBACK);
 }
 
+/* Without RoCE, the port has no protocol, hence neither GIDs nor MADs */
 static int rxe_get_port_immutable(struct ib_device *ibdev, u32 port,
 				  struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
-	if (ndev_is_ethernet(to_rxe_dev(ibdev)->ndev))
+	struct rxe_dev *rxe = to_rxe_dev(ibdev);
+
+	if (rxe->roce & RXE_ENABLE_V2)
+		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if ((rxe->roce & RXE_ENABLE_V1) && ndev_is_ethernet(rxe->ndev))
 		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
-	immutable->gid_tbl_len = RXE_GID_TBL_LEN;
 	immutable->pkey_tbl_len = RXE_PKEY_TBL_LEN;
-	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	if (rxe->roce) {
+		immutable->gid_tbl_len = RXE_GID_TBL_LEN;
+		immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	}
 	return 0;
 }
 
@@ -190,11 +196,29 @@ static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-/* The last callback for a device, after it is removed or adding it has failed */
+/* What the administrator has set, and what names the device, stays */
+static void hand_over(struct rxe_dev *rxe, struct rxe_dev *heir)
+{
+	heir->tune = rxe->tune;
+	heir->ttl = rxe->ttl;
+	rxe_tclass_move(heir, rxe);
+	heir->ibdev.use_cq_dim = rxe->ibdev.use_cq_dim;
+	heir->ibdev.node_guid = rxe->ibdev.node_guid;
+	memcpy(heir->ibdev.node_desc, rxe->ibdev.node_desc,
+	       sizeof(heir->ibdev.node_desc));
+	rxe->heir = NULL;
+}
+
+/*
+ * The last callback for a device, after it is removed or adding it has failed. If somebody
+ * else than the renewer has removed it, it has no heir.
+ */
 static void rxe_dealloc_driver(struct ib_device *ibdev)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
 
+	if (READ_ONCE(rxe->renewer) == current)
+		hand_over(rxe, rxe->heir);
 	rxe_net_del(rxe);
 	rxe_gid_release(rxe);
 	rxe_sysfs_del(rxe);
@@ -385,7 +409,13 @@ static void set_node_guid(struct rxe_dev *rxe)
 	addrconf_addr_eui48((u8 *)&rxe->ibdev.node_guid, mac);
 }
 
-static void init_ibdev(struct rxe_dev *rxe, const char *name)
+static void set_node_desc(struct rxe_dev *rxe, const char *name)
+{
+	scnprintf(rxe->ibdev.node_desc, sizeof(rxe->ibdev.node_desc), "%s %s",
+		  init_utsname()->nodename, name);
+}
+
+static void init_ibdev(struct rxe_dev *rxe)
 {
 	struct ib_device *ibdev = &rxe->ibdev;
 
@@ -396,8 +426,6 @@ static void init_ibdev(struct rxe_dev *rxe, const char *name)
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	set_node_guid(rxe);
-	scnprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%s %s",
-		  init_utsname()->nodename, name);
 	rxe_mark_name_assigned_by_user(ibdev);
 	ib_set_device_ops(ibdev, &rxe_dev_ops);
 	rxe_gid_init(rxe);
@@ -415,12 +443,13 @@ static const struct rxe_tune default_tune = {
 	.capture_singly	= true,
 };
 
-static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
+static struct rxe_dev *dev_alloc(struct net_device *ndev, u8 roce)
 {
 	struct rxe_dev *rxe = rxe_alloc_dev(dev_net(ndev));
 
 	if (!rxe)
 		return NULL;
+	rxe->roce = roce;
 	rxe->tune = default_tune;
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	rxe->txq = rxe_txq_create();
@@ -442,7 +471,7 @@ static struct rxe_dev *dev_alloc(const char *name, struct net_device *ndev)
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */
 	rxe->active_mtu = ndev_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
-	init_ibdev(rxe, name);
+	init_ibdev(rxe);
 	return rxe;
 }
 
@@ -478,30 +507,43 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 {
 	int err;
 
+	/* The device may be deleted at any time once it is registered */
+	get_device(&rxe->ibdev.dev);
 	err = ib_device_set_netdev(&rxe->ibdev, rxe->ndev, 1);
-	if (!err)
-		err = rxe_net_add(rxe);
 	if (!err)
 		err = ib_register_device(&rxe->ibdev, name, NULL);
 	if (err)
 		ib_dealloc_device(&rxe->ibdev);
 	else
 		err = finish_registration(rxe);
+	put_device(&rxe->ibdev.dev);
 	return err == -ENFILE ? -EEXIST : err;
+}
+
+/* A device that receives already, but isn't registered; or an ERR_PTR */
+static struct rxe_dev *dev_make(struct net_device *ndev, u8 roce)
+{
+	struct rxe_dev *rxe = dev_alloc(ndev, roce);
+	int err;
+
+	if (!rxe)
+		return ERR_PTR(-ENOMEM);
+	err = rxe_net_add(rxe);
+	if (err) {
+		ib_dealloc_device(&rxe->ibdev);
+		return ERR_PTR(err);
+	}
+	return rxe;
 }
 
 static int dev_add(const char *name, struct net_device *ndev)
 {
-	struct rxe_dev *rxe = dev_alloc(name, ndev);
-	int err;
+	struct rxe_dev *rxe = dev_make(ndev, RXE_ENABLE_ALL);
 
-	if (!rxe)
-		return -ENOMEM;
-	/* The device may be deleted at any time once it is registered */
-	get_device(&rxe->ibdev.dev);
-	err = dev_register(rxe, name);
-	put_device(&rxe->ibdev.dev);
-	return err;
+	if (IS_ERR(rxe))
+		return PTR_ERR(rxe);
+	set_node_desc(rxe, name);
+	return dev_register(rxe, name);
 }
 
 /**
@@ -532,4 +574,101 @@ int rxe_dev_add(const char *name, struct net_device *ndev)
 	}
 	mutex_unlock(&add_lock);
 	return err;
+}
+
+static bool renewed_ever;	/* under add_lock */
+
+/*
+ * Put @heir into the place of @rxe, whose references the caller holds, one of them by
+ * ib_device_try_get(). Whoever else has removed @rxe meanwhile wants no device.
+ */
+static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
+{
+	const char *name;
+	int err;
+
+	rxe->heir = heir;
+	WRITE_ONCE(rxe->renewer, current);
+	ib_unregister_device_and_put(&rxe->ibdev);
+	if (rxe->heir) {
+		ib_dealloc_device(&heir->ibdev);
+		return -ENODEV;
+	}
+	name = dev_name(&rxe->ibdev.dev);	/* nobody can rename it any more */
+	err = dev_register(heir, name);
+	if (err)
+		pr_err("rdma_rxe: %s is lost: its RoCE versions were to change, and it can't be added again: %pe\n",
+		       name, ERR_PTR(err));
+	return err;
+}
+
+/* The device to take the place of @rxe; nothing has changed if there is none */
+static struct rxe_dev *make_heir(struct rxe_dev *rxe, u8 roce)
+{
+	struct rxe_dev *heir;
+
+	if (roce == RXE_ENABLE_V1 && !ndev_is_ethernet(rxe->ndev)) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "roce_enable: %s isn't Ethernet, and has RoCE v2 only\n",
+				       netdev_name(rxe->ndev));
+		return ERR_PTR(-EINVAL);
+	}
+	heir = dev_make(rxe->ndev, roce);
+	if (IS_ERR(heir))
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "roce_enable: can't change, all stays as it is: %pe\n",
+				       heir);
+	return heir;
+}
+
+static int renew_dev(struct rxe_dev *rxe, u8 roce)
+{
+	struct rxe_dev *heir = NULL;
+
+	if (!ib_device_try_get(&rxe->ibdev))
+		return -ENODEV;
+	if (roce != rxe->roce)
+		heir = make_heir(rxe, roce);
+	if (IS_ERR_OR_NULL(heir)) {
+		ib_device_put(&rxe->ibdev);
+		return PTR_ERR_OR_ZERO(heir);
+	}
+	renewed_ever = true;
+	return replace_dev(rxe, heir);
+}
+
+/**
+ * rxe_dev_set_roce - enable and disable RoCE versions
+ * @rxe: device; the caller holds a reference of struct device, and to the module
+ * @roce: the versions (enum rxe_roce_enable)
+ *
+ * The RDMA core asks for a port's protocols once, when a device is registered. So a
+ * change removes the device, as for its users, and adds another one with its name and
+ * settings. All that can fail for a reason that the administrator can mend is done
+ * before the device is removed: memory, and the UDP port.
+ *
+ * Context: process, no lock held, outside of the files' active protection.
+ * Return: 0; -ENODEV if the device or its netdev is going away; -EINVAL for RoCE v1 alone
+ * where the netdev isn't Ethernet; -ENOMEM; errors of the sockets and of registering.
+ */
+int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce)
+{
+	int err;
+
+	mutex_lock(&add_lock);
+	err = renew_dev(rxe, roce);
+	mutex_unlock(&add_lock);
+	return err;
+}
+
+/**
+ * rxe_dev_exit - at module unload, when no device is left
+ *
+ * A task in rxe_dev_set_roce() holds a reference to the module, but has yet to leave
+ * the module's text when it has put that.
+ */
+void rxe_dev_exit(void)
+{
+	if (renewed_ever)
+		synchronize_rcu_tasks();
 }

@@ -31,6 +31,10 @@ static const struct rxe_net_ops rxe_net_ops = {
 	.changed	= rxe_dev_changed,
 };
 
+static const struct rxe_sysfs_ops rxe_sysfs_ops = {
+	.set_roce	= rxe_dev_set_roce,
+};
+
 static const struct rxe_cq_ops rxe_cq_ops = {
 	.failed		= rxe_qp_cq_error,
 	.armed		= rxe_qp_cq_armed,
@@ -41,6 +45,7 @@ static int __init rxe_init(void)
 	int err;
 
 	rxe_cq_set_ops(&rxe_cq_ops);
+	rxe_sysfs_set_ops(&rxe_sysfs_ops);
 	err = rxe_crc32_init();
 	if (err)
 		return err;
@@ -76,6 +81,7 @@ static void __exit rxe_exit(void)
 	rxe_odp_stop();
 	rxe_cork_stop();
 	rxe_crc32_exit();
+	rxe_dev_exit();
 	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();
 }

@@ -10,6 +10,7 @@
 #include <linux/device.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -17,6 +18,17 @@
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
+
+static const struct rxe_sysfs_ops *rxe_sysfs_ops;
+
+/**
+ * rxe_sysfs_set_ops - at module load, before there is a device
+ * @ops: what to call
+ */
+void rxe_sysfs_set_ops(const struct rxe_sysfs_ops *ops)
+{
+	rxe_sysfs_ops = ops;
+}
 
 static struct rxe_dev *dev_to_rxe(struct device *dev)
 {
@@ -102,6 +114,56 @@ static ssize_t ecn_priorities_store(struct device *dev, struct device_attribute 
 static DEVICE_ATTR_RW(ecn_priorities);
 RXE_SWITCH(capture_singly);
 
+/* Indices are enum rxe_roce_enable */
+static const char *const rxe_roce_names[] = { "0", "v1", "v2", "1" };
+
+static ssize_t roce_enable_show(struct device *dev, struct device_attribute *attr,
+				char *buf)
+{
+	return sysfs_emit(buf, "%s\n", rxe_roce_names[dev_to_rxe(dev)->roce]);
+}
+
+/*
+ * The device is removed meanwhile, and this file with it. Removing a file waits for the
+ * functions of the file, hence the active protection is broken: before add_lock is taken,
+ * so that another writer doesn't keep the first one waiting for it. Nothing but the
+ * reference keeps the module then.
+ */
+static int set_roce(struct device *dev, struct device_attribute *attr, u8 roce)
+{
+	struct rxe_dev *rxe = dev_to_rxe(dev);
+	struct kernfs_node *kn;
+	int err = -ENODEV;
+
+	get_device(&rxe->ibdev.dev);
+	kn = sysfs_break_active_protection(&dev->kobj, &attr->attr);
+	if (kn) {
+		err = rxe_sysfs_ops->set_roce(rxe, roce);
+		sysfs_unbreak_active_protection(kn);
+	}
+	put_device(&rxe->ibdev.dev);
+	return err;
+}
+
+static ssize_t roce_enable_store(struct device *dev, struct device_attribute *attr,
+				 const char *buf, size_t count)
+{
+	int roce = sysfs_match_string(rxe_roce_names, buf);
+	int err;
+
+	if (roce < 0) {
+		ibdev_warn_ratelimited(&dev_to_rxe(dev)->ibdev,
+				       "roce_enable: write 0, 1, v1 or v2\n");
+		return -EINVAL;
+	}
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	err = set_roce(dev, attr, roce);
+	module_put(THIS_MODULE);
+	return err ?: count;
+}
+static DEVICE_ATTR_RW(roce_enable);
+
 static struct attribute *rxe_attrs[] = {
 	&dev_attr_parent.attr,
 	&dev_attr_trains.attr,
@@ -114,6 +176,7 @@ static struct attribute *rxe_attrs[] = {
 	&dev_attr_congestion_control.attr,
 	&dev_attr_ecn_priorities.attr,
 	&dev_attr_capture_singly.attr,
+	&dev_attr_roce_enable.attr,
 	NULL,
 };
 

@@ -45,6 +45,14 @@ enum rxe_limits {
 	RXE_MAX_TCLASS_RULES	= 32,
 };
 
+/* RoCE versions that a device has, by the administrator's choice */
+enum rxe_roce_enable {
+	RXE_ENABLE_NONE,
+	RXE_ENABLE_V1		= 1 << 0,
+	RXE_ENABLE_V2		= 1 << 1,
+	RXE_ENABLE_ALL		= RXE_ENABLE_V1 | RXE_ENABLE_V2,
+};
+
 #define RXE_SYSFS_DIRS		4	/* tc, tc/1, ttl, ttl/1 */
 #define RXE_MAX_MR_SIZE		(~0ULL)
 #define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
@@ -88,6 +96,9 @@ struct rxe_tune {
  * @ibdev: the RDMA core's device; embeds the reference count
  * @ndev: the netdev underneath; a reference is held until the device is freed
  * @ndev_tracker: tracks that reference
+ * @roce: RoCE versions (enum rxe_roce_enable); fixed before it is registered
+ * @heir: the device that takes its place, see rxe_dev_set_roce()
+ * @renewer: the task that removes it in favour of @heir, or NULL
  * @list: link in the namespace's list of devices (net/), RCU
  * @netns: the namespace whose list has this device, or NULL; private to net/
  * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, so the
@@ -124,6 +135,9 @@ struct rxe_dev {
 	struct ib_device	ibdev;
 	struct net_device	*ndev;
 	netdevice_tracker	ndev_tracker;
+	u8			roce;
+	struct rxe_dev		*heir;
+	struct task_struct	*renewer;
 	struct list_head	list;
 	struct rxe_netns	*netns;
 	struct xarray		qps;
@@ -176,7 +190,16 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 	return false;
 }
 
+/**
+ * struct rxe_sysfs_ops - what files in sysfs call that is above them
+ * @set_roce: rxe_dev_set_roce()
+ */
+struct rxe_sysfs_ops {
+	int (*set_roce)(struct rxe_dev *rxe, u8 roce);
+};
+
 /* sysfs.c */
+void rxe_sysfs_set_ops(const struct rxe_sysfs_ops *ops);
 extern const struct attribute_group rxe_attr_group;
 int rxe_sysfs_add(struct rxe_dev *rxe);
 void rxe_sysfs_del(struct rxe_dev *rxe);
@@ -190,6 +213,8 @@ void rxe_gid_release(struct rxe_dev *rxe);
 
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);
+int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce);
+void rxe_dev_exit(void);
 void rxe_dev_changed(struct rxe_dev *rxe);
 
 #endif /* RXE_DEV_H */

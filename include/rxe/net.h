@@ -136,6 +136,7 @@ bool rxe_net_has_dev(const struct net_device *ndev);
 /* net/class.c */
 int rxe_tclass_set(struct rxe_dev *rxe, char *text);
 int rxe_tclass_show(struct rxe_dev *rxe, char *buf);
+void rxe_tclass_move(struct rxe_dev *to, struct rxe_dev *from);
 void rxe_tclass_free(struct rxe_dev *rxe);
 
 #endif /* RXE_NET_H */

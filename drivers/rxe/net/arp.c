@@ -56,7 +56,8 @@ static bool rxe_arp_from_port(const struct rxe_arp *arp,
 
 	return port && port != ndev && __ip_dev_find(net, arp->tip, false) == ndev &&
 	       ether_addr_equal_unaligned(arp->sha, port->dev_addr) &&
-	       rxe_net_find(net, port) && rxe_net_find(net, ndev);
+	       rxe_net_find(net, port, RXE_ENABLE_ALL) &&
+	       rxe_net_find(net, ndev, RXE_ENABLE_ALL);
 }
 
 static int rxe_arp_rcv(struct sk_buff *skb, struct net_device *ndev,

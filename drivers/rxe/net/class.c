@@ -358,6 +358,17 @@ int rxe_tclass_show(struct rxe_dev *rxe, char *buf)
 }
 
 /**
+ * rxe_tclass_move - give a device's traffic classes to another one
+ * @to: device that isn't registered yet
+ * @from: device that isn't any more
+ */
+void rxe_tclass_move(struct rxe_dev *to, struct rxe_dev *from)
+{
+	RCU_INIT_POINTER(to->tclass,
+			 rcu_replace_pointer(from->tclass, NULL, true));
+}
+
+/**
  * rxe_tclass_free - free a device's traffic classes
  * @rxe: device without readers
  */

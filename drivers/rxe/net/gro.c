@@ -113,7 +113,7 @@ static bool rxe_gro_singly(const struct sk_buff *train, struct net_device *ndev)
 
 	if (NAPI_GRO_CB(train)->count > 1 || !rxe_listen_above(ndev))
 		return false;
-	rxe = rxe_net_find(dev_net(ndev), ndev);
+	rxe = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_V2);
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 

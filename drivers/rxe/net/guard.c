@@ -47,13 +47,13 @@ static bool rxe_guard_may(struct net *net, struct sock *sk)
 static struct rxe_dev *rxe_guard_dev(const struct nf_hook_state *state,
 				     const struct in6_addr *saddr)
 {
-	struct rxe_dev *rxe = rxe_net_find(state->net, state->out);
+	struct rxe_dev *rxe = rxe_net_find(state->net, state->out, RXE_ENABLE_V2);
 	struct net_device *owner;
 
 	if (rxe)
 		return rxe;
 	owner = rxe_addr_owner(state->net, saddr);
-	return owner ? rxe_net_find(state->net, owner) : NULL;
+	return owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
 }
 
 static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,

@@ -25,6 +25,7 @@ struct socket;
  * @sock6: the same for IPv6, NULL where IPv6 is off
  * @net: the namespace
  * @users: devices in @devs
+ * @v2_users: those with RoCE v2; the sockets and hooks are open for them
  */
 struct rxe_netns {
 	struct list_head	devs;
@@ -32,11 +33,12 @@ struct rxe_netns {
 	struct socket		*sock4;
 	struct socket		*sock6;
 	u32			users;
+	u32			v2_users;
 };
 
 /* registry.c */
 extern unsigned int rxe_net_id;
-struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev);
+struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce);
 bool rxe_net_alone(struct net *net);
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);

@@ -175,7 +175,8 @@ static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 		netdev_hold(ndev, &link->tracker, GFP_KERNEL);
 		list_add_tail(&link->list, &join->links);
 	}
-	follow_ip(link, &join->mgid);
+	if (join->rxe->roce & RXE_ENABLE_V2)
+		follow_ip(link, &join->mgid);
 	return 0;
 }
 
@@ -184,7 +185,7 @@ static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *nde
 	bool is;
 
 	rcu_read_lock();
-	is = rxe_net_find(dev_net(ndev), ndev) == rxe;
+	is = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_NONE) == rxe;
 	rcu_read_unlock();
 	return is;
 }

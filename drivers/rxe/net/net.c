@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Adding devices to a network namespace and removing them. While a namespace has
- * devices, it has UDP port 4791 and the hooks open; while any namespace has devices,
- * the Ethertype of RoCE v1 and ARP are received.
+ * devices with RoCE v2, it has UDP port 4791 and the hooks open. While any namespace has
+ * devices with RoCE v1, its Ethertype is received; while any has devices, ARP is.
  *
  * Context: process. Serialised by rxe_net_lock, which is taken without RTNL. No other
  * lock of the driver is taken under it.
@@ -14,37 +14,47 @@
 
 static DEFINE_MUTEX(rxe_net_lock);
 static u32 rxe_net_users;	/* devices in all namespaces */
+static u32 rxe_v1_users;	/* those with RoCE v1 */
 
-static int rxe_netns_get(struct net *net, struct rxe_netns *ns)
+static int rxe_netns_open_v2(struct net *net, struct rxe_netns *ns)
 {
 	int err;
 
-	if (!ns->users) {
-		err = rxe_v2_open(net, ns);
+	err = rxe_v2_open(net, ns);
+	if (err)
+		return err;
+	err = rxe_guard_open(net);
+	if (err)
+		rxe_v2_close(net, ns);
+	return err;
+}
+
+static int rxe_netns_get(struct net *net, struct rxe_netns *ns, u8 roce)
+{
+	int err;
+
+	if (roce & RXE_ENABLE_V2) {
+		err = ns->v2_users ? 0 : rxe_netns_open_v2(net, ns);
 		if (err)
 			return err;
-		err = rxe_guard_open(net);
-		if (err) {
-			rxe_v2_close(net, ns);
-			return err;
-		}
+		ns->v2_users++;
 	}
 	WRITE_ONCE(ns->users, ns->users + 1);
-	if (!rxe_net_users++) {
+	if ((roce & RXE_ENABLE_V1) && !rxe_v1_users++)
 		rxe_v1_open();
+	if (!rxe_net_users++)
 		rxe_arp_open();
-	}
 	return 0;
 }
 
-static void rxe_netns_put(struct net *net, struct rxe_netns *ns)
+static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 {
-	if (!--rxe_net_users) {
+	if (!--rxe_net_users)
 		rxe_arp_close();
+	if ((roce & RXE_ENABLE_V1) && !--rxe_v1_users)
 		rxe_v1_close();
-	}
 	WRITE_ONCE(ns->users, ns->users - 1);
-	if (!ns->users) {
+	if ((roce & RXE_ENABLE_V2) && !--ns->v2_users) {
 		rxe_guard_close(net);
 		rxe_v2_close(net, ns);
 	}
@@ -67,7 +77,7 @@ int rxe_net_add(struct rxe_dev *rxe)
 
 	mutex_lock(&rxe_net_lock);
 	if (check_net(net))
-		err = rxe_netns_get(net, ns);
+		err = rxe_netns_get(net, ns, rxe->roce);
 	if (!err) {
 		ns->net = net;
 		WRITE_ONCE(rxe->netns, ns);
@@ -98,7 +108,7 @@ static void rxe_net_unlink(struct rxe_dev *rxe)
 
 	list_del_rcu(&rxe->list);
 	WRITE_ONCE(rxe->netns, NULL);
-	rxe_netns_put(ns->net, ns);
+	rxe_netns_put(ns->net, ns, rxe->roce);
 }
 
 /**

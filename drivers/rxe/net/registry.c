@@ -15,13 +15,14 @@
 
 unsigned int rxe_net_id;
 
+/* @roce: one of these versions is enabled; RXE_ENABLE_NONE: whatever is */
 static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
-				     const struct net_device *ndev)
+				     const struct net_device *ndev, u8 roce)
 {
 	struct rxe_dev *rxe;
 
 	list_for_each_entry_rcu(rxe, &ns->devs, list) {
-		if (rxe->ndev == ndev)
+		if (rxe->ndev == ndev && (!roce || (rxe->roce & roce)))
 			return rxe;
 	}
 	return NULL;
@@ -31,18 +32,19 @@ static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
  * rxe_net_find - the RDMA device of a netdev
  * @net: namespace
  * @ndev: its netdev, or a VLAN upper of that without a device of its own
+ * @roce: RoCE versions, of which the device has at least one enabled;
+ *	RXE_ENABLE_NONE: whatever it has
  *
  * Context: RCU read side, until whose end the device stays valid.
  * Return: the device or NULL.
  */
-struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
+struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce)
 {
 	struct rxe_netns *ns = net_generic(net, rxe_net_id);
-	struct rxe_dev *rxe = rxe_net_match(ns, ndev);
 
-	if (!rxe && is_vlan_dev(ndev))
-		rxe = rxe_net_match(ns, vlan_dev_real_dev(ndev));
-	return rxe;
+	if (is_vlan_dev(ndev) && !rxe_net_match(ns, ndev, RXE_ENABLE_NONE))
+		ndev = vlan_dev_real_dev(ndev);
+	return rxe_net_match(ns, ndev, roce);
 }
 
 /**
@@ -54,7 +56,8 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev)
  */
 bool rxe_net_has_dev(const struct net_device *ndev)
 {
-	return rxe_net_match(net_generic(dev_net(ndev), rxe_net_id), ndev);
+	return rxe_net_match(net_generic(dev_net(ndev), rxe_net_id), ndev,
+			     RXE_ENABLE_NONE);
 }
 
 /**

@@ -89,7 +89,7 @@ static bool rxe_v1_valid(struct sk_buff *skb)
 static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 		      struct packet_type *pt, struct net_device *orig_dev)
 {
-	struct rxe_dev *rxe = rxe_net_find(dev_net(ndev), ndev);
+	struct rxe_dev *rxe = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_V1);
 
 	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
 		goto drop;

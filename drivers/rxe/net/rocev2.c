@@ -145,12 +145,12 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 {
 	struct net_device *ndev = rxe_v2_ingress(skb, proto), *owner;
 	struct net *net = dev_net(ndev);
-	struct rxe_dev *rxe = rxe_net_find(net, ndev), *other = NULL;
+	struct rxe_dev *rxe = rxe_net_find(net, ndev, RXE_ENABLE_V2), *other = NULL;
 
 	if (!rxe || !rxe_net_alone(net)) {
 		owner = rxe_v2_owner(ndev, skb, proto);
 		if (owner && owner != ndev)
-			other = rxe_net_find(net, owner);
+			other = rxe_net_find(net, owner, RXE_ENABLE_V2);
 		if (other && ((ndev->flags & IFF_LOOPBACK) ||
 			      netif_is_l3_master(ndev)))
 			ndev = owner;

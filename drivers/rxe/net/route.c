@@ -28,12 +28,13 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
 	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	u8 roce = path->proto == RXE_ROCE_V1 ? RXE_ENABLE_V1 : RXE_ENABLE_V2;
 	struct net_device *port;
 
 	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
 		return NULL;
 	port = rxe_addr_owner(dev_net(ndev), addr);
-	return port && rxe_net_find(dev_net(ndev), port) ? port : NULL;
+	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;
 }
 
 /*
