@@ -96,17 +96,20 @@ static DEVICE_ATTR_RW(congestion_control);
 static ssize_t ecn_priorities_show(struct device *dev, struct device_attribute *attr,
 				   char *buf)
 {
-	return sysfs_emit(buf, "0x%02x\n", READ_ONCE(from_dev(dev)->tune.ecn_priorities));
+	return sysfs_emit(buf, "0x%02x\n", READ_ONCE(dev_to_rxe(dev)->tune.ecn_priorities));
 }
 
 static ssize_t ecn_priorities_store(struct device *dev, struct device_attribute *attr,
 				    const char *buf, size_t count)
 {
-	struct rxe_dev *rxe = from_dev(dev);
+	struct rxe_dev *rxe = dev_to_rxe(dev);
 	u8 mask;
 
-	if (kstrtou8(buf, 0, &mask))
+	if (kstrtou8(buf, 0, &mask)) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "ecn_priorities: write a mask from 0 to 0xff\n");
 		return -EINVAL;
+	}
 	WRITE_ONCE(rxe->tune.ecn_priorities, mask);
 	rxe_qp_class_changed(rxe);
 	return count;
