@@ -49,7 +49,7 @@ for rate in $RATES; do
 		# shellcheck disable=SC2046 # words
 		try "$rate-mbit-$flows-flows" shares run_flows $((3 * MS)) $(halves "$flows" "$MS")
 	done
-	try "$rate-mbit-incast" shares incast 3000
+	try "$rate-mbit-incast" shares incast 4000
 	algorithm_is window
 	try "$rate-mbit-off" overflows incast 1500
 done

@@ -7,8 +7,8 @@ Judges a run of congested.sh through a bottleneck of RATE Mb/s.  Prints
 	QUEUE STEADY DROPS MARKS USED JAIN
 
 QUEUE is the longest queue in KB.  The steady times begin 2 s after a flow has begun or ended, and
-end with the next one.  STEADY is the longest queue in them, USED the lowest part of the rate that
-was used in one, in per cent, JAIN the lowest of Jain's indices of what the flows moved.  --show
+end with the next one.  STEADY is the longest queue in them, USED the part of the rate that was
+used, in per cent, JAIN the lowest of Jain's indices of what the flows moved in each.  --show
 tells what happened over time instead."""
 
 import sys
@@ -72,12 +72,13 @@ def jain(values):
 
 def judge(run, rate):
     """(QUEUE, STEADY, DROPS, MARKS, USED, JAIN)"""
-    queue, used, jains = [0], [100], [1]
+    queue, used, time, jains = [0], 0, 0, [1]
     for begin, end, active in run.steady():
         queue += [q[1] / 1e3 for q in run.queue if begin <= q[0] <= end]
-        used.append(run.used(begin, end, rate))
+        used += run.used(begin, end, rate) * (end - begin)
+        time += end - begin
         jains.append(jain([run.moved(n, begin, end) for n in active]))
-    return max(q[1] for q in run.queue) / 1e3, max(queue), run.grown(4), run.grown(5), min(used), min(jains)
+    return max(q[1] for q in run.queue) / 1e3, max(queue), run.grown(4), run.grown(5), used / max(time, 1), min(jains)
 
 
 def show(run, rate, step=500):
