@@ -85,6 +85,7 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
+void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size);
 bool rxe_path_has_ids(const struct rxe_path *path);
 
 /**

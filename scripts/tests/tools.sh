@@ -261,6 +261,43 @@ run_uc_whole() { # OPTION...
 		uc_whole -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
 }
 
+# stream_begin [NAME...]: ib_NAME_bw (write) over what use_gid chose, until stream_end
+stream_begin() {
+	local name args
+	[ $# -gt 0 ] || set -- write
+	STREAMS=$#
+	for name; do
+		PORT=$((PORT + 1)) args=(-F -n 1000000 -s 8192)
+		[ "$name" = write ] || args+=(-e)
+		srv "ib_${name}_bw" "${args[@]}" -p $PORT -d "$SRV_DEV" -x "$SRV_GID" > "/tmp/$name-srv" 2>&1 &
+		srv wait_tcp $PORT || return 1
+		cli "ib_${name}_bw" "${args[@]}" -p $PORT -d "$CLI_DEV" -x "$CLI_GID" "$SRV4" > "/tmp/$name-cli" 2>&1 &
+	done
+	wait_for 20 stream_alive && stream_moves
+}
+
+# stream_alive: its queue pairs are in order, one at each end; the server's isn't RTS
+stream_alive() {
+	[ "$(rdma resource show qp | grep 'comm ib_' | grep -c 'state RT[RS]')" = $((2 * STREAMS)) ]
+}
+
+received() {
+	cat "/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/rcvd_pkts"
+}
+
+# stream_moves: the server receives, now
+stream_moves() {
+	local before
+	before=$(received)
+	wait_for 5 eval "[ \$(received) -gt $((before + 20)) ]"
+}
+
+stream_end() {
+	pkill 'ib_(write|send)_bw' || true
+	wait
+	wait_for 10 resources_gone 2
+}
+
 # resources_gone [CQS]: nobody has anything left of any device (kernel's own QP1 aside).  Kernel
 # consumers leave CQS completion queues, which the RDMA core keeps for others.
 resources_gone() {

@@ -18,6 +18,24 @@ struct net;
 struct sock;
 struct socket;
 
+#define RXE_UNREACH_SLOTS	16
+
+/**
+ * struct rxe_unreach - the last ICMP error for a destination
+ * @dst: the destination, IPv4 in its mapped form
+ * @when: jiffies when it came
+ * @type: of ICMP or ICMPv6, by the family of @dst
+ * @code: likewise
+ * @known: the other members are valid
+ */
+struct rxe_unreach {
+	struct in6_addr	dst;
+	unsigned long	when;
+	u8		type;
+	u8		code;
+	bool		known;
+};
+
 /**
  * struct rxe_netns - a network namespace, while it has RDMA devices
  * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
@@ -26,6 +44,8 @@ struct socket;
  * @net: the namespace
  * @users: devices in @devs
  * @v2_users: those with RoCE v2; the sockets and hooks are open for them
+ * @unreach_lock: protects @unreach
+ * @unreach: ICMP errors, by a hash of the destination
  */
 struct rxe_netns {
 	struct list_head	devs;
@@ -34,6 +54,8 @@ struct rxe_netns {
 	struct socket		*sock6;
 	u32			users;
 	u32			v2_users;
+	spinlock_t		unreach_lock;
+	struct rxe_unreach	unreach[RXE_UNREACH_SLOTS];
 };
 
 /* registry.c */
@@ -91,6 +113,9 @@ void rxe_arp_close(void);
 /* gro.c */
 struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 				struct sk_buff *skb);
+
+/* unreach.c */
+int rxe_unreach_note(struct sock *sk, struct sk_buff *skb);
 
 /* split.c */
 bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto);

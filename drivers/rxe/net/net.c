@@ -133,6 +133,7 @@ static int __net_init rxe_netns_init(struct net *net)
 	struct rxe_netns *ns = net_generic(net, rxe_net_id);
 
 	INIT_LIST_HEAD(&ns->devs);
+	spin_lock_init(&ns->unreach_lock);
 	return 0;
 }
 

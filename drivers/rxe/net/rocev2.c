@@ -345,6 +345,7 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type	= 1,
 		.encap_rcv	= rxe_v2_encap_rcv,
+		.encap_err_lookup = rxe_unreach_note,
 		.gro_receive	= rxe_gro_receive,
 	};
 	struct socket *sock;

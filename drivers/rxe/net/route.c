@@ -37,38 +37,27 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;
 }
 
-/*
- * Packets leave by the netdev of the source GID. A peer that is another port of this
- * host is the exception: its address is only reached through loopback.
- */
-static int rxe_route_oif(const struct rxe_path *path,
-			 const struct net_device *ndev)
-{
-	return rxe_path_port(path) ? 0 : ndev->ifindex;
-}
-
-static struct dst_entry *rxe_route4(const struct rxe_path *path,
-				    const struct net_device *ndev)
+static struct dst_entry *rxe_route4(const struct rxe_path *path, struct net *net,
+				    int oif)
 {
 	struct flowi4 fl4 = {};
 	struct rtable *rt;
 
-	flowi4_init_output(&fl4, rxe_route_oif(path, ndev), 0,
+	flowi4_init_output(&fl4, oif, 0,
 			   path->traffic_class & INET_DSCP_MASK,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   *(__be32 *)&path->dgid.raw[12],
 			   *(__be32 *)&path->sgid.raw[12],
 			   htons(RXE_ROCE_UDP_PORT), htons(path->sport),
 			   GLOBAL_ROOT_UID);
-	rt = ip_route_output_key(dev_net(ndev), &fl4);
+	rt = ip_route_output_key(net, &fl4);
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
-static struct dst_entry *rxe_route6(struct rxe_path *path,
-				    const struct net_device *ndev)
+static struct dst_entry *rxe_route6(struct rxe_path *path, struct net *net, int oif)
 {
 	struct flowi6 fl6 = {
-		.flowi6_oif	= rxe_route_oif(path, ndev),
+		.flowi6_oif	= oif,
 		.flowi6_proto	= IPPROTO_UDP,
 		.fl6_sport	= htons(path->sport),
 		.fl6_dport	= htons(RXE_ROCE_UDP_PORT),
@@ -79,7 +68,7 @@ static struct dst_entry *rxe_route6(struct rxe_path *path,
 	memcpy(&fl6.daddr, &path->dgid, sizeof(fl6.daddr));
 	fl6.flowlabel = ip6_make_flowinfo(path->traffic_class,
 					  htonl(path->flow_label));
-	dst = ip6_dst_lookup_flow(dev_net(ndev), NULL, &fl6, NULL);
+	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (!IS_ERR(dst))
 		WRITE_ONCE(path->dst_cookie,
 			   rt6_get_cookie(container_of(dst, struct rt6_info,
@@ -87,15 +76,47 @@ static struct dst_entry *rxe_route6(struct rxe_path *path,
 	return dst;
 }
 
+static struct dst_entry *rxe_route_by(struct rxe_path *path, struct net *net, int oif)
+{
+	return path->proto == RXE_ROCE_V2_IPV4 ? rxe_route4(path, net, oif) :
+						 rxe_route6(path, net, oif);
+}
+
+/* May a route be looked up without a netdev? Within a VRF, that looks outside of it. */
+static bool rxe_route_unbound(const struct rxe_path *path, const struct net_device *ndev)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
+
+	return !path->mcast && !netif_is_l3_slave(ndev) &&
+	       !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
+}
+
+/*
+ * Packets leave by the netdev of the source GID. A peer that is another port of this
+ * host is the exception: its address is only reached through loopback.
+ *
+ * A lookup for a netdev takes the first of several equal routes. So the route that any
+ * socket would get comes first: if it leads to the netdev, it was chosen by the flow.
+ */
 static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
 {
 	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	struct dst_entry *dst;
+	struct net *net;
 
 	if (!ndev || !(ndev->flags & IFF_UP))
 		return ERR_PTR(-ENETDOWN);
-	if (path->proto == RXE_ROCE_V2_IPV4)
-		return rxe_route4(path, ndev);
-	return rxe_route6(path, ndev);
+	net = dev_net(ndev);
+	if (rxe_path_port(path))
+		return rxe_route_by(path, net, 0);
+	if (rxe_route_unbound(path, ndev)) {
+		dst = rxe_route_by(path, net, 0);
+		if (!IS_ERR(dst) && dst->dev == ndev)
+			return dst;
+		if (!IS_ERR(dst))
+			dst_release(dst);
+	}
+	return rxe_route_by(path, net, ndev->ifindex);
 }
 
 /**

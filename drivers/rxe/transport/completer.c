@@ -155,6 +155,19 @@ static void settle_timer(struct rxe_qp *qp)
 		rxe_wait_anew(qp);
 }
 
+/* The peer doesn't answer: say so, and why, for whoever looks for the reason */
+static void fail_retries(struct rxe_qp *qp)
+{
+	char why[96];
+
+	rxe_count(qp, RETRY_EXCEEDED);
+	rxe_unreach_why(qp->rxe, &qp->path, why, sizeof(why));
+	ibdev_warn_ratelimited(&qp->rxe->ibdev,
+			       "QP %u: retries to %pI6c exceeded: %s\n",
+			       rxe_qp_num(qp), &qp->path.dgid, why);
+	fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
+}
+
 /* Ask loss recovery about a hint, and do what it decides */
 static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
@@ -189,8 +202,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 		rxe_sq_rewind(qp);
 		break;
 	case RXE_LOSS_FAIL:
-		rxe_count(qp, RETRY_EXCEEDED);
-		fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
+		fail_retries(qp);
 		break;
 	case RXE_LOSS_WAIT:
 		if (hint == RXE_LOSS_SILENCE)

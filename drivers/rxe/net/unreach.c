@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Why a peer doesn't answer: the ICMP errors that came for packets of RoCE v2 to it.
+ *
+ * Anybody can forge an ICMP error. So it changes nothing, neither a queue pair nor a route:
+ * the last one for a destination is kept, and named in the log when a queue pair has used
+ * up its retries. Errors are kept by namespace, in a small table whose places are taken
+ * over by other destinations: what is lost is a line in the log.
+ *
+ * Context: any but hard interrupts; rxe_netns.unreach_lock, which is the innermost lock.
+ */
+#include <linux/icmp.h>
+#include <linux/icmpv6.h>
+#include <linux/jhash.h>
+#include <net/dst.h>
+#include <net/netns/generic.h>
+#include "internal.h"
+#include "proto.h"
+
+#define RXE_UNREACH_AGE		(60 * HZ)	/* older errors have another cause */
+
+static const char *const icmp_unreach_text[] = {
+	[ICMP_NET_UNREACH]	= "network unreachable",
+	[ICMP_HOST_UNREACH]	= "host unreachable",
+	[ICMP_PROT_UNREACH]	= "protocol unreachable",
+	[ICMP_PORT_UNREACH]	= "port unreachable: the peer has no RoCE v2",
+	[ICMP_FRAG_NEEDED]	= "a packet is too big for the path",
+	[ICMP_NET_ANO]		= "network prohibited",
+	[ICMP_HOST_ANO]		= "host prohibited",
+	[ICMP_PKT_FILTERED]	= "a firewall rejects it",
+};
+
+static const char *const icmpv6_unreach_text[] = {
+	[ICMPV6_NOROUTE]	= "no route to the destination",
+	[ICMPV6_ADM_PROHIBITED]	= "a firewall rejects it",
+	[ICMPV6_ADDR_UNREACH]	= "address unreachable",
+	[ICMPV6_PORT_UNREACH]	= "port unreachable: the peer has no RoCE v2",
+	[ICMPV6_POLICY_FAIL]	= "a policy rejects it",
+	[ICMPV6_REJECT_ROUTE]	= "the route rejects it",
+};
+
+static const char *icmp_text(const struct rxe_unreach *it)
+{
+	const char *text = NULL;
+
+	if (it->type == ICMP_DEST_UNREACH && it->code < ARRAY_SIZE(icmp_unreach_text))
+		text = icmp_unreach_text[it->code];
+	else if (it->type == ICMP_TIME_EXCEEDED)
+		text = "the TTL ran out";
+	return text ?: "undeliverable";
+}
+
+static const char *icmpv6_text(const struct rxe_unreach *it)
+{
+	const char *text = NULL;
+
+	if (it->type == ICMPV6_DEST_UNREACH &&
+	    it->code < ARRAY_SIZE(icmpv6_unreach_text))
+		text = icmpv6_unreach_text[it->code];
+	else if (it->type == ICMPV6_PKT_TOOBIG)
+		text = "a packet is too big for the path";
+	else if (it->type == ICMPV6_TIME_EXCEED)
+		text = "the hop limit ran out";
+	return text ?: "undeliverable";
+}
+
+static struct rxe_unreach *unreach_slot(struct rxe_netns *ns, const struct in6_addr *dst)
+{
+	return &ns->unreach[jhash(dst, sizeof(*dst), 0) % RXE_UNREACH_SLOTS];
+}
+
+/*
+ * The ICMP header that the skb began with. For IPv4 and IPv6, it has 8 bytes with type and
+ * code in the same places, and what it encloses follows.
+ */
+static const struct icmphdr *icmp_header(const struct sk_buff *skb)
+{
+	const void *enclosed = skb_network_header(skb);
+
+	if (enclosed - sizeof(struct icmphdr) < (const void *)skb->head)
+		return NULL;
+	return enclosed - sizeof(struct icmphdr);
+}
+
+/* The enclosed packet, as the UDP layer has checked it, was sent to this address */
+static void enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *dst)
+{
+	if (v6)
+		*dst = ipv6_hdr(skb)->daddr;
+	else
+		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, dst);
+}
+
+/**
+ * rxe_unreach_note - an ICMP error came for a UDP packet to port 4791
+ * @sk: the socket that keeps the port
+ * @skb: its network header is that of the enclosed packet, which ICMP's precedes
+ *
+ * Context: softirq.
+ * Return: -ENOENT: no socket has to be told.
+ */
+int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
+{
+	struct rxe_netns *ns = net_generic(sock_net(sk), rxe_net_id);
+	const struct icmphdr *icmp = icmp_header(skb);
+	bool v6 = sk->sk_family == AF_INET6;
+	struct rxe_unreach *slot;
+	struct in6_addr dst;
+
+	if (!icmp)
+		return -ENOENT;
+	enclosed_dst(skb, v6, &dst);
+	spin_lock_bh(&ns->unreach_lock);
+	slot = unreach_slot(ns, &dst);
+	slot->dst = dst;
+	slot->when = jiffies;
+	slot->type = icmp->type;
+	slot->code = icmp->code;
+	slot->known = true;
+	spin_unlock_bh(&ns->unreach_lock);
+	return -ENOENT;
+}
+
+static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
+			 struct rxe_unreach *found)
+{
+	const struct in6_addr *dst = (const struct in6_addr *)&path->dgid;
+	struct rxe_netns *ns;
+	bool known;
+
+	rcu_read_lock();
+	ns = READ_ONCE(rxe->netns);
+	if (!ns) {
+		rcu_read_unlock();
+		return false;
+	}
+	spin_lock_bh(&ns->unreach_lock);
+	*found = *unreach_slot(ns, dst);
+	spin_unlock_bh(&ns->unreach_lock);
+	rcu_read_unlock();
+	known = found->known && ipv6_addr_equal(&found->dst, dst);
+	return known && time_before(jiffies, found->when + RXE_UNREACH_AGE);
+}
+
+static bool port_has_link(const struct rxe_path *path)
+{
+	const struct net_device *ndev;
+	bool up;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(path->sgid_attr->ndev);
+	up = ndev && netif_running(ndev) && netif_carrier_ok(ndev);
+	rcu_read_unlock();
+	return up;
+}
+
+/**
+ * rxe_unreach_why - why a peer may not answer
+ * @rxe: device
+ * @path: to the peer
+ * @why: out: text for the log
+ * @size: of @why
+ *
+ * Context: bottom halves off.
+ */
+void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size)
+{
+	bool udp = rxe_l3(path->proto)->udp;
+	struct dst_entry *dst = NULL;
+	struct rxe_unreach it;
+
+	if (path->same_dev) {
+		strscpy(why, "the queue pair there isn't ready", size);
+		return;
+	}
+	if (!port_has_link(path)) {
+		strscpy(why, "the netdev is down", size);
+		return;
+	}
+	if (udp)
+		dst = rxe_route(path);
+	if (IS_ERR(dst))
+		scnprintf(why, size, "no route (%pe)", dst);
+	else if (udp && find_unreach(rxe, path, &it))
+		scnprintf(why, size, "ICMP said %u s ago: %s (type %u, code %u)",
+			  jiffies_to_msecs(jiffies - it.when) / 1000,
+			  path->proto == RXE_ROCE_V2_IPV6 ? icmpv6_text(&it) : icmp_text(&it),
+			  it.type, it.code);
+	else
+		strscpy(why, "packets or answers are lost, or the queue pair there isn't ready",
+			size);
+}

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: RoCE v2 across routers: ECMP, policy, changes under traffic, and why a peer doesn't answer
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 270
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SYS=/sys/class/infiniband
+
+# Namespaces A and B, on a segment each, and two routers R and S between these
+routers_up() {
+	local ns n
+	ip link add name segA type bridge forward_delay 0 && ip link set segA up &&
+		ip link add name segB type bridge forward_delay 0 && ip link set segB up || return 1
+	for ns in A B R S; do
+		ip netns add $ns && ip -n $ns link set lo up || return 1
+	done
+	plug A A veth && plug B B veth || return 1
+	for ns in R S; do
+		plug $ns A toA && plug $ns B toB && ip netns exec $ns sysctl -qw net.ipv4.ip_forward=1 \
+			net.ipv6.conf.all.forwarding=1 net.ipv4.conf.toA.arp_notify=1 net.ipv4.conf.toA.promote_secondaries=1 net.ipv4.conf.all.send_redirects=0 \
+			net.ipv4.conf.toA.send_redirects=0 net.ipv4.icmp_ratelimit=0 || return 1
+	done
+	addresses A veth 1 1 && addresses B veth 2 2 || return 1
+	n=254
+	for ns in R S; do
+		addresses $ns toA 1 $n && ip -n $ns addr add 198.18.1.$((n - 10))/24 dev toA && addresses $ns toB 2 $n || return 1
+		n=253
+	done
+	ip -n A route add 198.18.2.0/24 via 198.18.1.254 && ip -n A route add 2001:db8:2::/64 via 2001:db8:1::254 &&
+		ip -n B route add 198.18.1.0/24 via 198.18.2.254 && ip -n B route add 2001:db8:1::/64 via 2001:db8:2::254 &&
+		in_netns A rxe_add rxeA veth && in_netns B rxe_add rxeB veth || return 1
+	path veth
+	SRV4=198.18.2.2 CLI4=198.18.1.1 SRV6=2001:db8:2::2 CLI6=2001:db8:1::1
+	wait_for 20 cli ping -q -c 1 -W 1 $SRV4 && wait_for 20 cli ping -q -c 1 -W 1 $SRV6
+}
+
+plug() { # NS A|B NETDEV
+	ip link add "port$1$2" type veth peer name "$3" netns "$1" && ip link set "port$1$2" master "seg$2" up &&
+		ip -n "$1" link set "$3" up
+}
+
+addresses() { # NS NETDEV SUBNET HOST
+	ip -n "$1" addr add "198.18.$3.$4/24" dev "$2" && ip -n "$1" addr add "2001:db8:$3::$4/64" dev "$2" nodad
+}
+
+across() { # GID-TYPE
+	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_rping
+}
+
+# to_server ROUTER: packets that it has sent to B's segment
+to_server() {
+	ip netns exec "$1" cat /sys/class/net/toB/statistics/tx_packets
+}
+
+# goes_by ROUTER COMMAND...: the packets to B, by one router only
+goes_by() {
+	local other=R before by
+	[ "$1" = S ] || other=S
+	by=$(to_server "$1") before=$(to_server $other)
+	"${@:2}" || return 1
+	by=$(($(to_server "$1") - by)) before=$(($(to_server $other) - before))
+	say "$by packets by $1, $before by $other"
+	[ $by -gt 15 ] && [ $before -lt 10 ]
+}
+
+ecmp() {
+	local r s
+	ip netns exec A sysctl -qw net.ipv4.fib_multipath_hash_policy=1 &&
+		ip -n A route replace 198.18.2.0/24 nexthop via 198.18.1.254 nexthop via 198.18.1.253 || return 1
+	use_gid v2-ipv4 || return 1
+	r=$(to_server R) s=$(to_server S)
+	PORT=$((PORT + 1))
+	both wait_tcp ib_write_bw -F -q 16 -n 100 -s 2048 -p $PORT -d rxeB -x "$SRV_GID" -- \
+		ib_write_bw -F -q 16 -n 100 -s 2048 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" || return 1
+	r=$(($(to_server R) - r)) s=$(($(to_server S) - s))
+	say "$r and $s packets"
+	ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && [ $((r * 10)) -gt $((r + s)) ] && [ $((s * 10)) -gt $((r + s)) ]
+}
+
+by_source() {
+	addresses A veth 1 9 && ip -n A route add 198.18.2.0/24 via 198.18.1.253 table 100 &&
+		ip -n A rule add from 198.18.1.9 table 100 && wait_for 20 in_netns A rxe_ready rxeA veth || return 1
+	use_gid v2-ipv4 && goes_by R run_rc_pingpong && CLI4=198.18.1.9 && use_gid v2-ipv4 && goes_by S run_rc_pingpong
+	set -- $?
+	CLI4=198.18.1.1
+	ip -n A rule del from 198.18.1.9 table 100
+	return "$1"
+}
+
+by_tos() {
+	ip -n A rule add tos 0x10 table 100 && use_gid v2-ipv4 && goes_by R run_rc_pingpong &&
+		echo 16 > $SYS/rxeA/tc/1/traffic_class && goes_by S run_rc_pingpong
+	set -- $?
+	echo -1 > $SYS/rxeA/tc/1/traffic_class
+	ip -n A rule del tos 0x10 table 100
+	return "$1"
+}
+
+# moved_to ROUTER: the packets go there now, and by the same queue pairs
+moved_to() {
+	wait_for 10 goes_by "$1" stream_moves && stream_alive
+}
+
+# Under traffic, each change is followed by the queue pair that there is
+changes() { # COMMAND
+	use_gid v2-ipv4 && stream_begin && "$@"
+	set -- $?
+	[ "$1" = 0 ] || tail -n 3 /tmp/write-* >&2
+	stream_end && return "$1"
+}
+
+route_change() {
+	moved_to R && ip -n A route replace 198.18.2.0/24 via 198.18.1.253 && moved_to S &&
+		ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && moved_to R
+}
+
+# The router's MAC address, which it announces
+neighbour_change() {
+	ip -n R link set toA address 52:54:00:11:22:33 && moved_to R && ip -n A neigh show 198.18.1.254 | grep -q 52:54:00:11:22:33
+}
+
+# The address of the router moves to the other one
+neighbour_moves() {
+	ip -n R addr del 198.18.1.254/24 dev toA && ip -n S addr add 198.18.1.254/24 dev toA && ip -n A neigh flush to 198.18.1.254 &&
+		moved_to S && ip -n S addr del 198.18.1.254/24 dev toA && ip -n R addr add 198.18.1.254/24 dev toA &&
+		ip -n A neigh flush to 198.18.1.254 && moved_to R
+}
+
+# A router that drops for a while costs time, no queue pair
+short_drop() {
+	local pid
+	use_gid v2-ipv4
+	run_rc_random -n 2000 & pid=$!
+	wait_for 20 stream_moves && drop 'counter drop' && wait_for 10 dropped 3 && ip netns exec R nft flush ruleset && stream_moves && wait $pid
+}
+
+drop() { # VERDICT
+	ip netns exec R nft -f - <<-END
+	table inet t {
+		chain f {
+			type filter hook forward priority 0
+			udp dport 4791 $1
+		}
+	}
+	END
+}
+
+# dropped COUNT: so many packets were
+dropped() {
+	[ "$(ip netns exec R nft list ruleset | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge "$1" ]
+}
+
+# ends COMMAND WORDS: after it, a queue pair ends with a retry error, and one line has the words
+ends() {
+	local lines status=0
+	use_gid "${TYPE:-v2-ipv4}" && stream_begin || return 1
+	lines=$(dmesg | wc -l)
+	eval "$1" && wait_for 30 grep -q 'status 12\|retry counter exceeded\|vendor_err\|Completion with error' /tmp/write-cli || status=1
+	tail -n 3 /tmp/write-cli >&2
+	stream_end || status=1
+	dmesg | tail -n +$((lines + 1)) >&2
+	[ $status = 0 ] && [ "$(dmesg | tail -n +$((lines + 1)) | grep -c 'rxeA: QP .* exceeded')" = 1 ] &&
+		dmesg | tail -n +$((lines + 1)) | grep 'rxeA: QP .* exceeded' | grep -q "$2"
+}
+
+undo() {
+	"$@"
+	set -- $?
+	ip netns exec R nft flush ruleset
+	ip -n R route del unreachable 198.18.2.2 2> /dev/null
+	ip -n R link set toB mtu 1500
+	ip -n A route replace 198.18.2.0/24 via 198.18.1.254
+	ip -n A link set veth up
+	[ -e $SYS/rxeB ] || in_netns B rxe_add rxeB veth
+	wait_for 10 cli ping -q -c 1 -W 1 "$SRV4"
+	return "$1"
+}
+
+# A packet of the connection's MTU doesn't fit; one of a smaller MTU does
+small_mtu() {
+	ip -n R link set toB mtu 900 && use_gid v2-ipv4 || return 1
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_rc_pingpong -m 512 -e -p $PORT -d rxeB -g "$SRV_GID" -n 10 -s 30000 -- \
+		ibv_rc_pingpong -m 512 -e -p $PORT -d rxeA -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
+}
+
+load_ours
+try up routers_up
+try across-ipv4 across v2-ipv4
+try across-ipv6 across v2-ipv6
+try ecmp ecmp
+try by-source by_source
+try by-tos by_tos
+try route-change changes route_change
+try neighbour-change changes neighbour_change
+try neighbour-moves changes neighbour_moves
+try short-drop short_drop
+try small-mtu-fits undo small_mtu
+try ends-mtu undo ends 'ip -n R link set toB mtu 900' 'too big'
+try ends-drop undo ends 'drop "counter drop"' 'packets or answers are lost'
+try ends-reject undo ends 'drop "reject with icmpx type admin-prohibited"' 'a firewall rejects it'
+try ends-unreachable undo ends 'ip -n R route add unreachable 198.18.2.2' 'host unreachable'
+try ends-no-route undo ends 'ip -n A route del 198.18.2.0/24' 'no route'
+try ends-no-device undo ends 'rdma link delete rxeB' 'port unreachable'
+TYPE=v2-ipv6 try ends-no-device-ipv6 undo ends 'rdma link delete rxeB' 'port unreachable'
+try ends-link undo ends 'ip -n A link set veth down' 'the netdev is down'
