@@ -11,12 +11,12 @@
 NAME=iqn.2001-04.com.example:test
 PORTAL=''		# address and port of the target
 
-# The packages' scripts didn't run.
+# The packages' scripts didn't run.  The daemon ends with all processes of its group.
 daemon_up() {
 	echo InitiatorName=iqn.2001-04.com.example:a > /etc/iscsi/initiatorname.iscsi
 	mkdir -p /run/lock/iscsi /etc/iscsi/{nodes,send_targets,ifaces}
 	modprobe -a ib_iser
-	iscsid -f < /dev/null 3>&- &
+	setsid iscsid -f < /dev/null 3>&- &
 	wait_for 10 iscsiadm -m iface
 }
 
