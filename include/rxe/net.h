@@ -107,6 +107,7 @@ static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 __be16 rxe_rx_sport(struct sk_buff *skb);
 void rxe_rx_grh(struct sk_buff *skb, u8 *grh);
 u8 rxe_rx_network(struct sk_buff *skb);
+u8 rxe_rx_wc_sl(struct sk_buff *skb);
 void rxe_rx_dgid(struct sk_buff *skb, union ib_gid *dgid);
 bool rxe_rx_is_from(struct sk_buff *skb, const struct rxe_path *path);
 

@@ -21,6 +21,15 @@ enum rxe_proto {
 	RXE_ROCE_V2_IPV6,
 };
 
+/*
+ * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
+ * datagrams, adapters put the kind of network header there for user space: bit 3 for UDP,
+ * the IP version below; 0 is a GRH (A17.4.5.1). Answers copy it to their address vector.
+ */
+#define RXE_MAX_SL	7
+#define RXE_WC_SL_IPV6	(BIT(3) | 1)
+#define RXE_WC_SL_IPV4	(BIT(3) | 2)
+
 /**
  * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device
@@ -33,7 +42,7 @@ enum rxe_proto {
  * @traffic_class: TOS or traffic class
  * @tos: @traffic_class with the ECN field as sent, RoCE v2
  * @hop_limit: TTL or hop limit; never 0
- * @sl: service level
+ * @sl: service level, up to RXE_MAX_SL
  * @priority: skb->priority, see rxe_path_class()
  * @max_priority: limit of @priority, see rxe_path_unprivileged()
  * @vlan: VLAN ID of our GID's netdev, RXE_NO_VLAN if it has none

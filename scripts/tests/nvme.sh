@@ -6,9 +6,9 @@
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
+. "$TESTS/disk.sh"
 
-SIZE=4			# MiB that are written and read
-DISK='' CONTROLLER=''	# of the connection
+CONTROLLER=''	# of the connection
 
 connect() { # [ARGUMENT...]
 	nvme connect -t rdma -a "$SRV_CM" -s 4420 -n test -i 2 --reconnect-delay=1 "$@" >&2 &&
@@ -43,34 +43,6 @@ discover() {
 	text=$(nvme discover -t rdma -a "$SRV_CM" -s 4420) && say "$text" && grep -q 'subnqn: *test$' <<< "$text"
 }
 
-new_data() {
-	dd if=/dev/urandom of=/tmp/data bs=1M count=$SIZE status=none
-}
-
-same_data() { # BYTES
-	dd if="$DISK" of=/tmp/back bs="$1" iflag=direct,count_bytes count=${SIZE}M status=none && cmp /tmp/data /tmp/back
-}
-
-# Written, and read with another size of requests, past the page cache
-write_compare() { # BYTES [OF READS]
-	new_data && dd if=/tmp/data of="$DISK" bs="$1" oflag=direct status=none && same_data "${2:-$1}"
-}
-
-# Eight programs at once, each with its part of the disk
-parallel() {
-	local pids=() i status=0 part=$((SIZE * 8))
-	new_data
-	for i in {0..7}; do
-		dd if=/tmp/data of="$DISK" bs=16k count=$part skip=$((i * part)) \
-			seek=$((i * part)) oflag=direct conv=notrunc status=none &
-		pids+=($!)
-	done
-	for i in "${pids[@]}"; do
-		wait "$i" || status=1
-	done
-	[ $status -eq 0 ] && same_data 1M
-}
-
 reset() {
 	nvme reset "/dev/$CONTROLLER" && wait_for 20 live && same_data 64k
 }
@@ -83,15 +55,6 @@ flap() {
 	pid=$!
 	ip link set eth0 down && wait_for 30 eval '! live' && ip link set eth0 up &&
 		ip addr add "$A6/64" dev eth0 nodad && wait_for 60 live && wait $pid && same_data 64k
-}
-
-loss() {
-	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
-		write_compare 64k && write_compare 4k 1M
-	local status=$?
-	tc qdisc del dev eth0 root
-	on_b tc qdisc del dev eth0 root
-	return $status
 }
 
 # The target goes, and the controller gives up when it may

@@ -83,6 +83,13 @@ in_band() {
 	[ $(($(band A $priority) - a)) -ge 5 ] && [ $(($(band B $priority) - b)) -ge 5 ]
 }
 
+# Answers have the priority of what they answer, whatever a completion's SL says of its headers.
+answers() {
+	local before
+	before=$(band B 1) before+=" $(band B 2)"
+	run_udaddy >&2 && [ "$(band B 1) $(band B 2)" = "$before" ]
+}
+
 default_tos() { # TOS COMMAND...
 	local file=/sys/kernel/config/rdma_cm/rxeA/ports/1/default_roce_tos status=0
 	echo "$1" > $file && "${@:2}" || status=1
@@ -113,6 +120,7 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	use_gid $type
 	try $type-sl in_band 3 verbs 3
 	try $type-tos in_band 5 cm 0xa0
+	try $type-answers answers
 done
 use_gid v2-ipv4
 try tos marked "tos 0xa8" 10 cm 0xa8

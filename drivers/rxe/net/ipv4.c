@@ -72,6 +72,7 @@ const struct rxe_l3 rxe_l3_ipv4 = {
 	.bytes		= sizeof(struct iphdr) + sizeof(struct udphdr),
 	.gid_type	= IB_GID_TYPE_ROCE_UDP_ENCAP,
 	.network	= RDMA_NETWORK_IPV4,
+	.wc_sl		= RXE_WC_SL_IPV4,
 	.grh_off	= RXE_GRH_BYTES - sizeof(struct iphdr),
 	.udp		= true,
 	.ids		= true,

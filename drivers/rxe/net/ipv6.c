@@ -80,6 +80,7 @@ const struct rxe_l3 rxe_l3_ipv6 = {
 	.bytes		= sizeof(struct ipv6hdr) + sizeof(struct udphdr),
 	.gid_type	= IB_GID_TYPE_ROCE_UDP_ENCAP,
 	.network	= RDMA_NETWORK_IPV6,
+	.wc_sl		= RXE_WC_SL_IPV6,
 	.udp		= true,
 	.push		= ipv6_push,
 	.send		= rxe_v2_send,

@@ -135,6 +135,8 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		rdma_flow_label_to_udp_sport(path->flow_label) : sport;
 	path->mcast = rxe_gid_is_mcast(&path->dgid);
 	path->sl = rdma_ah_get_sl(attr);
+	if (path->sl > RXE_MAX_SL)
+		path->sl = 0;
 	path->max_priority = U8_MAX;
 	rxe_path_class(rxe, path, grh);
 	path->vlan = rxe_path_vlan(sgid_attr);

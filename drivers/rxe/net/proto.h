@@ -18,6 +18,7 @@ struct sock;
  * @bytes: headers between the link layer and the BTH
  * @gid_type: enum ib_gid_type
  * @network: enum rdma_network_type
+ * @wc_sl: SL that tells user space the kind of header, 0 for a GRH
  * @grh_off: offset of the network header in a datagram's GRH (annex A17.4.5.1)
  * @udp: there is a UDP header, and paths have a route; else packets stay on the link
  * @ids: packets have IDs that count up, and the ICRC covers them
@@ -38,6 +39,7 @@ struct rxe_l3 {
 	u8	bytes;
 	u8	gid_type;
 	u8	network;
+	u8	wc_sl;
 	u8	grh_off;
 	bool	udp;
 	bool	ids;

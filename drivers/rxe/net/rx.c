@@ -131,6 +131,18 @@ u8 rxe_rx_network(struct sk_buff *skb)
 	return rxe_l3(rxe_rx(skb)->proto)->network;
 }
 
+/**
+ * rxe_rx_wc_sl - the SL of a datagram's completion for user space (annex A17.4.5.1)
+ * @skb: received datagram
+ *
+ * Return: its priority, if it has one: the sender's SL on the same device, or what the
+ * VLAN's ingress map says. Else the kind of its network header.
+ */
+u8 rxe_rx_wc_sl(struct sk_buff *skb)
+{
+	return skb->priority & 0xf ?: rxe_l3(rxe_rx(skb)->proto)->wc_sl;
+}
+
 /*
  * Can the ICRC go unverified? As with TCP's checksum, it can if the train never left
  * this host's memory. That is so if it is in the driver's own pages (rxe_blocks_made())

@@ -205,7 +205,7 @@ static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
 		.byte_len = pkt->payload_len + RXE_GRH_BYTES,
 		.src_qp = pkt->src_qpn,
 		.wc_flags = IB_WC_GRH,
-		.sl = skb->priority & 0xf,
+		.sl = qp->is_user ? rxe_rx_wc_sl(skb) : skb->priority & 0xf,
 	};
 
 	if (pkt->flags & RXE_OP_IMMDT) {

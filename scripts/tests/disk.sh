@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# What tests do with a disk that is at the other end of a network.  Sourced, after lib.sh.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+SIZE=4			# MiB that are written and read
+DISK=''			# of the connection
+
+# find_scsi_disk DRIVER: the disk of its host
+find_scsi_disk() {
+	local host
+	modprobe sd_mod
+	for host in /sys/class/scsi_host/*; do
+		[ "$(cat "$host/proc_name")" = "$1" ] || continue
+		DISK=/dev/$(find "$host/device/" -path '*/block/sd?' -printf %f)
+		[ -b "$DISK" ] && return
+	done
+	return 1
+}
+
+new_data() {
+	dd if=/dev/urandom of=/tmp/data bs=1M count=$SIZE status=none
+}
+
+same_data() { # BYTES
+	dd if="$DISK" of=/tmp/back bs="$1" iflag=direct,count_bytes count=${SIZE}M status=none && cmp /tmp/data /tmp/back
+}
+
+# Written, and read with another size of requests, past the page cache
+write_compare() { # BYTES [OF READS]
+	new_data && dd if=/tmp/data of="$DISK" bs="$1" oflag=direct status=none && same_data "${2:-$1}"
+}
+
+# Eight programs at once, each with its part of the disk
+parallel() {
+	local pids=() i status=0 part=$((SIZE * 8))
+	new_data
+	for i in {0..7}; do
+		dd if=/tmp/data of="$DISK" bs=16k count=$part skip=$((i * part)) \
+			seek=$((i * part)) oflag=direct conv=notrunc status=none &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || status=1
+	done
+	[ $status -eq 0 ] && same_data 1M
+}
+
+loss() {
+	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
+		write_compare 64k && write_compare 4k 1M
+	local status=$?
+	tc qdisc del dev eth0 root
+	on_b tc qdisc del dev eth0 root
+	return $status
+}
+
+# Requests of many sizes in random order, 16 at a time, each block with a checksum; fio is one of
+# the packages of "extra: yes"
+verified() {
+	fio --name=verified --filename="$DISK" --size=${SIZE}M --rw=randwrite --bsrange=4k-128k \
+		--ioengine=libaio --iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 --randseed=7 \
+		--output-format=terse >&2
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: iSER: the kernel's target and initiator of iSCSI, over RoCE v2 and v1
+# nodes: 2
+# level: long
+# extra: yes
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+. "$TESTS/disk.sh"
+
+NAME=iqn.2001-04.com.example:test
+PORTAL=''		# address and port of the target
+
+# The packages' scripts didn't run.  The daemon ends with all processes of its group.
+daemon_up() {
+	echo InitiatorName=iqn.2001-04.com.example:a > /etc/iscsi/initiatorname.iscsi
+	mkdir -p /run/lock/iscsi /etc/iscsi/{nodes,send_targets,ifaces}
+	modprobe -a ib_iser
+	setsid iscsid -f < /dev/null 3>&- &
+	wait_for 10 iscsiadm -m iface
+}
+
+connect() {
+	iscsiadm -m node -T $NAME -p "$PORTAL" -I iser --login >&2 && wait_for 20 find_scsi_disk iscsi_iser
+}
+
+gone() {
+	[ ! -e "$DISK" ] && ! ls /sys/class/iscsi_session/* > /dev/null 2>&1
+}
+
+disconnect() {
+	iscsiadm -m node -T $NAME -p "$PORTAL" -I iser --logout >&2 && wait_for 20 gone
+}
+
+everything() {
+	try "$type-target" srv scsi-target iser up "$SRV_CM"
+	iscsiadm -m node -T $NAME -p "$PORTAL" -I iser -o new >&2
+	try "$type-connect" connect
+	try "$type-64k" write_compare 64k 4k
+	try "$type-4k" write_compare 4k 64k
+	try "$type-parallel" parallel
+	try "$type-disconnect" disconnect
+	try "$type-connect-again" connect
+	try "$type-same-data" same_data 1M
+	try "$type-verified" verified
+	[ "$PATH_NAME-$type" != vms-v2-ipv4 ] || try "$type-loss" loss
+	try "$type-disconnect-last" disconnect
+	iscsiadm -m node -o delete >&2
+	try "$type-target-gone" srv scsi-target iser down
+}
+
+extra_up
+path_up vms
+try daemon daemon_up
+for type in v2-ipv4 v1-ipv4 v2-ipv6; do
+	use_gid $type
+	PORTAL=$SRV_CM:3260
+	[ $type != v2-ipv6 ] || PORTAL="[$SRV_CM]:3260"
+	everything
+done
+path loop
+use_gid v2-ipv4
+PORTAL=$SRV_CM:3260 type=loop
+everything
+iscsiadm -k 0 >&2
+wait
+modprobe -r ib_iser
+try resources-gone wait_for 10 resources_gone 99
+try resources-gone-peer on_b_tools wait_for 10 resources_gone 99
