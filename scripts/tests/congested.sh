@@ -56,7 +56,7 @@ slow_wire() {
 	local dir=/sys/kernel/debug/rdma_rxe/cc_params
 	echo 1 > $dir/rp_ai_rate
 	echo 5 > $dir/rp_hai_rate
-	echo 40000 > $dir/rp_time_reset
+	echo 20000 > $dir/rp_time_reset
 	echo window_first 16 > $dir/../knobs
 	echo swift_path_ns 500000 > $dir/../knobs
 }
