@@ -34,6 +34,7 @@ enum rxe_proto {
  * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device
  *	(the device's netdev or a VLAN upper)
+ * @egress: that netdev, only to compare, not to dereference
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -64,6 +65,7 @@ enum rxe_proto {
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
 	const struct ib_gid_attr *dgid_attr;
+	struct net_device	*egress;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	enum rxe_proto		proto;
@@ -97,31 +99,45 @@ void rxe_path_destroy(struct rxe_path *path);
 void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size);
 bool rxe_path_has_ids(const struct rxe_path *path);
 
+struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
+				      const struct ib_gid_attr *held);
+
 /**
- * rxe_path_ndev - the netdev of a path's source GID
+ * rxe_gid_ndev - the netdev of one of a path's GIDs
  * @path: path
+ * @attr: the GID
  *
- * Return: the netdev, only to compare, not to dereference; NULL if the GID was deleted.
+ * Context: bottom halves off or RCU read side.
+ * Return: the netdev without a reference; NULL if the address isn't there any more.
  */
-static inline const void *rxe_path_ndev(const struct rxe_path *path)
+static inline struct net_device *rxe_gid_ndev(const struct rxe_path *path,
+					      const struct ib_gid_attr *attr)
 {
-	return rcu_access_pointer(path->sgid_attr->ndev);
+	struct net_device *ndev;
+
+	ndev = rcu_dereference_check(attr->ndev, rcu_read_lock_bh_held());
+	return likely(ndev) ? ndev : rxe_path_ndev_anew(path, attr);
+}
+
+static inline struct net_device *rxe_path_ndev(const struct rxe_path *path)
+{
+	return rxe_gid_ndev(path, path->sgid_attr);
 }
 
 /**
  * rxe_path_intact - does a same-device path still lead from its netdev to itself?
  * @path: path with @same_dev set
  *
- * The RDMA core clears the netdev of a GID that it deletes. It deletes a GID when its
- * address is removed, or the netdev moves to another namespace.
+ * The RDMA core deletes a GID when its address is removed, or the netdev moves to another
+ * namespace.
  *
- * Return: true if both GIDs still exist.
+ * Return: true if both addresses still exist.
  */
 static inline bool rxe_path_intact(const struct rxe_path *path)
 {
-	const void *ndev = rxe_path_ndev(path);
+	const struct net_device *ndev = rxe_path_ndev(path);
 
-	return ndev && ndev == rcu_access_pointer(path->dgid_attr->ndev);
+	return ndev && ndev == rxe_gid_ndev(path, path->dgid_attr);
 }
 
 static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)

@@ -50,6 +50,7 @@ static void expect_ack(struct kunit *test, u32 n)
 static void mark_is_answered(struct kunit *test)
 {
 	fake(test)->rxe->tune.roce_np = true;
+	fake(test)->rxe->tune.ecn_priorities = U8_MAX;
 	send_to_qp(test, 0, true);
 	expect_cnp(test);
 	expect_ack(test, 0);
@@ -83,6 +84,7 @@ static void cnp_comes(struct kunit *test)
 	struct rxe_pkt pkt = { .opcode = RXE_OPCODE_CNP, .becn = true };
 
 	fake(test)->rxe->tune.roce_np = true;
+	fake(test)->rxe->tune.ecn_priorities = U8_MAX;
 	fake_send(test, 7, 0, 16);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, FAKE_SQ_PSN, NULL);
 	fake(test)->marked = true;

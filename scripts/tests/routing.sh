@@ -122,6 +122,13 @@ neighbour_change() {
 	ip -n R link set toA address 52:54:00:11:22:33 && moved_to R && ip -n A neigh show 198.18.1.254 | grep -q 52:54:00:11:22:33
 }
 
+# The client's own MAC address: the GIDs are new ones, and a route that is looked up anew must be found
+own_mac_change() {
+	ip netns exec A sysctl -qw net.ipv4.conf.veth.arp_notify=1 && ip -n A link set veth address 52:54:00:44:55:66 &&
+		moved_to R && wait_for 10 in_netns A rxe_ready rxeA veth && ip -n A route replace 198.18.2.0/24 via 198.18.1.253 &&
+		moved_to S && ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && moved_to R
+}
+
 # The address of the router moves to the other one
 neighbour_moves() {
 	ip -n R addr del 198.18.1.254/24 dev toA && ip -n S addr add 198.18.1.254/24 dev toA && ip -n A neigh flush to 198.18.1.254 &&
@@ -172,6 +179,7 @@ undo() {
 	ip netns exec R nft flush ruleset
 	ip -n R route del unreachable 198.18.2.2 2> /dev/null
 	ip -n R link set toB mtu 1500
+	ip -n A route flush cache
 	ip -n A route replace 198.18.2.0/24 via 198.18.1.254
 	ip -n A link set veth up
 	[ -e $SYS/rxeB ] || in_netns B rxe_add rxeB veth
@@ -196,6 +204,7 @@ try by-source by_source
 try by-tos by_tos
 try route-change changes route_change
 try neighbour-change changes neighbour_change
+try own-mac-change changes own_mac_change
 try neighbour-moves changes neighbour_moves
 try short-drop short_drop
 try small-mtu-fits undo small_mtu

@@ -146,6 +146,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
+	path->egress = rcu_access_pointer(sgid_attr->ndev);
 	path->dgid_attr = rxe_path_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
 	if (!path->same_dev && !rxe_l3(path->proto)->udp)
@@ -181,6 +182,33 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false);
 	rdma_put_gid_attr(own);
 	return err;
+}
+
+/**
+ * rxe_path_ndev_anew - the netdev of a GID that was deleted, if it was added again
+ * @path: path
+ * @held: the GID, of which the path holds the deleted entry
+ *
+ * The RDMA core deletes GIDs and adds them again when a bond changes its active slave, and
+ * when the MAC address of the netdev changes. The deleted entry has no netdev any more.
+ * Connections go on by the new one, on the same netdev.
+ *
+ * Context: bottom halves off or RCU read side.
+ * Return: the netdev without a reference; NULL if the address isn't there any more.
+ */
+struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
+				      const struct ib_gid_attr *held)
+{
+	const struct ib_gid_attr *now;
+	struct net_device *ndev;
+
+	now = rdma_find_gid_by_port(held->device, &held->gid, held->gid_type, 1,
+				    path->egress);
+	if (IS_ERR(now))
+		return NULL;
+	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
+	rdma_put_gid_attr(now);
+	return ndev;
 }
 
 /**

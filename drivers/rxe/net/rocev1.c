@@ -43,7 +43,7 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 	struct net_device *ndev;
 	int err = -ENETDOWN;
 
-	ndev = rcu_dereference_bh(path->sgid_attr->ndev);
+	ndev = rxe_path_ndev(path);
 	if (!ndev || !(ndev->flags & IFF_UP)) {
 		kfree_skb(skb);
 	} else if (rxe_v1_link(skb, path, ndev) < 0) {

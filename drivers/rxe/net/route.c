@@ -27,7 +27,7 @@
 struct net_device *rxe_path_port(const struct rxe_path *path)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
-	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	struct net_device *ndev = rxe_path_ndev(path);
 	u8 roce = path->proto == RXE_ROCE_V1 ? RXE_ENABLE_V1 : RXE_ENABLE_V2;
 	struct net_device *port;
 
@@ -100,7 +100,7 @@ static bool rxe_route_unbound(const struct rxe_path *path, const struct net_devi
  */
 static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
 {
-	struct net_device *ndev = rcu_dereference(path->sgid_attr->ndev);
+	struct net_device *ndev = rxe_path_ndev(path);
 	struct dst_entry *dst;
 	struct net *net;
 

@@ -148,7 +148,7 @@ static bool port_has_link(const struct rxe_path *path)
 	bool up;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(path->sgid_attr->ndev);
+	ndev = rxe_path_ndev(path);
 	up = ndev && netif_running(ndev) && netif_carrier_ok(ndev);
 	rcu_read_unlock();
 	return up;

@@ -68,7 +68,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 	int err = 0;
 
 	/* If it is a VLAN netdev, the receiver takes the VLAN from it */
-	skb->dev = rcu_dereference_bh(path->sgid_attr->ndev);
+	skb->dev = rxe_path_ndev(path);
 	if (skb->dev && rxe_path_intact(path)) {
 		skb->priority = path->sl;
 		rxe_l3(path->proto)->push(skb, path, 0);
@@ -89,7 +89,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 			     const struct rxe_train *train, struct sk_buff *skb)
 {
-	struct net_device *ndev = rcu_dereference_bh(path->sgid_attr->ndev);
+	struct net_device *ndev = rxe_path_ndev(path);
 	struct sk_buff *copy;
 
 	if (!ndev)
