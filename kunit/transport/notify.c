@@ -72,6 +72,7 @@ static void mark_is_answered(struct kunit *test)
 static void off(struct kunit *test)
 {
 	fake(test)->rxe->tune.roce_np = false;
+	fake(test)->rxe->tune.ecn_priorities = U8_MAX;
 	send_to_qp(test, 0, true);
 	expect_ack(test, 0);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 1ULL);
