@@ -24,7 +24,7 @@ shares() { # COMMAND of a run...
 	"$@" >&2 || return 1
 	read -r queue steady drops marks used jain < <(judged)
 	say "queue $queue KB, $steady later on; $drops drops, $marks marks, $used % used, Jain's index $jain"
-	awk "BEGIN { exit !($drops == 0 && $marks > 0 && $queue < $ROOM / 1000 && $steady < 200 && $used >= 90 &&
+	awk "BEGIN { exit !($drops == 0 && $marks > 0 && $queue < $ROOM / 1000 && $steady < $ROOM / 2000 && $used >= 90 &&
 		$jain >= .95) }"
 }
 
