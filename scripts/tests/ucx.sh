@@ -50,7 +50,7 @@ ucp() {
 perftest() {
 	local list=$1 file=/tmp/ucx.list ends=() name _
 	PORT=$((PORT + 1))
-	ends=(ucx_perftest -P 0 -f -p "$PORT" -b $file "${@:2}")
+	ends=(ucx_perftest -P 0 -f -p "$PORT" -b "$file" "${@:2}")
 	"$list" > $file
 	on_b "cat > $file" < $file
 	both wait_tcp env "${UCX[@]}" UCX_IB_GID_INDEX="$SRV_GID" "${ends[@]}" -- \
@@ -70,7 +70,7 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	prefix=rc perftest uct_rc -d rxe0:1 -x rc_verbs
 	prefix=ud perftest uct_ud -d rxe0:1 -x ud_verbs
 	for transport in rc ud; do
-		UCX=(UCX_NET_DEVICES=rxe0:1 UCX_TLS=${transport}_verbs)
+		UCX=(UCX_NET_DEVICES=rxe0:1 "UCX_TLS=${transport}_verbs")
 		prefix=ucp-$transport perftest ucp
 	done
 done
