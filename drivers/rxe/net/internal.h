@@ -54,7 +54,7 @@ struct rxe_netns {
 	struct socket		*sock6;
 	u32			users;
 	u32			v2_users;
-	spinlock_t		unreach_lock;
+	spinlock_t		unreach_lock;	/* protects unreach */
 	struct rxe_unreach	unreach[RXE_UNREACH_SLOTS];
 };
 
