@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: a device on a bond goes on when a slave fails and returns, and spreads its queue pairs
+# nodes: 1
+# level: full
+# debug: yes
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+
+SYS=/sys/class/infiniband
+# ms that traffic may stand still when a slave goes or comes. A silent path is probed after silence_ns
+# (300 ms), or twice the longest round trip, which emulated processors make long.
+STALL=$((2000 * PATIENCE))
+
+# bond_up MODE [OPTION...]: namespaces A and B with two veth pairs, a bond over them, and a device
+# on the bond; the ends are as those of path veth
+bond_up() {
+	local ns n slave
+	for ns in A B; do
+		ip netns add $ns && ip -n $ns link set lo up &&
+			ip -n $ns link add bond0 type bond mode "$1" miimon 50 "${@:2}" || return 1
+	done
+	for n in 0 1; do
+		ip link add s$n netns A type veth peer name s$n netns B || return 1
+	done
+	n=1
+	for ns in A B; do
+		for slave in s0 s1; do
+			ip -n $ns link set $slave master bond0 && ip -n $ns link set $slave up || return 1
+		done
+		ip -n $ns link set bond0 up && ip -n $ns addr add 203.0.113.$n/24 dev bond0 || return 1
+		ip -n $ns link add link bond0 name bond0.7 type vlan id 7 && ip -n $ns link set bond0.7 up &&
+			ip -n $ns addr add 198.18.7.$n/24 dev bond0.7 || return 1
+		n=2
+	done
+	for ns in A B; do
+		in_netns $ns rxe_add rxe$ns bond0 || return 1
+	done
+	wait_for 20 gid_index rxeA v2 198.18.7.1 && wait_for 20 gid_index rxeB v2 198.18.7.2 || return 1
+	path veth
+	SRV_NET=bond0 CLI_NET=bond0
+	wait_for 20 cli ping -q -c 1 -W 1 "$SRV4" && wait_for 20 both_slaves
+}
+
+# Each slave can be sent on.  With LACP, both ends must have agreed.
+both_slaves() {
+	local ns
+	for ns in A B; do
+		[ "$(ip netns exec $ns grep -c 'MII Status: up' /proc/net/bonding/bond0)" = 3 ] || return 1
+		! ip netns exec $ns grep -q 802.3ad /proc/net/bonding/bond0 ||
+			[ "$(ip netns exec $ns grep -c 'port state: 63' /proc/net/bonding/bond0)" = 4 ] || return 1
+	done
+}
+
+bond_down() {
+	ip netns del A
+	ip netns del B
+	wait_for 10 eval "! [ -e $SYS/rxeA ] && ! [ -e $SYS/rxeB ]"
+}
+
+# now: ms
+now() {
+	echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+# watch_stalls FILE: the longest time in which the server received nothing, in ms, while FILE exists
+watch_stalls() {
+	local file=$SYS/rxeB/ports/1/hw_counters/rcvd_pkts count last=0 time since longest=0
+	since=$(now)
+	while [ -e "$1" ]; do
+		read -r count < $file
+		time=${EPOCHREALTIME/[.,]/}
+		time=$((time / 1000))
+		if [ "$count" != "$last" ]; then
+			[ $((time - since)) -le $longest ] || longest=$((time - since))
+			last=$count since=$time
+		fi
+		sleep 0.02
+	done
+	[ $((time - since)) -le $longest ] || longest=$((time - since))
+	echo $longest
+}
+
+# Each slave goes and returns, so that the one that carries the traffic does
+slaves_fail() {
+	local slave
+	for slave in s0 s1; do
+		stream_moves && ip -n A link set $slave down && stream_moves && ip -n A link set $slave up &&
+			wait_for 10 both_slaves && stream_moves || return 1
+	done
+	stream_alive
+}
+
+# Traffic goes on, with the queue pairs that it has
+failover() { # GID-TYPE write|send
+	local watch status=0 longest
+	use_gid "$1" || return 1
+	stream_begin "$2" || { stream_end; return 1; }
+	touch /tmp/watching
+	watch_stalls /tmp/watching > /tmp/longest & watch=$!
+	slaves_fail || status=1
+	rm /tmp/watching
+	wait $watch
+	stream_end || status=1
+	[ $status = 0 ] || { tail -n 3 /tmp/"$2"-* >&2; return 1; }
+	longest=$(cat /tmp/longest)
+	say "nothing for $longest ms at most"
+	[ "$longest" -lt $STALL ]
+}
+
+sent_by() { # SLAVE
+	ip netns exec A cat /sys/class/net/"$1"/statistics/tx_packets
+}
+
+# Sixteen queue pairs have sixteen source ports, which the bond's hash spreads
+spread() {
+	local zero one
+	use_gid v2-ipv4 || return 1
+	zero=$(sent_by s0) one=$(sent_by s1)
+	PORT=$((PORT + 1))
+	both wait_tcp ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d rxeB -x "$SRV_GID" -- \
+		ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" || return 1
+	zero=$(($(sent_by s0) - zero)) one=$(($(sent_by s1) - one))
+	say "$zero and $one packets by the slaves"
+	[ $((zero * 10)) -gt $((zero + one)) ] && [ $((one * 10)) -gt $((zero + one)) ]
+}
+
+# The port follows the bond, not a slave (IBV_EVENT_PORT_ACTIVE is 9, PORT_ERR 10)
+events() {
+	local watch
+	stdbuf -oL ibv_asyncwatch -d rxeA > /tmp/watch & watch=$!
+	wait_for 20 grep -q rxeA /tmp/watch && ip -n A link set s0 down && wait_for 10 eval '! both_slaves' &&
+		! grep -q '(10)' /tmp/watch && ip -n A link set s1 down && wait_for 10 grep -q 'event_type .*(10)' /tmp/watch &&
+		ip -n A link set s1 up && wait_for 10 grep -q 'event_type .*(9)' /tmp/watch && ip -n A link set s0 up && wait_for 10 both_slaves
+	set -- $?
+	kill $watch
+	wait $watch || true
+	return "$1"
+}
+
+# A VLAN on the bond: its addresses are GIDs of the bond's device
+vlan() {
+	SRV4=198.18.7.2 CLI4=198.18.7.1
+	use_gid v2-ipv4 && run_rc_pingpong && run_rping && failover v2-ipv4 send
+	set -- $?
+	path veth
+	return "$1"
+}
+
+load_ours
+modprobe -a bonding 8021q
+try mode-1-up bond_up active-backup
+try mode-1-failover-v2 failover v2-ipv4 write
+try mode-1-failover-v1 failover v1-ipv4 send
+try mode-1-events events
+try mode-1-end bond_down
+try mode-2-up bond_up balance-xor xmit_hash_policy layer3+4
+try mode-2-failover failover v2-ipv4 send
+try mode-2-end bond_down
+try mode-4-up bond_up 802.3ad xmit_hash_policy layer3+4 lacp_rate fast
+try mode-4-failover failover v2-ipv4 write
+try mode-4-spread spread
+try mode-4-vlan vlan
+try mode-4-end bond_down
