@@ -75,6 +75,10 @@
 		 "log2 of the pages per notifier of a larger region")		\
 	CONSTANT(ODP_PREFETCHES, 16,						\
 		 "prefetches of a region that may wait for a worker")		\
+	CONSTANT(UNREACH_SLOTS, 16,						\
+		 "destinations of a namespace whose last ICMP error is kept")	\
+	CONSTANT(UNREACH_SECS, 60,						\
+		 "seconds after which an ICMP error isn't the reason of silence") \
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 

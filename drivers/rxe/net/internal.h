@@ -10,6 +10,7 @@
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/udp.h>
+#include <rxe/constants.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/wire.h>
@@ -17,8 +18,6 @@
 struct net;
 struct sock;
 struct socket;
-
-#define RXE_UNREACH_SLOTS	16
 
 /**
  * struct rxe_unreach - the last ICMP error for a destination

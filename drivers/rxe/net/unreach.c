@@ -17,8 +17,6 @@
 #include "internal.h"
 #include "proto.h"
 
-#define RXE_UNREACH_AGE		(60 * HZ)	/* older errors have another cause */
-
 static const char *const icmp_unreach_text[] = {
 	[ICMP_NET_UNREACH]	= "network unreachable",
 	[ICMP_HOST_UNREACH]	= "host unreachable",
@@ -139,7 +137,7 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
 	spin_unlock_bh(&ns->unreach_lock);
 	rcu_read_unlock();
 	known = found->known && ipv6_addr_equal(&found->dst, dst);
-	return known && time_before(jiffies, found->when + RXE_UNREACH_AGE);
+	return known && time_before(jiffies, found->when + RXE_UNREACH_SECS * HZ);
 }
 
 static bool port_has_link(const struct rxe_path *path)
