@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a device on a bond goes on when a slave fails and returns, and spreads its queue pairs
 # nodes: 1
-# level: full
+# level: long
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: RoCE v2 across routers: ECMP, policy, changes under traffic, and why a peer doesn't answer
 # nodes: 1
-# level: full
+# level: long
 # debug: yes
 # timeout: 270
 . "$(dirname "$0")/lib.sh"
