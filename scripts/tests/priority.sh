@@ -2,7 +2,7 @@
 # test: SL and type of service reach the queues, the VLAN tag and the IP header, both ways
 # nodes: 1
 # level: full
-# timeout: 180
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
