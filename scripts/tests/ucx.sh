@@ -14,7 +14,7 @@ uct_rc() {
 	cat <<- END
 	am-short $COUNT -t am_lat -D short -s 8
 	am-bcopy $COUNT -t am_bw -D bcopy -s 1024
-	am-zcopy $COUNT -t am_bw -D zcopy -s 4096
+	am-zcopy $COUNT -t am_bw -D zcopy -s 4000
 	put-short $COUNT -t put_lat -D short -s 8
 	put-bcopy $COUNT -t put_bw -D bcopy -s 4096
 	put-zcopy $COUNT -t put_bw -D zcopy -s 65536
@@ -69,9 +69,10 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	UCX=(UCX_NET_DEVICES=rxe0:1)
 	prefix=rc perftest uct_rc -d rxe0:1 -x rc_verbs
 	prefix=ud perftest uct_ud -d rxe0:1 -x ud_verbs
-	for transport in rc ud; do
-		UCX=(UCX_NET_DEVICES=rxe0:1 "UCX_TLS=${transport}_verbs")
-		prefix=ucp-$transport perftest ucp
+	# UCX connects RC by way of UD
+	for transports in rc_verbs,ud_verbs ud_verbs; do
+		UCX=(UCX_NET_DEVICES=rxe0:1 "UCX_TLS=$transports")
+		prefix=ucp-${transports%%_*} perftest ucp
 	done
 done
 try resources-gone wait_for 10 resources_gone
