@@ -77,7 +77,7 @@
 		 "prefetches of a region that may wait for a worker")		\
 	CONSTANT(UNREACH_SLOTS, 16,						\
 		 "destinations of a namespace whose last ICMP error is kept")	\
-	CONSTANT(UNREACH_SECS, 60,						\
+	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
