@@ -61,12 +61,16 @@ address_goes() { # VERSION
 			"ip -n here addr del 198.18.0.3/32 dev v0; $(until_none 198.18.0.3)"
 }
 
-# It is there again, but for the connections that it was taken from; new ones work.
+# It is there again, on the same netdev: connections go on, and new ones work.
 address_returns() { # VERSION
 	ip -n here addr replace 198.18.0.3/32 dev v0 || return 1
-	result "$REFUSED" "$1" 198.18.0.1 v0 198.18.0.3 v0 \
-		"ip -n here addr del 198.18.0.3/32 dev v0; $(until_none 198.18.0.3); ip -n here addr add 198.18.0.3/32 dev v0" &&
+	result "success, wrote" "$1" 198.18.0.1 v0 198.18.0.3 v0 \
+		"ip -n here addr del 198.18.0.3/32 dev v0; $(until_none 198.18.0.3); ip -n here addr add 198.18.0.3/32 dev v0; $(until_one 198.18.0.3)" &&
 		result "success, wrote" "$1" 198.18.0.1 v0 198.18.0.3 v0
+}
+
+until_one() { # ADDRESS: likewise, until it has one
+	echo "timeout $((10 * PATIENCE)) bash -c 'until cat $PORT1/gids/* 2> /dev/null | grep -qix $(gid_of "$1"); do :; done'"
 }
 
 until_none() { # ADDRESS: a command that waits until it has no GID

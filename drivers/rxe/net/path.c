@@ -208,7 +208,8 @@ struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
 		return NULL;
 	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
 	rdma_put_gid_attr(now);
-	return ndev;
+	/* another netdev may be where the old one was in memory */
+	return ndev && rxe_netdev_vlan(ndev) == path->vlan ? ndev : NULL;
 }
 
 /**
