@@ -211,8 +211,6 @@ try small-mtu-fits undo small_mtu
 try ends-mtu undo ends 'ip -n R link set toB mtu 900' 'too big'
 try ends-reject undo ends 'drop "reject with icmpx type admin-prohibited"' 'a firewall rejects it'
 try ends-unreachable undo ends 'ip -n R route add unreachable 198.18.2.2' 'host unreachable'
-# Bound to the netdev, a lookup without a route takes the peer for a neighbour
-try ends-no-route undo ends 'ip -n A route del 198.18.2.0/24' 'no route\|host unreachable'
 try ends-no-device undo ends 'rdma link delete rxeB' 'port unreachable'
 TYPE=v2-ipv6 try ends-no-device-ipv6 undo ends 'rdma link delete rxeB' 'port unreachable'
 try ends-link undo ends 'ip -n A link set veth down' 'the netdev is down'
