@@ -93,6 +93,20 @@ static ssize_t congestion_control_store(struct device *dev, struct device_attrib
 }
 static DEVICE_ATTR_RW(congestion_control);
 
+/* Set what packets are marked with, those of connections too. @usage is for the log */
+static int set_mark(struct rxe_dev *rxe, u8 *mark, const char *buf, const char *usage)
+{
+	u8 value;
+
+	if (kstrtou8(buf, 0, &value)) {
+		ibdev_warn_ratelimited(&rxe->ibdev, "%s\n", usage);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*mark, value);
+	rxe_qp_class_changed(rxe);
+	return 0;
+}
+
 static ssize_t ecn_priorities_show(struct device *dev, struct device_attribute *attr,
 				   char *buf)
 {
@@ -103,16 +117,9 @@ static ssize_t ecn_priorities_store(struct device *dev, struct device_attribute 
 				    const char *buf, size_t count)
 {
 	struct rxe_dev *rxe = dev_to_rxe(dev);
-	u8 mask;
 
-	if (kstrtou8(buf, 0, &mask)) {
-		ibdev_warn_ratelimited(&rxe->ibdev,
-				       "ecn_priorities: write a mask from 0 to 0xff\n");
-		return -EINVAL;
-	}
-	WRITE_ONCE(rxe->tune.ecn_priorities, mask);
-	rxe_qp_class_changed(rxe);
-	return count;
+	return set_mark(rxe, &rxe->tune.ecn_priorities, buf,
+			"ecn_priorities: write a mask from 0 to 0xff") ?: count;
 }
 static DEVICE_ATTR_RW(ecn_priorities);
 RXE_SWITCH(capture_singly);
@@ -230,16 +237,8 @@ static ssize_t ttl_store(struct kobject *kobj, struct kobj_attribute *attr,
 			 const char *buf, size_t count)
 {
 	struct rxe_dev *rxe = dir_to_rxe(kobj);
-	u8 ttl;
 
-	if (kstrtou8(buf, 0, &ttl)) {
-		ibdev_warn_ratelimited(&rxe->ibdev,
-				       "ttl: write a number from 0 to 255\n");
-		return -EINVAL;
-	}
-	WRITE_ONCE(rxe->ttl, ttl);
-	rxe_qp_class_changed(rxe);
-	return count;
+	return set_mark(rxe, &rxe->ttl, buf, "ttl: write a number from 0 to 255") ?: count;
 }
 
 static struct kobj_attribute ttl_attr = __ATTR_RW(ttl);

@@ -8,6 +8,7 @@
 #define RXE_CC_CC_H
 
 #include <linux/types.h>
+#include <rxe/psn.h>
 
 struct rxe_cc;
 
@@ -163,6 +164,18 @@ static inline void rxe_cc_init(struct rxe_cc *cc, const struct rxe_cc_ops *ops)
 {
 	*cc = (struct rxe_cc){ .ops = ops };
 	ops->init(cc);
+}
+
+/**
+ * rxe_cc_in_recovery - are packets of the last loss still unacknowledged?
+ * @cc: congestion control
+ * @una: oldest PSN that isn't acknowledged
+ *
+ * Return: true if @una was in flight at the loss for which the window was reduced.
+ */
+static inline bool rxe_cc_in_recovery(const struct rxe_cc *cc, u32 una)
+{
+	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
 }
 
 #endif /* RXE_CC_CC_H */

@@ -34,7 +34,6 @@
 #include <linux/time64.h>
 #include <cc/cc.h>
 #include <rxe/knobs.h>
-#include <rxe/psn.h>
 
 #define CWND_BITS	16			/* fraction of cwnd */
 #define ONE		BIT_ULL(CWND_BITS)	/* a cwnd of one packet */
@@ -73,19 +72,13 @@ static u64 decrease_cwnd(u64 cwnd, u64 part)
 	return cwnd - (cwnd * min(part, rxe_knob(swift_mdf)) >> 10);
 }
 
-/* Is @una still among the packets that were in flight at the last loss? */
-static bool swift_in_recovery(const struct rxe_cc *cc, u32 una)
-{
-	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
-}
-
 static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
 	u64 target = target_ns(cc, s), cwnd = cc->swift.cwnd;
 
 	cc->swift.rtt = s->rtt;
 	cc->swift.mtu = s->mtu;
-	if (swift_in_recovery(cc, una) && !cc->restart)
+	if (rxe_cc_in_recovery(cc, una) && !cc->restart)
 		return;
 	cc->cut = false;
 	if (s->rtt > target)
@@ -106,7 +99,7 @@ static void reduce_cwnd(struct rxe_cc *cc, u32 top, u64 cwnd)
 
 static void swift_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
-	if (swift_in_recovery(cc, una))
+	if (rxe_cc_in_recovery(cc, una))
 		return;
 	cc->restart = false;
 	reduce_cwnd(cc, top, decrease_cwnd(cc->swift.cwnd, 1024));

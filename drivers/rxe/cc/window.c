@@ -30,7 +30,6 @@
 #include <linux/time64.h>
 #include <cc/cc.h>
 #include <rxe/knobs.h>
-#include <rxe/psn.h>
 
 /**
  * rxe_window_init - rxe_cc_ops.init
@@ -40,12 +39,6 @@ void rxe_window_init(struct rxe_cc *cc)
 {
 	cc->window = rxe_knob(window_first);
 	cc->queued = true;
-}
-
-/* Is @una still among the packets that were in flight at the last loss? */
-static bool window_in_recovery(const struct rxe_cc *cc, u32 una)
-{
-	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
 }
 
 static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
@@ -80,7 +73,7 @@ void rxe_window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 	u64 calm = 2 * (s->rtt_min + s->rtt_var) + rxe_knob(window_queue_ns);
 
 	cc->queued = s->rtt > calm;
-	if (!window_in_recovery(cc, una))
+	if (!rxe_cc_in_recovery(cc, una))
 		cc->cut = false;
 	else if (!cc->restart)
 		return;
@@ -108,7 +101,7 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
  */
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
-	if (!window_in_recovery(cc, una))
+	if (!rxe_cc_in_recovery(cc, una))
 		cut_window(cc, top, cc->queued ? cc->window / 2 :
 			   cc->window - DIV_ROUND_UP(cc->window, 8));
 }
