@@ -108,21 +108,8 @@ failover() { # GID-TYPE write|send
 	[ "$longest" -lt $STALL ]
 }
 
-sent_by() { # SLAVE
-	ip netns exec A cat /sys/class/net/"$1"/statistics/tx_packets
-}
-
-# Sixteen queue pairs have sixteen source ports, which the bond's hash spreads
 spread() {
-	local zero one
-	use_gid v2-ipv4 || return 1
-	zero=$(sent_by s0) one=$(sent_by s1)
-	PORT=$((PORT + 1))
-	both wait_tcp ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d rxeB -x "$SRV_GID" -- \
-		ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" || return 1
-	zero=$(($(sent_by s0) - zero)) one=$(($(sent_by s1) - one))
-	say "$zero and $one packets by the slaves"
-	[ $((zero * 10)) -gt $((zero + one)) ] && [ $((one * 10)) -gt $((zero + one)) ]
+	use_gid v2-ipv4 && spread_over A s0 A s1
 }
 
 # The port follows the bond, not a slave (IBV_EVENT_PORT_ACTIVE is 9, PORT_ERR 10)

@@ -61,3 +61,19 @@ verified() {
 		--ioengine=libaio --iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 --randseed=7 \
 		--output-format=terse >&2
 }
+
+# use_target KIND: a target's life, for tests that bring connect() and disconnect()
+use_target() {
+	try "$type-target" srv scsi-target "$1" up "$SRV_CM"
+	try "$type-connect" connect
+	try "$type-64k" write_compare 64k 4k
+	try "$type-4k" write_compare 4k 64k
+	try "$type-parallel" parallel
+	try "$type-disconnect" disconnect
+	try "$type-connect-again" connect
+	try "$type-same-data" same_data 1M
+	try "$type-verified" verified
+	[ "$PATH_NAME-$type" != vms-v2-ipv4 ] || try "$type-loss" loss
+	try "$type-disconnect-last" disconnect
+	try "$type-target-gone" srv scsi-target "$1" down
+}

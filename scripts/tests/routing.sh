@@ -50,34 +50,24 @@ across() { # GID-TYPE
 	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_rping
 }
 
-# to_server ROUTER: packets that it has sent to B's segment
-to_server() {
-	ip netns exec "$1" cat /sys/class/net/toB/statistics/tx_packets
-}
-
 # goes_by ROUTER COMMAND...: the packets to B, by one router only
 goes_by() {
 	local other=R before by
 	[ "$1" = S ] || other=S
-	by=$(to_server "$1") before=$(to_server $other)
+	by=$(sent_by "$1" toB) before=$(sent_by $other toB)
 	"${@:2}" || return 1
-	by=$(($(to_server "$1") - by)) before=$(($(to_server $other) - before))
+	by=$(($(sent_by "$1" toB) - by)) before=$(($(sent_by $other toB) - before))
 	say "$by packets by $1, $before by $other"
 	[ $by -gt 15 ] && [ $before -lt 10 ]
 }
 
 ecmp() {
-	local r s
+	local status=0
 	ip netns exec A sysctl -qw net.ipv4.fib_multipath_hash_policy=1 &&
 		ip -n A route replace 198.18.2.0/24 nexthop via 198.18.1.254 nexthop via 198.18.1.253 || return 1
 	use_gid v2-ipv4 || return 1
-	r=$(to_server R) s=$(to_server S)
-	PORT=$((PORT + 1))
-	both wait_tcp ib_write_bw -F -q 16 -n 100 -s 2048 -p $PORT -d rxeB -x "$SRV_GID" -- \
-		ib_write_bw -F -q 16 -n 100 -s 2048 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" || return 1
-	r=$(($(to_server R) - r)) s=$(($(to_server S) - s))
-	say "$r and $s packets"
-	ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && [ $((r * 10)) -gt $((r + s)) ] && [ $((s * 10)) -gt $((r + s)) ]
+	spread_over R toB S toB || status=1
+	ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && return $status
 }
 
 by_source() {

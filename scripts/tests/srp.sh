@@ -24,32 +24,17 @@ disconnect() {
 	echo 1 > /sys/class/srp_remote_ports/port-*/delete && wait_for 20 gone
 }
 
-everything() {
-	try "$type-target" srv scsi-target srp up "$SRV_CM"
-	try "$type-connect" connect
-	try "$type-64k" write_compare 64k 4k
-	try "$type-4k" write_compare 4k 64k
-	try "$type-parallel" parallel
-	try "$type-disconnect" disconnect
-	try "$type-connect-again" connect
-	try "$type-same-data" same_data 1M
-	try "$type-verified" verified
-	[ "$PATH_NAME-$type" != vms-v2-ipv4 ] || try "$type-loss" loss
-	try "$type-disconnect-last" disconnect
-	try "$type-target-gone" srv scsi-target srp down
-}
-
 extra_up
 path_up vms
 modprobe ib_srp
 for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	use_gid $type
-	everything
+	use_target srp
 done
 path loop
 use_gid v2-ipv4
 type=loop
-everything
+use_target srp
 modprobe -r ib_srp
 try resources-gone wait_for 10 resources_gone 99
 try resources-gone-peer on_b_tools wait_for 10 resources_gone 99

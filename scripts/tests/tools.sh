@@ -164,6 +164,24 @@ both() {
 	return $status
 }
 
+# sent_by NS NETDEV: packets that it has sent
+sent_by() {
+	ip netns exec "$1" cat "/sys/class/net/$2/statistics/tx_packets"
+}
+
+# spread_over NS0 NETDEV0 NS1 NETDEV1: sixteen queue pairs have sixteen source ports, by which
+# whoever has two ways distributes them; each of the netdevs sends a tenth at least
+spread_over() {
+	local zero one
+	zero=$(sent_by "$1" "$2") one=$(sent_by "$3" "$4")
+	PORT=$((PORT + 1))
+	both wait_tcp ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d "$SRV_DEV" -x "$SRV_GID" -- \
+		ib_write_bw -F -q 16 -n 200 -s 4096 -p $PORT -d "$CLI_DEV" -x "$CLI_GID" "$SRV4" || return 1
+	zero=$(($(sent_by "$1" "$2") - zero)) one=$(($(sent_by "$3" "$4") - one))
+	say "$zero packets by $1 $2, $one by $3 $4"
+	[ $((zero * 10)) -gt $((zero + one)) ] && [ $((one * 10)) -gt $((zero + one)) ]
+}
+
 # Each of these runs one well-known program over what use_gid chose.
 
 run_rc_pingpong() {
