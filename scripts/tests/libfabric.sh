@@ -18,7 +18,7 @@ run_pingpong() {
 # and RoCE has none.
 run_qperf() {
 	PORT=$((PORT + 1))
-	both wait_tcp qperf -lp $PORT -- qperf "$SRV4" -lp $PORT -t 1 -cm1 "$@"
+	both wait_tcp qperf -lp $PORT -- qperf "$SRV4" -lp $PORT -t 1 -cm1 "$@" quit
 }
 
 path_up vms
