@@ -15,6 +15,17 @@ static int rxe_listen_received(struct net_device *ndev,
 	return dev_nit_active(ndev);
 }
 
+static bool rxe_listen_uppers(struct net_device *ndev)
+{
+	struct netdev_nested_priv priv = {};
+	bool heard;
+
+	rcu_read_lock();
+	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_listen_received, &priv);
+	rcu_read_unlock();
+	return heard;
+}
+
 /**
  * rxe_listen_above - does anybody see what is received by a netdev?
  * @ndev: netdev
@@ -23,27 +34,23 @@ static int rxe_listen_received(struct net_device *ndev,
  */
 bool rxe_listen_above(struct net_device *ndev)
 {
-	struct netdev_nested_priv priv = {};
-	bool heard;
-
-	if (dev_nit_active(ndev))
-		return true;
-	if (list_empty(&ndev->adj_list.upper))
-		return false;	/* mostly; the walk costs more */
-	rcu_read_lock();
-	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_listen_received, &priv);
-	rcu_read_unlock();
-	return heard;
+	return dev_nit_active(ndev) ||
+	       (!list_empty(&ndev->adj_list.upper) && rxe_listen_uppers(ndev));
 }
 
 /* The other end of a veth, and what is above it, get the very skb that this end sends */
 static bool rxe_listen_peer(struct net_device *ndev)
 {
-	const struct net_device_ops *ops = ndev->netdev_ops;
 	struct net_device *peer;
+	bool heard;
 
-	peer = ops->ndo_get_peer_dev ? ops->ndo_get_peer_dev(ndev) : NULL;
-	return peer && rxe_listen_above(peer);
+	if (!ndev->netdev_ops->ndo_get_peer_dev)
+		return false;
+	rcu_read_lock();
+	peer = ndev->netdev_ops->ndo_get_peer_dev(ndev);
+	heard = peer && rxe_listen_above(peer);
+	rcu_read_unlock();
+	return heard;
 }
 
 static int rxe_listen_sent(struct net_device *ndev, struct netdev_nested_priv *priv)
@@ -51,22 +58,28 @@ static int rxe_listen_sent(struct net_device *ndev, struct netdev_nested_priv *p
 	return dev_nit_active(ndev) || rxe_listen_peer(ndev);
 }
 
+static bool rxe_listen_lowers(struct net_device *ndev)
+{
+	struct netdev_nested_priv priv = {};
+	bool heard;
+
+	rcu_read_lock();
+	heard = netdev_walk_all_lower_dev_rcu(ndev, rxe_listen_sent, &priv);
+	rcu_read_unlock();
+	return heard;
+}
+
 /**
  * rxe_listen_below - does anybody see what is sent by a netdev?
  * @ndev: netdev
+ *
+ * Runs for each train. Most netdevs have none below, and only those of a pair a peer.
  *
  * Return: true if there is a listener on it, on a netdev below, or on the other end of
  * a veth and above that.
  */
 bool rxe_listen_below(struct net_device *ndev)
 {
-	struct netdev_nested_priv priv = {};
-	bool heard;
-
-	rcu_read_lock();
-	heard = rxe_listen_sent(ndev, &priv) ||
-		(!list_empty(&ndev->adj_list.lower) &&
-		 netdev_walk_all_lower_dev_rcu(ndev, rxe_listen_sent, &priv));
-	rcu_read_unlock();
-	return heard;
+	return dev_nit_active(ndev) || rxe_listen_peer(ndev) ||
+	       (!list_empty(&ndev->adj_list.lower) && rxe_listen_lowers(ndev));
 }
