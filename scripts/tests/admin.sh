@@ -3,7 +3,7 @@
 # nodes: 1
 # level: full
 # debug: yes
-# timeout: 180
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
