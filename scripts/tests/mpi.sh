@@ -9,7 +9,7 @@
 
 # Its own traffic goes over the network of control, so that only RDMA is left for the data.
 RUN=(timeout 120 mpirun.openmpi --allow-run-as-root --prefix /usr -np 2 --map-by node
-	--host a,b --prtemca prte_if_include eth1 --mca btl_tcp_if_include eth1)
+	--host "a,b" --prtemca prte_if_include eth1 --mca btl_tcp_if_include eth1)
 
 # check_mpi PREFIX OPTION...: the two ranks compare.  Windows (one-sided MPI) are left out: over
 # libfabric and UCX the libraries of this version fail by themselves, with any device.
