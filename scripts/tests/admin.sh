@@ -11,17 +11,9 @@ SYS=/sys/class/infiniband
 TC=$SYS/rxeA/tc/1/traffic_class
 TTL=$SYS/rxeA/ttl/1/ttl
 
-# capture_begin, capture_end: what A sends
-capture_begin() {
-	ip netns exec A tcpdump -i veth -Q out --immediate-mode -B 8192 -U -w /tmp/admin.pcap \
-		'udp port 4791' 2> /tmp/tcpdump &
-	CAPTURE=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump
-}
-
-capture_end() {
-	kill -INT $CAPTURE
-	wait $CAPTURE || true
+# What A sends
+capture_sent() {
+	capture_begin A veth /tmp/admin.pcap -Q out 'udp port 4791'
 }
 
 # count FILTER: frames of the capture
@@ -39,7 +31,7 @@ all() {
 
 # sends FILTER [TYPE]: each packet of a ping-pong is like that
 sends() {
-	use_gid "${2:-v2-ipv4}" && capture_begin && run_rc_pingpong && capture_end && all "$1"
+	use_gid "${2:-v2-ipv4}" && capture_sent && run_rc_pingpong && capture_end && all "$1"
 }
 
 set_tc() { # TEXT
@@ -91,7 +83,7 @@ running() {
 	local pid
 	use_gid v2-ipv4
 	run_rc_random -n 20000 & pid=$!
-	capture_begin && wait_for 20 eval '[ "$(count "")" -gt 100 ]' && set_tc 104 && echo 7 > $TTL &&
+	capture_sent && wait_for 20 eval '[ "$(count "")" -gt 100 ]' && set_tc 104 && echo 7 > $TTL &&
 		wait_for 20 eval '[ "$(count "ip[1] = 104 and ip[8] = 7")" -gt 100 ]' || return 1
 	set_tc -1 && echo 0 > $TTL && wait $pid && capture_end
 }

@@ -7,18 +7,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# listen NS NETDEV FILE; unlisten
-listen() {
-	rm -f /tmp/tcpdump
-	ip netns exec "$1" tcpdump -i "$2" -s 4000 -B 16384 --immediate-mode -U -w "$3" \
-		'udp port 4791 or (vlan and udp port 4791)' 2> /tmp/tcpdump &
-	LISTENER=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump
-}
-
-unlisten() {
-	kill -INT $LISTENER
-	wait $LISTENER || true
+listen() { # NS NETDEV FILE
+	capture_begin "$@" -s 4000 'udp port 4791 or (vlan and udp port 4791)'
 }
 
 frames() { # FILE
@@ -46,7 +36,7 @@ writes() {
 seen() {
 	local status=0
 	listen "$1" "$2" /tmp/seen.pcap && "${@:3}" && wait_for 20 has /tmp/seen.pcap 1180 || status=1
-	unlisten
+	capture_end
 	say "$(frames /tmp/seen.pcap) frames"
 	[ $status = 0 ] && valid /tmp/seen.pcap
 }
@@ -70,7 +60,7 @@ by_gro() {
 
 # switched off, a capture shows trains, and costs nothing
 otherwise() {
-	switch_is capture_singly 0 && listen B veth /tmp/trains.pcap && writes && wait_for 20 has /tmp/trains.pcap 60 && unlisten &&
+	switch_is capture_singly 0 && listen B veth /tmp/trains.pcap && writes && wait_for 20 has /tmp/trains.pcap 60 && capture_end &&
 		switch_is capture_singly 1 && [ "$(big /tmp/trains.pcap)" -gt 20 ]
 }
 
@@ -87,14 +77,9 @@ vlans() {
 
 # Two queue pairs of one device, through the stack
 same_device() {
-	local pid
-	switch_is same_device 0 || return 1
-	ip netns exec A tcpdump -i lo -s 4000 -B 16384 --immediate-mode -U -w /tmp/lo.pcap 'udp port 4791' 2> /tmp/lo.err &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/lo.err && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
+	switch_is same_device 0 && listen A lo /tmp/lo.pcap && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
 		run_perftest write_bw 10 60000 && wait_for 20 has /tmp/lo.pcap 590 || return 1
-	kill $pid
-	wait $pid || true
+	capture_end
 	switch_is same_device 1 && valid /tmp/lo.pcap
 }
 

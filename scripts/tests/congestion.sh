@@ -7,7 +7,7 @@
 . "$TESTS/tools.sh"
 
 LIMIT=40
-CAPTURE=/tmp/cnp.pcap
+CNPS=/tmp/cnp.pcap
 
 counter() { # DEVICE NAME
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
@@ -72,15 +72,10 @@ marked_run() {
 
 # What comes in at A meanwhile: CNPs to their end
 captured() { # COMMAND...
-	local pid status=0
-	rm -f /tmp/tcpdump
-	ip netns exec A tcpdump -i veth -s 0 --immediate-mode -U -Q in -w $CAPTURE \
-		'udp dst port 4791 and udp[8] = 0x81' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	local status=0
+	capture_begin A veth $CNPS -Q in 'udp dst port 4791 and udp[8] = 0x81' || return 1
 	"$@" || status=$?
-	kill -INT $pid
-	wait $pid || true
+	capture_end
 	return $status
 }
 
@@ -91,7 +86,7 @@ like_hardware() {
 		[ "$((dscp)) $((ecn)) $((len)) $((opcode))" = "48 0 60 129" ] || return 1
 		[[ $payload =~ ^8100ffff40[0-9a-f]{6}00000000(00){16}[0-9a-f]{8}$ ]] || return 1
 		n=$((n + 1))
-	done < <(tshark -r $CAPTURE -T fields -e ip.dsfield.dscp -e ip.dsfield.ecn -e ip.len \
+	done < <(tshark -r $CNPS -T fields -e ip.dsfield.dscp -e ip.dsfield.ecn -e ip.len \
 		-e infiniband.bth.opcode -e udp.payload 2> /tmp/tshark)
 	say "$n CNPs"
 	[ $n -gt 0 ]

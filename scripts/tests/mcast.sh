@@ -126,15 +126,10 @@ crosses() {
 
 # frames TYPE GROUP MAC: one on the wire for each datagram, to the group's MAC address
 frames() {
-	local pid fields
-	rm -f /tmp/tcpdump
-	ip netns exec B tcpdump -i veth --immediate-mode -U -w /tmp/mcast.pcap \
-		'udp port 4791 or ether proto 0x8915' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump && crosses "$1" "$2" &&
+	local fields
+	capture_begin B veth /tmp/mcast.pcap 'udp port 4791 or ether proto 0x8915' && crosses "$1" "$2" &&
 		wait_for 10 eval '[ "$(tcpdump -r /tmp/mcast.pcap 2> /dev/null | wc -l)" -ge 10 ]' || return 1
-	kill -INT $pid
-	wait $pid || true
+	capture_end
 	fields=$(tshark -n -r /tmp/mcast.pcap -T fields -E separator=' ' -e eth.dst -e ip.ttl -e ipv6.hlim \
 		-e infiniband.grh.hoplmt -e infiniband.bth.destqp 2> /dev/null | tr -d : | tr -s ' ' | sort | uniq -c)
 	say "$fields"

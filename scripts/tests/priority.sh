@@ -42,14 +42,11 @@ tagged() {
 # marked WHAT COUNT COMMAND...: all frames of RoCE in each direction, COUNT or more, have WHAT in
 # tcpdump's words
 marked() {
-	local what=$1 count=$2 pid ns mac all hits
+	local what=$1 count=$2 ns mac all hits
 	shift 2
-	ip netns exec A tcpdump -i veth --immediate-mode -B 8192 -U -w /tmp/prio.pcap \
-		'udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump && "$@" || return 1
-	kill -INT $pid
-	wait $pid || true
+	capture_begin A veth /tmp/prio.pcap \
+		'udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' && "$@" || return 1
+	capture_end
 	tcpdump -r /tmp/prio.pcap -nnev 2> /dev/null | awk '/^[0-9]/ { if (line) print line; line = $0; next } { line = line $0 } END { print line }' > /tmp/prio.txt
 	for ns in A B; do
 		mac=$(in_netns $ns cat /sys/class/net/veth/address)

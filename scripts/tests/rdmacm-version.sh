@@ -17,14 +17,11 @@ frames() { # PCAP-FILTER
 
 # connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire
 connects() {
-	local pid v1 v2
+	local v1 v2
 	versions "$1" "$2" || return 1
 	SRV_BIND=$3 SRV_CM=$3
-	tcpdump -i eth0 -U -w /tmp/cm.pcap 'udp port 4791 or ether proto 0x8915' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump && run_ucmatose && run_rping || return 1
-	kill -INT $pid
-	wait $pid || true
+	capture_begin '' eth0 /tmp/cm.pcap 'udp port 4791 or ether proto 0x8915' && run_ucmatose && run_rping || return 1
+	capture_end
 	v1=$(frames 'ether proto 0x8915') v2=$(frames 'udp port 4791')
 	say "$v1 frames of v1, $v2 of v2"
 	if [ "$1" = v1 ]; then

@@ -55,13 +55,10 @@ gid_is() {
 # With v1 off, index 1 is the IPv4 address, as with the module of the distribution
 habit() {
 	set_roce v2 && set_roce v2 B && wait_for 10 gid_is 1 203.0.113.1 && gid_is 2 2001:db8:1::1 || return 1
-	ip netns exec A tcpdump -i veth --immediate-mode -B 8192 -U -w /tmp/habit.pcap 2> /tmp/tcpdump &
-	local pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	capture_begin A veth /tmp/habit.pcap '' || return 1
 	SRV_GID=1 CLI_GID=1
 	run_perftest write_bw || return 1
-	kill -INT $pid
-	wait $pid || true
+	capture_end
 	[ "$(tcpdump -r /tmp/habit.pcap -n 'udp dst port 4791' 2> /dev/null | wc -l)" -gt 10 ] &&
 		[ "$(tcpdump -r /tmp/habit.pcap -n 'ether proto 0x8915' 2> /dev/null | wc -l)" = 0 ]
 }

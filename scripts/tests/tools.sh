@@ -164,6 +164,22 @@ both() {
 	return $status
 }
 
+# capture_begin NS NETDEV FILE [OPTION...] FILTER, capture_end: tcpdump sees a netdev of a namespace
+# ('': this one) meanwhile
+capture_begin() {
+	local in=() log=$3.log
+	[ -z "$1" ] || in=(ip netns exec "$1")
+	rm -f "$log"
+	"${in[@]}" tcpdump -i "$2" -B 16384 --immediate-mode -U -w "$3" "${@:4}" 2> "$log" &
+	CAPTURE=$!
+	wait_for 20 grep -q 'listening on' "$log"
+}
+
+capture_end() {
+	kill -INT $CAPTURE
+	wait $CAPTURE || true
+}
+
 # sent_by NS NETDEV: packets that it has sent
 sent_by() {
 	ip netns exec "$1" cat "/sys/class/net/$2/statistics/tx_packets"

@@ -39,19 +39,15 @@ vlans() {
 # capture FILE COMMAND...: what crosses the veth meanwhile.  A last packet tells that all of them
 # have reached the file.
 capture() {
-	local file=$1 pid status=0
+	local file=$1 status=0
 	shift
-	rm -f /tmp/tcpdump
-	ip netns exec B tcpdump -i veth -s 0 -B 8192 --immediate-mode -U -w "$file" \
-		'udp dst port 9 or udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	capture_begin B veth "$file" \
+		'udp dst port 9 or udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))' || return 1
 	"$@" || status=$?
 	ip netns exec A bash -c 'echo END-OF-CAPTURE > /dev/udp/203.0.113.2/9'
 	wait_for 20 grep -q END-OF-CAPTURE "$file" || status=1
-	kill -INT $pid
-	wait $pid || true
-	cat /tmp/tcpdump >&2
+	capture_end
+	cat "$file.log" >&2
 	return $status
 }
 
