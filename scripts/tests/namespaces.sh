@@ -12,7 +12,7 @@ CGROUP=/sys/fs/cgroup/rxe-rdma
 EAGAIN=11
 
 # A name can be used again when its device is gone, whichever namespace saw it.
-free() { # NAME...
+names_free() { # NAME...
 	local name
 	for name; do
 		rdma link add "$name" type rxe netdev eth0 && rdma link delete "$name" || return 1
@@ -41,12 +41,15 @@ hundred_gone() {
 	for n in {1..100}; do
 		ip netns del "n$n" || return 1
 	done
-	wait_for 60 free rxen1 rxen50 rxen100
+	wait_for 60 names_free rxen1 rxen50 rxen100
 }
 
-between() { # that all namespaces see all devices, or each its own
-	path veth
+between() { # the two namespaces
 	use_gid v2-ipv4 && run_rc_pingpong && run_rping
+}
+
+both_gone() {
+	ip netns del A && ip netns del B && wait_for 20 names_free rxeA rxeB
 }
 
 # The programs are in the first namespace, so that the others can end.
@@ -75,24 +78,25 @@ moved_and_back() {
 		in_netns B rdma dev set rxeA netns A && wait_for 20 in_netns A rxe_ready rxeA veth && between
 }
 
+in_group() { # COMMAND...
+	(
+		echo $BASHPID > $CGROUP/cgroup.procs
+		exec "$@"
+	)
+}
+
 # limited LIMIT KIND: objects are made up to the limit, and one more is refused
 limited() {
 	local num err _
 	echo "rxe0 $1" > $CGROUP/rdma.max || return 1
-	read -r num err _ < <(
-		echo $BASHPID > $CGROUP/cgroup.procs
-		exec verbs_many -d rxe0 "$2"
-	)
+	read -r num err _ < <(in_group verbs_many -d rxe0 "$2")
 	say "$2 with $1: $num made, errno $err"
 	[ "$num" -gt 10 ] && [ "$num" -le 50 ] && [ "$err" = $EAGAIN ] &&
 		! grep '^rxe0.*=[1-9]' $CGROUP/rdma.current >&2
 }
 
-both_gone() {
-	ip netns del A && ip netns del B && wait_for 20 free rxeA rxeB
-}
-
 load_ours
+path veth
 rdma system set netns exclusive
 try hundred hundred
 try hundred-gone hundred_gone
@@ -110,7 +114,7 @@ echo +rdma > /sys/fs/cgroup/cgroup.subtree_control
 mkdir -p $CGROUP
 try cgroup-handle limited 'hca_handle=1 hca_object=50' mr
 echo 'rxe0 hca_handle=0' > $CGROUP/rdma.max
-try cgroup-none eval "! (echo \$BASHPID > $CGROUP/cgroup.procs; exec ibv_devinfo -d rxe0)"
+try cgroup-none eval '! in_group ibv_devinfo -d rxe0'
 for kind in qp cq mr; do
 	try "cgroup-$kind" limited 'hca_handle=2 hca_object=50' $kind
 done
