@@ -99,6 +99,8 @@ static int rxe_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_CURR_QP_STATE_MOD |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
+	if (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API))
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_pkeys = RXE_PKEY_TBL_LEN;
@@ -123,6 +125,11 @@ static bool ndev_is_active(const struct net_device *ndev)
 	return netif_running(ndev) && netif_carrier_ok(ndev);
 }
 
+static bool port_is_active(const struct rxe_dev *rxe)
+{
+	return rxe_net_receives(rxe) && ndev_is_active(rxe->ndev);
+}
+
 static u8 ndev_phys_state(const struct net_device *ndev)
 {
 	if (ndev_is_active(ndev))
@@ -136,7 +143,7 @@ static int rxe_query_port(struct ib_device *ibdev, u32 port,
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
 
-	attr->state = ndev_is_active(rxe->ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->state = port_is_active(rxe) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = ndev_phys_state(rxe->ndev);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(rxe->active_mtu));
@@ -325,6 +332,16 @@ static int ndev_ib_mtu(const struct net_device *ndev)
 	return -EINVAL;
 }
 
+static void follow_namespace(struct rxe_dev *rxe)
+{
+	int err = rxe_net_follow(rxe);
+
+	if (err)
+		ibdev_err_ratelimited(&rxe->ibdev,
+				      "receives nothing in the namespace that %s is in now, until that goes up anew: %pe\n",
+				      netdev_name(rxe->ndev), ERR_PTR(err));
+}
+
 static void follow_mtu(struct rxe_dev *rxe)
 {
 	int mtu = ndev_ib_mtu(rxe->ndev);
@@ -342,7 +359,7 @@ static void follow_mtu(struct rxe_dev *rxe)
 /* Dispatch an event if the port's state has changed and the device is registered */
 static void port_event(struct rxe_dev *rxe)
 {
-	bool active = ndev_is_active(rxe->ndev);
+	bool active = port_is_active(rxe);
 	struct ib_event event = {
 		.device			= &rxe->ibdev,
 		.element.port_num	= 1,
@@ -361,13 +378,14 @@ static void port_event(struct rxe_dev *rxe)
 }
 
 /**
- * rxe_dev_changed - follow the netdev: MTU, port state and its events
+ * rxe_dev_changed - follow the netdev: namespace, MTU, port state and its events
  * @rxe: device
  *
  * Context: RTNL held, which keeps the netdev's state steady.
  */
 void rxe_dev_changed(struct rxe_dev *rxe)
 {
+	follow_namespace(rxe);
 	follow_mtu(rxe);
 	port_event(rxe);
 }
@@ -488,8 +506,7 @@ static int finish_registration(struct rxe_dev *rxe)
 		return 0;
 	err = rxe_sysfs_add(rxe);
 	rtnl_lock();
-	alive = rxe->ndev->reg_state == NETREG_REGISTERED &&
-		!rxe_net_moved(rxe);
+	alive = rxe->ndev->reg_state == NETREG_REGISTERED;
 	if (alive)
 		rxe_dev_changed(rxe);
 	rtnl_unlock();

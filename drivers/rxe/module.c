@@ -29,6 +29,7 @@ static const struct rxe_net_ops rxe_net_ops = {
 	.rcv		= rxe_rcv,
 	.sent		= rxe_sent,
 	.changed	= rxe_dev_changed,
+	.rerouted	= rxe_qps_rerouted,
 };
 
 static const struct rxe_sysfs_ops rxe_sysfs_ops = {

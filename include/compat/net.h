@@ -3,7 +3,7 @@
  * UDP tunnel sockets: the helpers take a struct socket before 7.2 and a struct
  * sock since. The compiler sees which from the prototype, so no probe is needed.
  *
- * Payload that no CPU can read: since 6.12.
+ * skb_frags_readable(): since 6.12 an skb may have payload that no CPU can read.
  */
 #ifndef RXE_COMPAT_NET_H
 #define RXE_COMPAT_NET_H

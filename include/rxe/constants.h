@@ -49,12 +49,16 @@
 		 "single-packet messages in a row before the next ones wait")	\
 	CONSTANT(RX_VAIN, 32,							\
 		 "messages that don't wait after a vain wait")			\
+	CONSTANT(MEMOPS_MOST, 64,						\
+		 "local work requests executed before the task yields")		\
 	CONSTANT(FLUSH_MOST, 256,						\
 		 "work requests per queue that a run flushes")			\
 	CONSTANT(FLUSH_MIN_MS, 1,						\
 		 "first interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(FLUSH_MAX_MS, 1000,						\
 		 "longest interval of looking for receives posted in ERR, ms")	\
+	CONSTANT(FLUSH_ARMED, 16,						\
+		 "queue pairs in ERR that a request for an event has flushed")	\
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
 	CONSTANT(RING_SPARE_ORDER, 6,						\
@@ -73,12 +77,20 @@
 		 "largest region with a single notifier, pages")		\
 	CONSTANT(ODP_CHUNK_ORDER, 9,						\
 		 "log2 of the pages per notifier of a larger region")		\
-	CONSTANT(ODP_PREFETCHES, 16,						\
-		 "prefetches of a region that may wait for a worker")		\
+	CONSTANT(ODP_WORKERS, 8,						\
+		 "faults and prefetches of a process at the same time")	\
+	CONSTANT(ODP_PREFETCHES, 64,						\
+		 "prefetches of a process that may wait for a worker")		\
+	CONSTANT(PERSIST_STEP, SZ_1M,						\
+		 "bytes that a run of a persistent FLUSH writes back")		\
 	CONSTANT(UNREACH_SLOTS, 16,						\
 		 "destinations of a namespace whose last ICMP error is kept")	\
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
+	CONSTANT(ROUTE_LOCKS, 32,						\
+		 "locks of the lists of paths with a route; a power of two")	\
+	CONSTANT(ROUTE_LISTS, 32,						\
+		 "lists per lock, by netdev; a power of two")			\
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 

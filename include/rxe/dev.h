@@ -21,7 +21,7 @@ struct rxe_txq;
 enum rxe_limits {
 	RXE_MAX_QP		= 1 << 16,
 	RXE_MIN_QPN		= 16,		/* 0 and 1 are SMI and GSI */
-	RXE_MAX_QP_WR		= 1 << 15,
+	RXE_MAX_QP_WR		= (1 << 16) - 1,	/* 2^16 places, one is empty */
 	RXE_MAX_SGE		= 32,
 	RXE_MAX_INLINE		= 512,
 	RXE_MAX_CQ		= 1 << 16,
@@ -65,7 +65,7 @@ enum rxe_roce_enable {
  * @zero_copy: copy the payload to a QP of the same device only once
  * @same_device: bypass the network stack for packets to a QP of the same device.
  *	A change applies to QPs connected and AHs created afterwards; of two QPs,
- *	the one connected first decides. Never used for RoCE v1.
+ *	the one connected first decides. RoCE v1 ignores it and always bypasses.
  * @trust_local: don't check the ICRC of packets that never left this host's memory
  * @cork: send small messages together that are posted one after the other
  * @guard_port: local senders other than this driver need CAP_NET_RAW to send to

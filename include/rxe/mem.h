@@ -70,9 +70,9 @@ enum rxe_key_kind {
  * @lock: orders changes of the key
  *
  * Found under RCU; freed after a grace period. While @value is set, only @access and
- * @pd ever change. While a task holds a reference to the region, and had found @value
- * after it took that, the key doesn't become valid anew: what the task knows of it stays
- * true.
+ * @pd ever change. A task takes a reference to the region, and then checks that @value is
+ * still set. Until it gives the reference back, the key doesn't become valid anew: what
+ * the task knows of the key stays true.
  */
 struct rxe_key {
 	u32			value;
@@ -180,6 +180,9 @@ struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 
 				int fd, int access);
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 bool rxe_mr_access_ok(int access);
+
+/* pmem.c */
+void rxe_key_persist(const struct rxe_key *key, u64 va, u32 len);
 
 /* fast.c, invalidate.c */
 struct ib_mr *rxe_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);

@@ -119,18 +119,23 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
  * @rcv: takes a received train and owns the skb; softirq or bottom halves off
  * @sent: a sender that found the queues full may send again; any context, with a
  *	lock held
- * @changed: the netdev went up or down, or its MTU changed; RTNL held
+ * @changed: the netdev went up or down or to another namespace, or its MTU changed; RTNL
+ *	held
+ * @rerouted: a bond or team below the netdev sends by other lowers now; RTNL and RCU read
+ *	lock held
  */
 struct rxe_net_ops {
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);
 	void (*sent)(void *owner);
 	void (*changed)(struct rxe_dev *rxe);
+	void (*rerouted)(struct rxe_dev *rxe);
 };
 
 int rxe_net_init(const struct rxe_net_ops *ops);
 void rxe_net_exit(void);
 int rxe_net_add(struct rxe_dev *rxe);
-bool rxe_net_moved(struct rxe_dev *rxe);
+int rxe_net_follow(struct rxe_dev *rxe);
+bool rxe_net_receives(const struct rxe_dev *rxe);
 void rxe_net_del(struct rxe_dev *rxe);
 bool rxe_net_has_dev(const struct net_device *ndev);
 

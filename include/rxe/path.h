@@ -34,7 +34,7 @@ enum rxe_proto {
  * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device
  *	(the device's netdev or a VLAN upper)
- * @egress: that netdev, only to compare, not to dereference
+ * @egress: that netdev as of rxe_path_init(), only to compare, not to dereference
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -54,12 +54,16 @@ enum rxe_proto {
  * @mcast: @dgid is a multicast group
  * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
+ * @listened: somebody captures what leaves; as of @listen_tick
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: argument of dst_check() for @dst (IPv6)
+ * @listen_tick: jiffies of the last look for captures
+ * @by: the netdev that @dst was looked up for, only to compare; NULL until there was a route
+ * @by_node: in the list of @by, while @dst is set (net/route.c)
  *
  * Immutable after rxe_path_init(), with two exceptions. Senders on several CPUs may change
- * the last four members concurrently. rxe_path_class() changes its members while nothing
+ * the last eight members concurrently. rxe_path_class() changes its members while nothing
  * is sent.
  */
 struct rxe_path {
@@ -83,9 +87,13 @@ struct rxe_path {
 	bool			mcast;
 	u32			hash;
 	bool			alone;
+	bool			listened;
 	atomic_t		ip_id;
 	struct dst_entry __rcu	*dst;
 	u32			dst_cookie;
+	u32			listen_tick;
+	const struct net_device	*by;
+	struct hlist_node	by_node;
 };
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,

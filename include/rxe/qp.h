@@ -19,6 +19,7 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 void rxe_qp_class_changed(struct rxe_dev *rxe);
+void rxe_qps_rerouted(struct rxe_dev *rxe);
 int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);

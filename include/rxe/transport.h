@@ -11,9 +11,9 @@
  * needs no lock, but for an SRQ, from which the recv_tasks of many QPs take
  * (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
  *
- * Lock order: sq.lock, then state_lock or cq.lock. The others (task.lock,
- * post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest with none of them. With a
- * lock held, nothing is sent, and no consumer's handler is called.
+ * Lock order: sq.lock, then rxe_key.lock, state_lock or cq.lock; rxe_key.lock, then
+ * rxe_windows.lock. The others (task.lock, post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest
+ * with none of them. With a lock held, nothing is sent, and no consumer's handler is called.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H
@@ -30,6 +30,7 @@
 #include <rxe/ring.h>
 #include <rxe/service.h>
 #include <rxe/verbs.h>
+#include <rxe/window.h>
 #include <rxe/wire.h>
 #include <transport/flush.h>
 #include <transport/gap.h>
@@ -74,7 +75,6 @@ struct rxe_qpn {
  *	(to ERR, SQE), read locklessly
  * @state_lock: orders writers of @state
  * @is_user: rings are in user memory
- * @binds: it has bound memory windows
  * @sig_all: every send completion is signalled
  * @cap: queue sizes as created
  * @attr: as query_qp returns it
@@ -95,6 +95,7 @@ struct rxe_qpn {
  * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
  * @flush_work: in ERR, QP of a process: looks for newly posted receives
  * @flush_ms: delay of @flush_work
+ * @windows: memory windows of type 2B that are bound on it
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -109,7 +110,6 @@ struct rxe_qp {
 	u8			state;
 	spinlock_t		state_lock;	/* writers of state */
 	bool			is_user;
-	bool			binds;
 	bool			sig_all;
 	struct ib_qp_cap	cap;
 	struct ib_qp_attr	attr;
@@ -130,6 +130,7 @@ struct rxe_qp {
 	struct list_head	flushing;
 	struct delayed_work	flush_work;
 	u32			flush_ms;
+	struct rxe_windows	windows;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };
@@ -147,6 +148,12 @@ static inline struct rxe_cq *rxe_scq(const struct rxe_qp *qp)
 static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 {
 	return to_rxe_cq(qp->ibqp.recv_cq);
+}
+
+/* Is it recv_task that flushes the send queue now? An unacknowledged one is flushed by send_task */
+static inline bool rxe_sq_in_flush(const struct rxe_qp *qp)
+{
+	return qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
 }
 
 static inline u32 rxe_qp_num(const struct rxe_qp *qp)

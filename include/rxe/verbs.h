@@ -84,7 +84,8 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  * @period_us: moderation: microseconds that an event may be held back; 0: no moderation
  * @held: moderation: completions whose event is held back
  * @resize: one resize at a time
- * @flushing: QPs of processes in ERR whose receives complete here
+ * @flushing: QPs of processes in ERR whose receives complete here; the next request for an
+ *	event flushes the first ones, and puts them behind the others
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
  * @cpu: CPU of the completion handler, from the completion vector
  * @kicked: the handler was requested on @cpu and hasn't run yet

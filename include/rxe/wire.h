@@ -6,7 +6,7 @@
  * untrusted until rxe_pkt_parse() has accepted them.
  *
  * InfiniBand Architecture specification, volume 1, chapter 9, and annexes A16
- * (RoCE) and A17 (RoCEv2).
+ * (RoCE v1), A17 (RoCE v2) and A19 (FLUSH, ATOMIC WRITE).
  */
 #ifndef RXE_WIRE_H
 #define RXE_WIRE_H

@@ -338,6 +338,29 @@ static void backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 }
 
+/* After a failover, a healthy connection doesn't wait for silence_ns */
+static void suspects(struct kunit *test)
+{
+	struct game g;
+	u64 wait;
+
+	begin(&g);
+	wait = rxe_recovery_wait_ns(&g.rec, &g.rtt, &g.limit, NOW);
+	KUNIT_EXPECT_EQ(test, wait, rxe_knob(silence_ns));
+	rxe_recovery_suspect(&g.rec, NOW);
+	wait = rxe_recovery_wait_ns(&g.rec, &g.rtt, &g.limit, NOW);
+	KUNIT_EXPECT_EQ(test, wait, rxe_rtt_most(&g.rtt));
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+
+	/* ... nor is that a retry, however long it has waited already */
+	begin(&g);
+	g.limit.retry_cnt = 0;
+	rxe_recovery_suspect(&g.rec, ktime_add_ns(NOW, 250 * MS));
+	KUNIT_EXPECT_NE(test, hint(&g, RXE_LOSS_SILENCE, 252 * MS).act,
+			RXE_LOSS_FAIL);
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+}
+
 static void resend_by_silence(struct game *g)
 {
 	hint(g, RXE_LOSS_SILENCE, 350 * MS);
@@ -457,6 +480,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_stuck),
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(backs_off),
+	KUNIT_CASE(suspects),
 	KUNIT_CASE(needless_too_soon),
 	KUNIT_CASE(needless_doubled),
 	KUNIT_CASE(doubled_behind),

@@ -176,11 +176,31 @@ static void dirty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->chunks[0].present, 0);
 }
 
+/*
+ * Once the region has ended, pages are taken back without a grace period: waiting for one
+ * here would be an error that RCU reports
+ */
+static void ended(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	set_page(c, 0, true);
+	kref_get(&c->mr.region.ref);
+	c->odp.ended = true;
+	rcu_read_lock();
+	rxe_odp_drop(&c->chunks[0], 0, 1 << ORDER);
+	rcu_read_unlock();
+	KUNIT_EXPECT_TRUE(test, PageDirty(c->run));
+	KUNIT_EXPECT_EQ(test, c->chunks[0].present, 0);
+	KUNIT_EXPECT_EQ(test, c->slots[0], 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(presence),
 	KUNIT_CASE(how_much),
 	KUNIT_CASE(runs),
 	KUNIT_CASE(dirty),
+	KUNIT_CASE(ended),
 	{}
 };
 

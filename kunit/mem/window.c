@@ -21,6 +21,8 @@ struct ctx {
 	struct ib_pd other_pd;
 	struct ib_qp qp;
 	struct ib_qp other_qp;
+	struct rxe_windows windows;		/* of qp */
+	struct rxe_windows other_windows;	/* of other_qp */
 	struct rxe_mr *mr;
 	struct rxe_mr *fast;
 	struct rxe_mw mw[2];	/* of type 1 and 2 */
@@ -68,6 +70,8 @@ static int ctx_init(struct kunit *test)
 	c->other_pd.device = &c->rxe.ibdev;
 	init_qp(c, &c->qp);
 	init_qp(c, &c->other_qp);
+	rxe_windows_init(&c->windows);
+	rxe_windows_init(&c->other_windows);
 	c->mem = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, ilog2(PAGES));
 	KUNIT_ASSERT_NOT_NULL(test, c->mem);
 	make_mr(test, c);
@@ -135,12 +139,12 @@ static struct rxe_bind good(struct ctx *c, int i)
 	};
 }
 
-static int bind_on(const struct ib_qp *qp, const struct rxe_bind *bind)
+static int bind_on(struct ctx *c, const struct ib_qp *qp, const struct rxe_bind *bind)
 {
 	int err;
 
 	local_bh_disable();
-	err = rxe_window_bind(qp, bind);
+	err = rxe_window_bind(qp, qp == &c->other_qp ? &c->other_windows : &c->windows, bind);
 	local_bh_enable();
 	return err;
 }
@@ -160,7 +164,7 @@ static u32 bind_good(struct kunit *test, int i)
 	struct ctx *c = test->priv;
 	struct rxe_bind bind = good(c, i);
 
-	KUNIT_ASSERT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	return bind.new_rkey;
 }
 
@@ -213,7 +217,7 @@ static void local_write(struct kunit *test)
 	struct rxe_bind bind = good(c, 0);
 
 	bind.access |= IB_ACCESS_LOCAL_WRITE;
-	KUNIT_ASSERT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, PAGE_SIZE));
 	KUNIT_EXPECT_PTR_EQ(test, take(c, &c->qp, bind.new_rkey, IB_ACCESS_LOCAL_WRITE,
 				       IOVA + 100, 1), NULL);
@@ -225,7 +229,7 @@ static void zero_based(struct kunit *test)
 	struct rxe_bind bind = good(c, 1);
 
 	bind.access |= IB_ZERO_BASED;
-	KUNIT_ASSERT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, 0, PAGE_SIZE));
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, 1, PAGE_SIZE));
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
@@ -243,7 +247,7 @@ static void anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 1);
 	bind.length = 0;
 	bind.mr_lkey = 0;
-	KUNIT_ASSERT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 	KUNIT_EXPECT_FALSE(test, readable(c, second, IOVA + 100, 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 0);
@@ -258,7 +262,7 @@ static void type_2(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, take(c, &c->other_qp, rkey, IB_ACCESS_REMOTE_READ,
 				       IOVA + 100, 1), NULL);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EINVAL);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->other_qp, true, rkey), -EINVAL);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->other_qp, false, rkey), -EINVAL);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey + 1), -EINVAL);
@@ -266,11 +270,58 @@ static void type_2(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey), 0);
 	KUNIT_EXPECT_FALSE(test, readable(c, rkey, IOVA + 100, 1));
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, false, rkey), -EINVAL);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->other_qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->other_qp, &bind), 0);
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
-	rxe_windows_leave(&c->other_qp);
+	rxe_windows_leave(&c->other_windows);
 	bind.mw_rkey = bind.new_rkey;
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
+}
+
+static u32 bound_on(const struct rxe_windows *windows)
+{
+	const struct list_head *link;
+	u32 num = 0;
+
+	list_for_each(link, &windows->bound)
+		num++;
+	return num;
+}
+
+/*
+ * A QP that goes away unbinds its own windows of type 2B, and no other. Only bound windows
+ * are on its list
+ */
+static void leave(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_bind bind = good(c, 1), bad = bind;
+	u32 first = bind_good(test, 0);
+
+	bad.length = U64_MAX;
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->windows), 0u);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->windows), 1u);
+	rxe_windows_leave(&c->other_windows);
+	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 2);
+	rxe_windows_leave(&c->windows);
+	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
+	KUNIT_EXPECT_TRUE(test, readable(c, first, IOVA + 100, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 1);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->windows), 0u);
+
+	bind = good(c, 1);
+	KUNIT_ASSERT_EQ(test, bind_on(c, &c->other_qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->other_windows), 1u);
+	KUNIT_ASSERT_EQ(test, invalidate(&c->other_qp, false, bind.new_rkey), 0);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->other_windows), 0u);
+	bind_good(test, 1);
+	KUNIT_EXPECT_EQ(test, bound_on(&c->windows), 1u);
+	rxe_dealloc_mw(&c->mw[1].ibmw);
+	c->mw[1].window = NULL;
+	KUNIT_EXPECT_EQ(test, bound_on(&c->windows), 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 1);
 }
 
 /* Windows of type 1 and ordinary regions can't be invalidated [10.6.5] */
@@ -296,11 +347,11 @@ static void bind_refused(struct kunit *test)
 	struct rxe_bind bind;
 
 	stranger.pd = &c->other_pd;
-	KUNIT_EXPECT_EQ(test, bind_on(&stranger, &ok), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &stranger, &ok), -EINVAL);
 #define REFUSED(change) do {						\
 		bind = ok;						\
 		bind.change;						\
-		KUNIT_EXPECT_EQ_MSG(test, bind_on(&c->qp, &bind), -EINVAL, #change); \
+		KUNIT_EXPECT_EQ_MSG(test, bind_on(c, &c->qp, &bind), -EINVAL, #change); \
 	} while (0)
 	REFUSED(mw_rkey ^= 1);
 	REFUSED(mw_rkey = c->mr->ibmr.rkey);
@@ -321,7 +372,7 @@ static void bind_refused(struct kunit *test)
 	REFUSED(access = IB_ACCESS_REMOTE_READ);
 	c->mr->key.access = RIGHTS;
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 0);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &ok), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &ok), 0);
 }
 
 /* A region stays as it is while a window is bound to it */
@@ -353,20 +404,20 @@ static void busy(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, key);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey), -EAGAIN);
 	KUNIT_EXPECT_FALSE(test, readable(c, rkey, IOVA + 100, 1));
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EINVAL);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EINVAL);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey), -EAGAIN);
 	rxe_key_put(key);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey), 0);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 
 	key = take(c, &c->qp, first, IB_ACCESS_REMOTE_READ, IOVA + 100, 1);
 	KUNIT_ASSERT_NOT_NULL(test, key);
 	bind = good(c, 0);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EAGAIN);
 	KUNIT_EXPECT_FALSE(test, readable(c, first, IOVA + 100, 1));
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 	rxe_key_put(key);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 }
 
@@ -387,7 +438,7 @@ static void restored(struct kunit *test)
 	struct ib_qp stranger = c->qp;
 
 	KUNIT_ASSERT_NOT_NULL(test, key);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EAGAIN);
 	stranger.pd = &c->other_pd;
 	restore(&stranger, first);
 	restore(&c->qp, first + 1);
@@ -395,7 +446,7 @@ static void restored(struct kunit *test)
 	restore(&c->qp, first);
 	KUNIT_EXPECT_TRUE(test, readable(c, first, IOVA + 100, 1));
 	rxe_key_put(key);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 	restore(&c->qp, first);
 	KUNIT_EXPECT_FALSE(test, readable(c, first, IOVA + 100, 1));
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
@@ -403,11 +454,11 @@ static void restored(struct kunit *test)
 	/* a lookup may hold it for a moment, though it isn't bound */
 	rxe_key_hold(&c->mw[1].window->key);
 	bind = good(c, 1);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EAGAIN);
 	restore(&c->qp, unbound);
 	KUNIT_EXPECT_FALSE(test, readable(c, unbound, 0, 1));
 	rxe_key_put(&c->mw[1].window->key);
-	KUNIT_EXPECT_EQ(test, bind_on(&c->qp, &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 }
 
 /* A task that keeps a key over several packets notices that it was ended */
@@ -531,6 +582,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(zero_based),
 	KUNIT_CASE(anew),
 	KUNIT_CASE(type_2),
+	KUNIT_CASE(leave),
 	KUNIT_CASE(not_invalidated),
 	KUNIT_CASE(bind_refused),
 	KUNIT_CASE(region_stays),

@@ -301,7 +301,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "transport-copy",
+	.name = "payload-copy",
 	.init = ctx_init,
 	.test_cases = cases,
 };

@@ -22,7 +22,12 @@ static struct rxe_inq *requests(struct kunit *test)
 
 static u32 held(struct kunit *test)
 {
-	return skb_queue_len(&requests(test)->held);
+	struct sk_buff *skb;
+	u32 num = 0;
+
+	for (skb = rxe_inq_first(requests(test)); skb; skb = skb_rb_next(skb))
+		num++;
+	return num;
 }
 
 static u64 counter(struct kunit *test, enum rxe_counter which)
@@ -183,6 +188,78 @@ static void twice(struct kunit *test)
 	expect_received(test, 0, 4);
 }
 
+/* Early packets in any order are executed in their own */
+static void descending(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 11; i; i--)
+		genuine(test, i);
+	KUNIT_EXPECT_EQ(test, held(test), 11u);
+	train(test, 0, 2);
+	expect_received(test, 0, 11);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, requests(test)->held_bytes, 0u);
+}
+
+#define MANY	199u	/* a prime */
+
+static void expect_sorted(struct kunit *test, u32 first)
+{
+	struct sk_buff *skb = rxe_inq_first(requests(test));
+
+	for (; skb; skb = skb_rb_next(skb), first++)
+		KUNIT_EXPECT_EQ(test, rxe_rx(skb)->psn, PSN(first));
+}
+
+/*
+ * A later train that repeats some of many held packets is found to be the same; one that
+ * differs in a single packet isn't, and then none is trusted
+ */
+static void many(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 1; i < MANY; i++) {
+		genuine(test, 2 + i * 71 % MANY);
+		requests(test)->expires = jiffies + 60 * HZ;	/* a slow machine */
+	}
+	KUNIT_EXPECT_EQ(test, held(test), MANY - 1);
+	expect_sorted(test, 3);
+	for (i = 3; i < MANY; i += 17)
+		train(test, i, 8);
+	for (i = 3; i < MANY; i += 5)
+		genuine(test, i);
+	KUNIT_EXPECT_EQ(test, held(test), MANY - 1);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
+	train(test, 2, 1);	/* before them, and behind them */
+	train(test, MANY + 2, 8);
+	KUNIT_EXPECT_EQ(test, held(test), MANY + 1);
+	expect_sorted(test, 2);
+	forged(test, 100);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
+	train(test, 0, 4);
+	expect_received(test, 0, 3);
+}
+
+/* A train in order goes past several held ones: it is compared with each of them */
+static void past_several(struct kunit *test)
+{
+	genuine(test, 6);
+	genuine(test, 4);
+	genuine(test, 2);
+	train(test, 0, 5);
+	expect_received(test, 0, 4);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	forged(test, 8);
+	train(test, 5, 5);
+	expect_received(test, 5, 9);
+	KUNIT_EXPECT_EQ(test, held(test), 0u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+}
+
 /* Not held: packets beyond the window, and requests that would be refused */
 static void not_worth_it(struct kunit *test)
 {
@@ -253,12 +330,27 @@ static void age(struct kunit *test)
 {
 	genuine(test, 1);
 	KUNIT_ASSERT_EQ(test, held(test), 1u);
-	rxe_rx(skb_peek(&requests(test)->held))->since -=
+	rxe_rx(rxe_inq_first(requests(test)))->since -=
 		msecs_to_jiffies(rxe_knob(inq_age_ms)) + 2;
 	requests(test)->expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_AGE), 1ull);
+	train(test, 0, 4);
+	expect_received(test, 0, 3);
+}
+
+/* Many that came one after the other are dropped a bunch at a time */
+static void age_in_bunches(struct kunit *test)
+{
+	unsigned long most = msecs_to_jiffies(rxe_knob(inq_age_ms));
+
+	genuine(test, 1);
+	rxe_rx(rxe_inq_first(requests(test)))->since -= most - 1;
+	requests(test)->expires = jiffies - 1;
+	genuine(test, 3);
+	KUNIT_EXPECT_EQ(test, held(test), 2u);
+	KUNIT_EXPECT_GE(test, (long)(requests(test)->expires - jiffies), (long)most / 8 - 1);
 	train(test, 0, 4);
 	expect_received(test, 0, 3);
 }
@@ -319,9 +411,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(later_vouches),
 	KUNIT_CASE(same_vouches),
 	KUNIT_CASE(twice),
+	KUNIT_CASE(descending),
+	KUNIT_CASE(many),
+	KUNIT_CASE(past_several),
 	KUNIT_CASE(not_worth_it),
 	KUNIT_CASE(limit),
 	KUNIT_CASE(age),
+	KUNIT_CASE(age_in_bunches),
 	KUNIT_CASE(counted_once),
 	KUNIT_CASE(broken),
 	KUNIT_CASE(reset),
@@ -329,7 +425,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "transport-inq",
+	.name = "queue-inq",
 	.init = init,
 	.exit = fake_exit,
 	.test_cases = cases,

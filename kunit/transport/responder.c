@@ -839,6 +839,34 @@ static void flush(struct kunit *test)
 	expect_placed(test, PSN(0));
 }
 
+/* A persistent FLUSH is executed in steps, and answered after the last one [A19.4.1] */
+static void flush_persistent(struct kunit *test)
+{
+	struct rxe_key *key = &to_rxe_mr(fake(test)->mr)->key;
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_FLUSH,
+		.rkey = fake(test)->mr->rkey,
+		.feth = FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR),
+	};
+	u32 step;
+
+	allow_flush(test, IB_ACCESS_FLUSH_PERSISTENT, IB_ACCESS_FLUSH_PERSISTENT);
+	key->length = 2ull * RXE_PERSIST_STEP + 1;
+	qp->rq.persist.seq = qp->rq.seq - 1;
+	local_bh_disable();
+	for (step = 0; step < 3; step++) {
+		KUNIT_EXPECT_EQ(test, rxe_flush_execute(qp, &pkt), (u8)RXE_UNFINISHED);
+		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, step * (u64)RXE_PERSIST_STEP);
+	}
+	KUNIT_EXPECT_EQ(test, rxe_flush_execute(qp, &pkt), (u8)0);
+	KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key->length);
+	local_bh_enable();
+	qp->rq.persist.seq--;
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 0, pkt.feth, 0);
+	expect_placed(test, PSN(0));
+}
+
 /* Without the QP's access flag: an invalid request; without the key's: an access error */
 static const struct bad_flush {
 	const char *name;
@@ -1009,6 +1037,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomic_write_length),
 	KUNIT_CASE(atomic_write_access),
 	KUNIT_CASE(flush),
+	KUNIT_CASE(flush_persistent),
 	KUNIT_CASE_PARAM(flush_refused, bad_flush_gen_params),
 	KUNIT_CASE(strangers),
 	KUNIT_CASE(fuzz),

@@ -3,10 +3,11 @@
  * verbs/cq.c, as a kernel consumer uses it. Completions are polled in order. An armed CQ calls
  * its handler once, with no lock held, for the completions that it was armed for. Moderation
  * delays that. An overflow raises an event, unless the CQ ignores overruns, and the posted
- * completions stay. Resizing loses none.
+ * completions stay. Resizing loses none. Arming flushes a bounded number of QPs in ERR.
  */
 #include <linux/delay.h>
 #include <linux/string.h>
+#include <rxe/qp.h>
 #include <rxe/verbs.h>
 #include "../util.h"
 
@@ -354,6 +355,60 @@ static void create_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_cq), 1);
 }
 
+/* A QP in ERR, which counts how often it is flushed */
+struct flushed {
+	struct list_head link;
+	u32 num;
+};
+
+static void count_flush(struct list_head *link)
+{
+	list_entry(link, struct flushed, link)->num++;
+}
+
+static const struct rxe_cq_ops count_ops = { .failed = rxe_qp_cq_error, .armed = count_flush };
+static const struct rxe_cq_ops normal_ops = {
+	.failed = rxe_qp_cq_error, .armed = rxe_qp_cq_armed,
+};
+
+static void request_events(struct ctx *c, u32 num)
+{
+	rxe_cq_set_ops(&count_ops);
+	while (num--)
+		rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
+	rxe_cq_set_ops(&normal_ops);
+}
+
+/* A request for an event flushes a few QPs, the next one the next few, each in its turn */
+static void flush_in_turn(struct kunit *test)
+{
+	static const u32 nums[] = { 0, 1, 2, RXE_FLUSH_ARMED - 1, RXE_FLUSH_ARMED };
+	const u32 calls = 3, total = RXE_FLUSH_ARMED * calls;
+	struct ctx *c = test->priv;
+	struct flushed *qps = kunit_kcalloc(test, total, sizeof(*qps), GFP_KERNEL);
+	u32 i, n = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {	/* few: all of them, once each */
+		for (; n < nums[i]; n++)
+			list_add_tail(&qps[n].link, &c->cq.flushing);
+		request_events(c, 1);
+	}
+	KUNIT_EXPECT_EQ(test, qps[0].num, 4u);
+	KUNIT_EXPECT_EQ(test, qps[1].num, 3u);
+	KUNIT_EXPECT_EQ(test, qps[n - 1].num, 1u);
+	for (; n < total; n++)
+		list_add_tail(&qps[n].link, &c->cq.flushing);
+	for (i = 0; i < total; i++)
+		qps[i].num = 0;
+	request_events(c, calls - 1);
+	KUNIT_EXPECT_EQ(test, qps[0].num, 1u);
+	KUNIT_EXPECT_EQ(test, qps[total - 1].num, 0u);
+	request_events(c, 1);
+	for (i = 0; i < total; i++)
+		KUNIT_EXPECT_EQ(test, qps[i].num, 1u);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(armed_once),
@@ -369,6 +424,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize),
 	KUNIT_CASE(resize_refused),
 	KUNIT_CASE(create_refused),
+	KUNIT_CASE(flush_in_turn),
 	{}
 };
 

@@ -20,11 +20,11 @@
  * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * A QP that got no CNP has no rate, and costs nothing. With the first one, the rate is what
- * the last round trip had; or what the first one has, as soon as it is over. It ends at
- * rp_max_rate. No timer runs: what was due in the meantime is done when the next train
- * leaves, or the next CNP comes. The window limits the packets in flight beside the rate,
- * and reacts to loss.
+ * A QP that got no CNP has no rate, and costs nothing. The first CNP cuts the throughput of
+ * the last round trip, and makes the result the rate. If none was measured yet, the first
+ * round trip does so when it is over. The limit ends at rp_max_rate. No timer runs: what was
+ * due in the meantime is done when the next train leaves, or the next CNP comes. The window
+ * limits the packets in flight beside the rate, and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */

@@ -51,9 +51,7 @@ void rxe_cork_stop(void)
 /* In ERR, the task that completes the send queue flushes what is posted */
 static struct rxe_task *sq_task(struct rxe_qp *qp)
 {
-	bool flush = qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
-
-	return flush ? &qp->recv_task : &qp->send_task;
+	return rxe_sq_in_flush(qp) ? &qp->recv_task : &qp->send_task;
 }
 
 /**

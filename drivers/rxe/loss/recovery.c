@@ -302,6 +302,22 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 	rec->lossy_until = ktime_add_ns(now, rxe_knob(loss_memory_ns));
 }
 
+/**
+ * rxe_recovery_suspect - the path isn't what it was: what is in flight may be lost
+ * @rec: loss recovery
+ * @now: the time
+ *
+ * From now on the path counts as lossy, so the next probe comes soon. The timeout begins anew,
+ * since that of a lossy path is shorter.
+ */
+void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
+{
+	rec->probes = 0;
+	if (!rxe_recovery_lossy(rec, now))
+		rec->since = now;
+	set_lossy(rec, now);
+}
+
 /*
  * Packets are still in this host's queues. If the queues are stuck, that is a retry, but
  * not before patience_ns: the netdev's CPU may have been away.

@@ -114,6 +114,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, ktime_t now);
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			  u32 psn, bool exact, ktime_t now);
+void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now);
 void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now);
 u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
 			  const struct rxe_retry_limit *limit, ktime_t now);

@@ -78,7 +78,7 @@ struct rxe_fault *rxe_fault_create(void (*wake)(void *owner), void *owner, gfp_t
 
 /**
  * rxe_fault_free - give up a fault
- * @fault: the fault, or NULL; its work frees it if that is still running
+ * @fault: the fault, or NULL; if its work is running, the work frees it
  *
  * On return, the owner isn't woken any more.
  *
@@ -91,6 +91,8 @@ void rxe_fault_free(struct rxe_fault *fault)
 	spin_lock_bh(&fault->lock);
 	fault->owner = NULL;
 	spin_unlock_bh(&fault->lock);
+	if (cancel_work(&fault->work))	/* it had no worker yet */
+		kref_put(&fault->ref, release_fault);
 	kref_put(&fault->ref, release_fault);
 }
 
@@ -104,10 +106,14 @@ void rxe_fault_free(struct rxe_fault *fault)
 void rxe_fault_reset(struct rxe_fault **fault)
 {
 	struct rxe_fault *old = *fault;
+	bool busy;
 
 	if (!old)
 		return;
-	if (rxe_fault_busy(old)) {
+	spin_lock_bh(&old->lock);	/* the work wakes the owner under it */
+	busy = old->busy;
+	spin_unlock_bh(&old->lock);
+	if (busy) {
 		*fault = rxe_fault_create(old->wake, old->owner, GFP_KERNEL | __GFP_NOFAIL);
 		rxe_fault_free(old);
 		return;
@@ -116,7 +122,7 @@ void rxe_fault_reset(struct rxe_fault **fault)
 	old->err = 0;
 }
 
-/* Did the last request fail for the same page? Then the task isn't to ask for it again */
+/* Did the last request fail for the same page? Then the task must not request it again */
 static bool has_failed(const struct rxe_fault *fault, const struct rxe_odp *odp, u64 addr,
 		       bool write)
 {
@@ -145,7 +151,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
 	fault->since = jiffies;
 	fault->busy = true;
 	kref_get(&fault->ref);
-	rxe_odp_work(&fault->work);
+	queue_work(odp->process->wq, &fault->work);
 	return -EAGAIN;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory regions as verbs objects (sections 10.6, 11.2.7): all of the kernel's memory,
- * and pinned memory of a process.
+ * memory of a process, pinned or paged on demand, and dma-bufs. Regions for fast
+ * registration are in fast.c.
  *
- * Context: process context.
+ * Context: process.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
@@ -13,6 +14,7 @@
 #include <mem/dmabuf.h>
 #include <mem/mr.h>
 #include <mem/odp.h>
+#include <mem/pmem.h>
 
 /* Access flags of a region, those that may be ignored included */
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -20,6 +22,9 @@
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
 			 IB_ACCESS_FLUSH_GLOBAL | \
 			 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+/* More of them: pinned memory of a process may be persistent; all may be on demand */
+#define RXE_USER_MR_ACCESS	(RXE_ODP_ACCESS | IB_ACCESS_FLUSH_PERSISTENT)
 
 /**
  * rxe_mr_access_ok - does the device have these rights?
@@ -30,6 +35,14 @@
 bool rxe_mr_access_ok(int access)
 {
 	return !(access & ~RXE_MR_ACCESS);
+}
+
+/* Memory that can be taken away isn't persistent */
+static bool user_access_ok(int access)
+{
+	if ((access & RXE_ODP_ACCESS) && (access & IB_ACCESS_FLUSH_PERSISTENT))
+		return false;
+	return rxe_mr_access_ok(access & ~RXE_USER_MR_ACCESS);
 }
 
 /**
@@ -179,6 +192,8 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length)
 		mr->umem = NULL;
 		return err;
 	}
+	if ((mr->key.access & IB_ACCESS_FLUSH_PERSISTENT) && !rxe_pmem_holds(mr->umem))
+		return -EINVAL;
 	return mr_list_pages(mr, mr->umem);
 }
 
@@ -208,9 +223,9 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * IB_ACCESS_ON_DEMAND no memory is pinned at all, and @length U64_MAX with @start 0 is all
  * memory of the process.
  *
- * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, -EOPNOTSUPP
- * for access flags that the device lacks, -ENOMEM (also beyond RLIMIT_MEMLOCK),
- * -EFAULT.
+ * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, or if memory with
+ * IB_ACCESS_FLUSH_PERSISTENT isn't persistent; -EOPNOTSUPP for access flags that the
+ * device lacks; -ENOMEM (also beyond RLIMIT_MEMLOCK); -EFAULT.
  */
 struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			      u64 iova, int access, struct ib_udata *udata)
@@ -218,7 +233,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
 	struct rxe_mr *mr;
 
-	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))
+	if (!user_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
@@ -283,7 +298,7 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 		return false;
 	if ((flags & IB_MR_REREG_PD) && (flags & IB_MR_REREG_ACCESS))
 		return false;
-	if ((access ^ mr->key.access) & RXE_ODP_ACCESS)
+	if ((access ^ mr->key.access) & RXE_USER_MR_ACCESS)
 		return false;
 	return !mr->umem || mr->umem->writable || !ib_access_writable(access);
 }
@@ -322,8 +337,8 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  *
  * Normally the region is changed in place. A new one with a new key is made for other
  * memory, for write access to memory that was pinned for reading, for a change between
- * pinned and on-demand memory, and if PD and access change at once. Then the RDMA core
- * frees the old one.
+ * pinned and on-demand memory or between persistent and other access, and if PD and access
+ * change at once. Then the RDMA core frees the old one.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, -EOPNOTSUPP
@@ -343,7 +358,7 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->key.access;
-	if (!rxe_mr_access_ok(access & ~RXE_ODP_ACCESS))
+	if (!user_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		access = (access & ~IB_ZERO_BASED) | zero_based;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows (section 10.6.7): keys of their own on parts of
- * a region, which work requests give out and take back.
+ * Memory windows (section 10.6.7): keys of their own on parts of a region, which work
+ * requests give out and take back.
  *
  * Type 1: bound anew at any time, which ends the old binding; any QP of the protection
  * domain may use it. Type 2B: belongs to the QP that it was bound on; it is invalidated
  * before it is bound anew. Type 2A isn't offered: the verbs can't tell it from 2B.
+ *
+ * Each QP has a list of its bound windows of type 2B, so that destroying it costs what it
+ * has bound, however many keys the device has. A window is on the list exactly while it is
+ * bound.
  *
  * Context: alloc and dealloc: process; the others: bottom halves off.
  */
@@ -16,8 +20,11 @@
 /* Access rights of a window that need local write access to the region */
 #define WINDOW_WRITES	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
+/* Access rights that a window has only if the region has them */
+#define WINDOW_FLUSHES	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+
 /* Access rights that a window may have */
-#define WINDOW_ACCESS	(WINDOW_WRITES | IB_ACCESS_REMOTE_READ | IB_ACCESS_FLUSH_GLOBAL)
+#define WINDOW_ACCESS	(WINDOW_WRITES | WINDOW_FLUSHES | IB_ACCESS_REMOTE_READ)
 
 /**
  * rxe_alloc_mw - make a memory window
@@ -59,16 +66,32 @@ dec:
 }
 
 /**
+ * rxe_windows_init - no window is bound
+ * @windows: the windows of a new QP
+ */
+void rxe_windows_init(struct rxe_windows *windows)
+{
+	spin_lock_init(&windows->lock);
+	INIT_LIST_HEAD(&windows->bound);
+}
+
+/**
  * rxe_window_unbind - the window doesn't use its region any more
- * @window: the window; its key is invalid, and its lock is held or no lookup finds it
+ * @window: the window; its key is invalid, and its lock is held
  */
 void rxe_window_unbind(struct rxe_window *window)
 {
 	if (!window->mr)
 		return;
+	if (window->windows) {
+		spin_lock(&window->windows->lock);
+		list_del(&window->link);
+		spin_unlock(&window->windows->lock);
+	}
 	atomic_dec(&window->mr->windows);
 	window->mr = NULL;
 	window->qp = NULL;
+	window->windows = NULL;
 }
 
 /**
@@ -84,7 +107,9 @@ int rxe_dealloc_mw(struct ib_mw *ibmw)
 
 	rxe_key_retire(rxe, &window->key);
 	rxe_region_end(&window->region);
+	spin_lock_bh(&window->key.lock);	/* its QP may be going away */
 	rxe_window_unbind(window);
+	spin_unlock_bh(&window->key.lock);
 	kfree_rcu(window, rcu);
 	atomic_dec(&rxe->num_mw);
 	return 0;
@@ -99,7 +124,7 @@ static bool region_allows(const struct rxe_key *key, const struct rxe_bind *bind
 		return false;
 	if ((bind->access & WINDOW_WRITES) && !(key->access & IB_ACCESS_LOCAL_WRITE))
 		return false;
-	if (bind->access & IB_ACCESS_FLUSH_GLOBAL & ~key->access)
+	if (bind->access & WINDOW_FLUSHES & ~key->access)
 		return false;
 	return bind->addr >= key->iova && off <= key->length &&
 	       bind->length <= key->length - off;
@@ -122,14 +147,23 @@ static struct rxe_mr *bind_region(struct ib_pd *pd, const struct rxe_bind *bind)
 	return NULL;
 }
 
-static void set_binding(struct rxe_window *window, const struct ib_qp *qp,
-			struct rxe_mr *mr, const struct rxe_bind *bind)
+/* Type 2B: the window belongs to the QP from now on */
+static void set_owner(struct rxe_window *window, const struct ib_qp *qp,
+		      struct rxe_windows *windows)
+{
+	WRITE_ONCE(window->qp, qp);
+	window->windows = windows;
+	spin_lock(&windows->lock);
+	list_add_tail(&window->link, &windows->bound);
+	spin_unlock(&windows->lock);
+}
+
+static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
+			const struct rxe_bind *bind)
 {
 	struct rxe_key *key = &window->key;
 
 	window->mr = mr;
-	if (key->kind == RXE_KEY_MW_2)
-		WRITE_ONCE(window->qp, qp);
 	window->region.pages = mr->region.pages;
 	window->region.odp = mr->region.odp;
 	window->region.shift = mr->region.shift;
@@ -163,7 +197,7 @@ static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
 }
 
 static int bind_locked(struct rxe_window *window, const struct ib_qp *qp,
-		       const struct rxe_bind *bind)
+		       struct rxe_windows *windows, const struct rxe_bind *bind)
 {
 	bool unbind = window->key.kind == RXE_KEY_MW_1 && !bind->length;
 	struct rxe_mr *mr = NULL;
@@ -183,16 +217,20 @@ static int bind_locked(struct rxe_window *window, const struct ib_qp *qp,
 		return err;
 	}
 	rxe_window_unbind(window);
-	if (unbind)
+	if (unbind) {
 		window->key.name = bind->new_rkey;
-	else
-		set_binding(window, qp, mr, bind);
+		return 0;
+	}
+	if (window->key.kind == RXE_KEY_MW_2)
+		set_owner(window, qp, windows);
+	set_binding(window, mr, bind);
 	return 0;
 }
 
 /**
  * rxe_window_bind - execute a Bind Memory Window work request [10.6.7]
  * @qp: the QP that has it
+ * @windows: that QP's bound windows
  * @bind: what it asks for
  *
  * The caller holds no reference to the memory of a key.
@@ -200,7 +238,8 @@ static int bind_locked(struct rxe_window *window, const struct ib_qp *qp,
  * Return: 0; -EINVAL if the window or the region doesn't allow it, with both unchanged;
  * -EAGAIN as rxe_key_end().
  */
-int rxe_window_bind(const struct ib_qp *qp, const struct rxe_bind *bind)
+int rxe_window_bind(const struct ib_qp *qp, struct rxe_windows *windows,
+		    const struct rxe_bind *bind)
 {
 	struct rxe_key *key = rxe_key_find(qp->pd, bind->mw_rkey);
 	int err;
@@ -208,37 +247,45 @@ int rxe_window_bind(const struct ib_qp *qp, const struct rxe_bind *bind)
 	if (!key || (key->kind != RXE_KEY_MW_1 && key->kind != RXE_KEY_MW_2))
 		return -EINVAL;
 	spin_lock(&key->lock);
-	err = bind_locked(container_of(key, struct rxe_window, key), qp, bind);
+	err = bind_locked(container_of(key, struct rxe_window, key), qp, windows, bind);
 	spin_unlock(&key->lock);
 	return err;
 }
 
-static void unbind_from_qp(struct rxe_window *window, const struct ib_qp *qp)
+/*
+ * Another process may free the window, and so unbind it, at any time before its key's lock
+ * is taken. It is freed after a grace period. Return: false if no window is bound any more.
+ */
+static bool unbind_first(struct rxe_windows *windows)
 {
-	spin_lock(&window->key.lock);
-	if (window->qp == qp) {
-		window->key.ending = false;
-		WRITE_ONCE(window->key.value, 0);
-		rxe_window_unbind(window);
+	struct rxe_window *window;
+
+	rcu_read_lock_bh();
+	spin_lock(&windows->lock);
+	window = list_first_entry_or_null(&windows->bound, struct rxe_window, link);
+	spin_unlock(&windows->lock);
+	if (window) {
+		spin_lock(&window->key.lock);
+		if (window->windows == windows) {
+			window->key.ending = false;
+			WRITE_ONCE(window->key.value, 0);
+			rxe_window_unbind(window);
+		}
+		spin_unlock(&window->key.lock);
 	}
-	spin_unlock(&window->key.lock);
+	rcu_read_unlock_bh();
+	return window;
 }
 
 /**
  * rxe_windows_leave - unbind the windows of type 2B of a QP that goes away
- * @qp: the QP, which receives nothing any more, so that these windows aren't used
+ * @windows: those of the QP, which sends and receives nothing any more, so that these
+ *	windows aren't used, and no window is bound
  *
- * Context: process.
+ * Context: process, may sleep: a process may have bound any number of windows.
  */
-void rxe_windows_leave(const struct ib_qp *qp)
+void rxe_windows_leave(struct rxe_windows *windows)
 {
-	struct rxe_dev *rxe = to_rxe_dev(qp->device);
-	struct rxe_key *key;
-	unsigned long index;
-
-	rcu_read_lock_bh();
-	xa_for_each(&rxe->keys, index, key)
-		if (key->kind == RXE_KEY_MW_2)
-			unbind_from_qp(container_of(key, struct rxe_window, key), qp);
-	rcu_read_unlock_bh();
+	while (unbind_first(windows))
+		cond_resched();
 }

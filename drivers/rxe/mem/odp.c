@@ -34,10 +34,10 @@
 #include <rxe/knobs.h>
 #include <rxe/memory.h>
 
-static struct workqueue_struct *odp_wq;
+static struct workqueue_struct *free_wq;	/* free_odp() sleeps */
 
 /**
- * rxe_odp_start - create the workqueue for faults; at module load
+ * rxe_odp_start - prepare; at module load
  *
  * Context: process.
  *
@@ -45,29 +45,19 @@ static struct workqueue_struct *odp_wq;
  */
 int rxe_odp_start(void)
 {
-	odp_wq = alloc_workqueue("rdma_rxe_odp", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	return odp_wq ? 0 : -ENOMEM;
+	free_wq = alloc_workqueue("rdma_rxe_free", WQ_UNBOUND, 0);
+	return free_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rxe_odp_stop - wait for the last work and destroy the workqueue; at module unload
+ * rxe_odp_stop - wait for the last fault, and undo rxe_odp_start(); at module unload
  *
  * Context: process; no QP or region is left.
  */
 void rxe_odp_stop(void)
 {
-	destroy_workqueue(odp_wq);
-}
-
-/**
- * rxe_odp_work - queue work that may sleep in the memory of a process
- * @work: the work, not queued yet
- *
- * Context: any.
- */
-void rxe_odp_work(struct work_struct *work)
-{
-	queue_work(odp_wq, work);
+	rxe_process_wait();
+	destroy_workqueue(free_wq);
 }
 
 static struct rxe_odp_chunk *find_chunk(struct rxe_odp *odp, unsigned long page)
@@ -155,11 +145,18 @@ void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bo
  * Wait for tasks that may use pages which aren't present any more. A task that takes its
  * reference to the region after this point doesn't find the pages. References to a memory
  * window's region aren't counted here, so a bound window always costs a grace period.
+ *
+ * A region that has ended has no user: either no key ever named it, or rxe_dereg_mr() has
+ * closed it to windows while none was bound, has hidden its key, and has waited for the last
+ * reference. A window's references end before it is unbound.
  */
 static void wait_for_users(struct rxe_odp *odp)
 {
 	unsigned int refs;
 
+	/* Pairs with rxe_odp_end(): after the uses of all references */
+	if (smp_load_acquire(&odp->ended))
+		return;
 	smp_mb();	/* pairs with key_take() */
 	refs = kref_read(&odp->mr->region.ref);
 	smp_rmb();	/* pairs with the reference's end after rxe_odp_close() */
@@ -264,7 +261,7 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 		return ERR_PTR(-ENOMEM);
 	err = xa_reserve(&odp->chunks, index, GFP_KERNEL);
 	if (!err)
-		err = mmu_interval_notifier_insert(&chunk->notifier, odp->mm,
+		err = mmu_interval_notifier_insert(&chunk->notifier, odp->process->mm,
 						   chunk->first << PAGE_SHIFT,
 						   chunk->num << PAGE_SHIFT, &notifier_ops);
 	if (err) {
@@ -303,9 +300,9 @@ static struct rxe_odp_chunk *get_chunk(struct rxe_odp *odp, unsigned long page)
 
 	if (chunk)
 		return chunk;
-	if (odp->order == RXE_ODP_CHUNK_ORDER && !is_mapped(odp->mm, page << PAGE_SHIFT))
+	if (odp->order == RXE_ODP_CHUNK_ORDER && !is_mapped(odp->process->mm, page << PAGE_SHIFT))
 		return ERR_PTR(-EFAULT);
-	memcg = get_mem_cgroup_from_mm(odp->mm);
+	memcg = get_mem_cgroup_from_mm(odp->process->mm);
 	old = set_active_memcg(memcg);
 	mutex_lock(&odp->lock);
 	chunk = find_chunk(odp, page);
@@ -347,7 +344,7 @@ static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 
 	/* @page is in the chunk, the last of the @num pages may not be */
 	num = min3(num, chunk->first + chunk->num - page, (unsigned long)RXE_ODP_BATCH);
-	got = get_pages(chunk->odp->mm, page, num, how, pages);
+	got = get_pages(chunk->odp->process->mm, page, num, how, pages);
 	if (got < 0)
 		return got;
 	mutex_lock(&chunk->lock);
@@ -369,7 +366,7 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 	u32 tries = RXE_ODP_TRIES;
 	long got;
 
-	if (page - odp->first >= odp->num || page >= odp->mm->task_size >> PAGE_SHIFT)
+	if (page - odp->first >= odp->num || page >= odp->process->mm->task_size >> PAGE_SHIFT)
 		return -EFAULT;
 	chunk = get_chunk(odp, page);
 	if (IS_ERR(chunk))
@@ -407,7 +404,7 @@ int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 	long got = 0;
 
 	*done = 0;
-	if (!mmget_not_zero(odp->mm))
+	if (!mmget_not_zero(odp->process->mm))
 		return -EFAULT;
 	while (page <= last) {
 		got = fault_some(odp, page, last - page + 1, how);
@@ -415,7 +412,7 @@ int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 			break;
 		page += got;
 	}
-	mmput(odp->mm);
+	mmput(odp->process->mm);
 	if (page > first)
 		*done = ((u64)page << PAGE_SHIFT) - addr;
 	return min(got, 0L);
@@ -430,13 +427,13 @@ static void free_odp(struct work_struct *work)
 	xa_for_each(&odp->chunks, index, chunk)
 		free_chunk(chunk);
 	xa_destroy(&odp->chunks);
-	mmdrop(odp->mm);
+	rxe_process_put(odp->process);
 	kfree(odp);
 }
 
 static void release_odp(struct kref *ref)
 {
-	rxe_odp_work(&container_of(ref, struct rxe_odp, ref)->work);
+	queue_work(free_wq, &container_of(ref, struct rxe_odp, ref)->work);
 }
 
 /**
@@ -472,12 +469,15 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
+	odp->process = rxe_process_get();
+	if (!odp->process) {
+		kfree(odp);
+		return ERR_PTR(-ENOMEM);
+	}
 	kref_init(&odp->ref);
 	mutex_init(&odp->lock);
 	INIT_WORK(&odp->work, free_odp);
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
-	mmgrab(current->mm);
-	odp->mm = current->mm;
 	odp->mr = mr;
 	odp->first = start >> PAGE_SHIFT;
 	odp->num = ((start + length - 1) >> PAGE_SHIFT) - odp->first + 1;
@@ -507,8 +507,9 @@ void rxe_odp_close(struct rxe_odp *odp)
  * rxe_odp_end - take all pages back, and give back the region's reference
  * @odp: memory of a region without references
  *
- * This doesn't wait for faults, which may take any time: they have references of their
- * own.
+ * This waits for no grace period, of which there would be one for each chunk: the region
+ * has no users. It doesn't wait for faults either, which may take any time: they have
+ * references of their own.
  *
  * Context: process.
  */
@@ -518,7 +519,7 @@ void rxe_odp_end(struct rxe_odp *odp)
 	unsigned long index;
 
 	mutex_lock(&odp->lock);
-	odp->ended = true;
+	smp_store_release(&odp->ended, true);	/* pairs with wait_for_users() */
 	xa_for_each(&odp->chunks, index, chunk) {
 		mutex_lock(&chunk->lock);
 		rxe_odp_drop(chunk, 0, chunk->num);

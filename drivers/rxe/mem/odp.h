@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <compat/mmu.h>
 #include <rxe/odp.h>
@@ -15,6 +16,28 @@
 #define RXE_PAGE_READ	BIT(0)	/* present */
 #define RXE_PAGE_WRITE	BIT(1)	/* present, and may be written */
 #define RXE_PAGE_DIRTY	BIT(2)	/* being taken back, and may have been written */
+
+/**
+ * struct rxe_process - what the regions of a process share
+ * @node: in the table of processes
+ * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
+ * @users: references, one for each struct rxe_odp
+ * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
+ * @wq: works that may sleep in the process's memory; each holds a reference to a struct
+ *	rxe_odp
+ */
+struct rxe_process {
+	struct hlist_node	node;
+	struct mm_struct	*mm;
+	u32			users;
+	atomic_t		prefetches;
+	struct workqueue_struct	*wq;
+};
+
+/* process.c */
+struct rxe_process *rxe_process_get(void);
+void rxe_process_put(struct rxe_process *process);
+void rxe_process_wait(void);
 
 /**
  * struct rxe_odp_chunk - consecutive pages of a process
@@ -40,11 +63,10 @@ struct rxe_odp_chunk {
 /**
  * struct rxe_odp - memory of a process that isn't pinned
  * @ref: one for the region, one for each fault or prefetch that uses it
- * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
+ * @process: the process
  * @mr: the region; valid until rxe_odp_end()
  * @closing: the region's owner has given back its reference to the region, or is about to
- * @ended: the region is gone; no chunk is added any more
- * @prefetches: prefetches that wait for a worker, at most RXE_ODP_PREFETCHES
+ * @ended: the region is gone, and all references to its memory; no chunk is added any more
  * @work: frees the struct, in process context
  * @lock: orders adding chunks and rxe_odp_end()
  * @chunks: index of the chunk -> struct rxe_odp_chunk; added on demand, kept until the end
@@ -54,11 +76,10 @@ struct rxe_odp_chunk {
  */
 struct rxe_odp {
 	struct kref		ref;
-	struct mm_struct	*mm;
+	struct rxe_process	*process;
 	struct rxe_mr		*mr;
 	bool			closing;
 	bool			ended;
-	atomic_t		prefetches;
 	struct work_struct	work;
 	struct mutex		lock;	/* chunks are added */
 	struct xarray		chunks;
@@ -80,7 +101,6 @@ enum rxe_odp_how {
 };
 
 /* odp.c */
-void rxe_odp_work(struct work_struct *work);
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length);
 void rxe_odp_close(struct rxe_odp *odp);
 void rxe_odp_end(struct rxe_odp *odp);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
- * wait for them. A worker makes them present. If RXE_ODP_PREFETCHES of a region wait for a
+ * wait for them. A worker makes them present. If RXE_ODP_PREFETCHES of the process wait for a
  * worker already, or memory is short, the caller's context does it.
  *
  * Context: process.
@@ -32,7 +32,7 @@ static void prefetch_work(struct work_struct *work)
 	u64 done;
 
 	rxe_odp_fault(pre->odp, pre->addr, pre->len, pre->how, &done);
-	atomic_dec(&pre->odp->prefetches);
+	atomic_dec(&pre->odp->process->prefetches);
 	rxe_odp_put(pre->odp);
 	kfree(pre);
 }
@@ -82,17 +82,18 @@ out:
 /* Return: false if too many prefetches wait, or memory is short */
 static bool queue_prefetch(const struct prefetch *range)
 {
+	struct rxe_process *process = range->odp->process;
 	struct prefetch *pre;
 
-	if (!atomic_add_unless(&range->odp->prefetches, 1, RXE_ODP_PREFETCHES))
+	if (!atomic_add_unless(&process->prefetches, 1, RXE_ODP_PREFETCHES))
 		return false;
 	pre = kmemdup(range, sizeof(*range), GFP_KERNEL_ACCOUNT);
 	if (!pre) {
-		atomic_dec(&range->odp->prefetches);
+		atomic_dec(&process->prefetches);
 		return false;
 	}
 	INIT_WORK(&pre->work, prefetch_work);
-	rxe_odp_work(&pre->work);
+	queue_work(process->wq, &pre->work);
 	return true;
 }
 

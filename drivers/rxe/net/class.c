@@ -137,7 +137,7 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 	path->tos = rxe_path_tos(rxe, path);
 	path->hop_limit = ttl ?: grh->hop_limit ?:
 			  path->mcast ? 1 : RXE_DEFAULT_HOPS;
-	rxe_route_forget(path);
+	rxe_route_drop(path);
 }
 
 /* Parse an address with an optional prefix length, as 1.1.1.0/24 or 2001:db8::1 */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Netdev events in all namespaces: port state, MTU, unregistering, multicast groups.
+ * Netdev events in all namespaces: port state, MTU, moving, unregistering, the slaves of bonds,
+ * multicast groups.
  *
- * When a netdev moves to another namespace, the old one sees NETDEV_UNREGISTER, and
- * the RDMA device is removed. The RDMA core follows the addresses for the GIDs. A
- * change of the MAC address doesn't change the node GUID, which names the device
- * for its lifetime.
+ * When a netdev moves to another namespace, the old namespace sees NETDEV_UNREGISTER, and the
+ * new one NETDEV_REGISTER. The device follows its netdev. The RDMA core follows the addresses
+ * for the GIDs. A change of the MAC address doesn't change the node GUID, which names the
+ * device for its lifetime.
  *
  * Context: process, RTNL held.
  */
@@ -16,21 +17,74 @@ static const struct rxe_net_ops *rxe_net_ops;
 static void rxe_handle_event(struct rxe_dev *rxe, unsigned long event)
 {
 	switch (event) {
+	case NETDEV_REGISTER:	/* in another namespace */
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU:
 		rxe_net_ops->changed(rxe);
 		break;
+	case NETDEV_CHANGELOWERSTATE:	/* of one below */
+		rxe_net_ops->rerouted(rxe);
+		break;
 	case NETDEV_UNREGISTER:
-		ib_unregister_device_queued(&rxe->ibdev);
+		if (rxe->ndev->reg_state != NETREG_REGISTERED)
+			ib_unregister_device_queued(&rxe->ibdev);
 		break;
 	}
 }
 
-/* Also for VLANs, whose addresses the device of the real netdev has */
-static void rxe_mcast_event(struct net_device *ndev, unsigned long event)
+/* Tell the device of a netdev, if it has one */
+static void tell_device(struct net_device *ndev, unsigned long event)
 {
+	struct ib_device *ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
+
+	if (ibdev) {
+		rxe_handle_event(to_rxe_dev(ibdev), event);
+		ib_device_put(ibdev);
+	}
+}
+
+static int tell_upper(struct net_device *upper, struct netdev_nested_priv *unused)
+{
+	tell_device(upper, NETDEV_CHANGELOWERSTATE);
+	return 0;
+}
+
+/* The bond or team that has @lower sends by it from now on, or no longer does. */
+static void tell_uppers(struct net_device *lower)
+{
+	struct netdev_nested_priv unused = {};
+
+	rcu_read_lock();
+	netdev_walk_all_upper_dev_rcu(lower, tell_upper, &unused);
+	rcu_read_unlock();
+}
+
+static int rxe_dev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+
+	if (event == NETDEV_UNREGISTER)
+		rxe_routes_forget(ndev);
+	if (event == NETDEV_CHANGELOWERSTATE)
+		tell_uppers(ndev);
+	else
+		tell_device(ndev, event);
+	return NOTIFY_DONE;
+}
+
+/* Before the RDMA core, which then asks who has the addresses of a VLAN (gid.c) */
+static struct notifier_block rxe_dev_nb = {
+	.notifier_call	= rxe_dev_event,
+	.priority	= 1,
+};
+
+/* Also for VLANs, whose addresses the device of the real netdev has */
+static int rxe_mcast_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+
 	switch (event) {
 	case NETDEV_UP:
 	case NETDEV_CHANGEMTU:
@@ -40,25 +94,12 @@ static void rxe_mcast_event(struct net_device *ndev, unsigned long event)
 		rxe_join_forget(ndev);
 		break;
 	}
-}
-
-static int rxe_netdev_event(struct notifier_block *nb, unsigned long event,
-			    void *info)
-{
-	struct net_device *ndev = netdev_notifier_info_to_dev(info);
-	struct ib_device *ibdev;
-
-	rxe_mcast_event(ndev, event);
-	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_RXE);
-	if (ibdev) {
-		rxe_handle_event(to_rxe_dev(ibdev), event);
-		ib_device_put(ibdev);
-	}
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block rxe_netdev_nb = {
-	.notifier_call = rxe_netdev_event,
+/* After IP, whose groups are joined */
+static struct notifier_block rxe_mcast_nb = {
+	.notifier_call	= rxe_mcast_event,
 };
 
 /**
@@ -69,8 +110,16 @@ static struct notifier_block rxe_netdev_nb = {
  */
 int rxe_events_init(const struct rxe_net_ops *ops)
 {
+	int err;
+
 	rxe_net_ops = ops;
-	return register_netdevice_notifier(&rxe_netdev_nb);
+	err = register_netdevice_notifier(&rxe_dev_nb);
+	if (err)
+		return err;
+	err = register_netdevice_notifier(&rxe_mcast_nb);
+	if (err)
+		unregister_netdevice_notifier(&rxe_dev_nb);
+	return err;
 }
 
 /**
@@ -78,5 +127,6 @@ int rxe_events_init(const struct rxe_net_ops *ops)
  */
 void rxe_events_exit(void)
 {
-	unregister_netdevice_notifier(&rxe_netdev_nb);
+	unregister_netdevice_notifier(&rxe_mcast_nb);
+	unregister_netdevice_notifier(&rxe_dev_nb);
 }

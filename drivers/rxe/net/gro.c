@@ -9,19 +9,24 @@
  * responses, of one size except the last, with PSNs that go forward and IPv4 IDs
  * that count up. The receiver doesn't rely on that: see split.c.
  *
+ * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
+ * forwards into a tunnel: it puts the tunnel's headers in front of each packet, and only the
+ * first one is sure to have room for them. RoCE v1 has a segmentation of its own.
+ *
  * Context: NAPI's softirq.
  */
+#include <net/addrconf.h>
 #include <net/gro.h>
+#include <net/route.h>
 #include <net/sock.h>
 #include <compat/unaligned.h>
 #include "internal.h"
 #include "proto.h"
 
-/* The IP header in front of UDP header and BTH; no options, no extensions */
-static const void *rxe_gro_l3(const struct sock *sk, const void *bth)
+/* The network header in front of a BTH; no options, no extensions */
+static const void *rxe_gro_l3(u8 proto, const void *bth)
 {
-	return bth - (sk->sk_family == AF_INET ? rxe_l3(RXE_ROCE_V2_IPV4)->bytes :
-						 rxe_l3(RXE_ROCE_V2_IPV6)->bytes);
+	return bth - rxe_l3(proto)->bytes;
 }
 
 /* Is @ip the header @n packets after @first? Forwarding needs equal TOS and TTL. */
@@ -61,23 +66,28 @@ static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
 					get_unaligned_be24(last_bth + 9)) >= 0;
 }
 
-static bool rxe_gro_joins(const struct sock *sk, struct sk_buff *train,
+/* Do the network headers continue, as far as the flow doesn't imply it? */
+static bool rxe_gro_l3_joins(u8 proto, const void *first, const void *l3, u32 n)
+{
+	if (proto == RXE_ROCE_V2_IPV4)
+		return rxe_gro_ipv4(first, l3, n);
+	return proto == RXE_ROCE_V1 || rxe_gro_ipv6(first, l3);
+}
+
+static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 			  const struct sk_buff *skb, const void *bth)
 {
 	u32 len = skb_gro_len(skb), off = skb_gro_offset(skb);
-	const void *l3 = rxe_gro_l3(sk, bth);
-	const void *first_l3 = rxe_gro_l3(sk, train->data + off);
+	const void *first_l3 = rxe_gro_l3(proto, train->data + off);
 	u8 buf[RXE_BTH_BYTES];
 	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
 
-	if (!first_bth || !rxe_gro_bth(first_bth, bth) ||
-	    !rxe_gro_goes_on(train, off, bth) ||
-	    len > skb_shinfo(train)->gso_size || train->len + len > U16_MAX ||
-	    train->ip_summed != skb->ip_summed)
-		return false;
-	if (sk->sk_family == AF_INET)
-		return rxe_gro_ipv4(first_l3, l3, NAPI_GRO_CB(train)->count);
-	return rxe_gro_ipv6(first_l3, l3);
+	return first_bth && rxe_gro_bth(first_bth, bth) &&
+	       rxe_gro_goes_on(train, off, bth) &&
+	       len <= skb_shinfo(train)->gso_size && train->len + len <= U16_MAX &&
+	       train->ip_summed == skb->ip_summed &&
+	       rxe_gro_l3_joins(proto, first_l3, rxe_gro_l3(proto, bth),
+				NAPI_GRO_CB(train)->count);
 }
 
 /* The same steps as the stack's own GRO by frag_list */
@@ -104,45 +114,65 @@ static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
 
 /*
  * Must packets stay single, since a capture would show a train? The switch capture_singly
- * decides. This is checked for the second packet of a train only, since GRO holds a train
- * for a short time.
+ * decides.
  */
-static bool rxe_gro_singly(const struct sk_buff *train, struct net_device *ndev)
+static bool rxe_gro_singly(u8 proto, struct net_device *ndev)
 {
 	const struct rxe_dev *rxe;
 
-	if (NAPI_GRO_CB(train)->count > 1 || !rxe_listen_above(ndev))
+	if (!rxe_listen_above(ndev))
 		return false;
-	rxe = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_V2);
+	rxe = rxe_net_find(dev_net(ndev), ndev, rxe_roce_of(proto));
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 
+static bool rxe_gro_is_local(u8 proto, const void *l3, struct net_device *ndev)
+{
+	const struct iphdr *ip = l3;
+	const struct ipv6hdr *ip6 = l3;
+
+	switch (proto) {
+	case RXE_ROCE_V2_IPV4:
+		return inet_addr_type_dev_table(dev_net(ndev), ndev, ip->daddr) == RTN_LOCAL;
+	case RXE_ROCE_V2_IPV6:
+		return ipv6_chk_addr(dev_net(ndev), &ip6->daddr, NULL, 0);
+	default:
+		return true;
+	}
+}
+
+/* Asked for the second packet of a train only, since GRO holds a train for a short time */
+static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void *l3,
+			      struct net_device *ndev)
+{
+	if (NAPI_GRO_CB(train)->count > 1)
+		return true;
+	return !rxe_gro_singly(proto, ndev) && rxe_gro_is_local(proto, l3, ndev);
+}
+
 /**
- * rxe_gro_receive - chain a packet to the train of its flow
- * @sk: the UDP socket that keeps the port
- * @head: packets that GRO holds
+ * rxe_gro_add - chain a packet to the train of its flow
+ * @proto: enum rxe_proto
+ * @head: packets that GRO holds; those of other flows aren't marked same_flow
  * @skb: the packet; the GRO offset is at its BTH
  *
  * Return: the train that is complete by now, or NULL.
  */
-struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
-				struct sk_buff *skb)
+struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *skb)
 {
 	u32 off = skb_gro_offset(skb);
 	const void *bth = skb_gro_header(skb, off + RXE_BTH_BYTES, off);
 	struct sk_buff *train;
 
-	/* Packets are only chained, never encapsulated */
-	NAPI_GRO_CB(skb)->encap_mark = 0;
 	NAPI_GRO_CB(skb)->is_flist = 1;
 	if (!bth || NAPI_GRO_CB(skb)->flush ||
-	    rxe_gro_l3(sk, bth) != skb_gro_network_header(skb))
+	    rxe_gro_l3(proto, bth) != skb_gro_network_header(skb))
 		goto flush;
 	list_for_each_entry(train, head, list) {
 		if (!NAPI_GRO_CB(train)->same_flow)
 			continue;
-		if (!rxe_gro_joins(sk, train, skb, bth) ||
-		    rxe_gro_singly(train, skb->dev))
+		if (!rxe_gro_joins(proto, train, skb, bth) ||
+		    !rxe_gro_may_chain(proto, train, rxe_gro_l3(proto, bth), skb->dev))
 			return train;
 		if (!rxe_gro_chain(train, skb))
 			goto flush;
@@ -152,4 +182,21 @@ struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 flush:
 	NAPI_GRO_CB(skb)->flush = 1;
 	return NULL;
+}
+
+/**
+ * rxe_gro_receive - GRO of the UDP sockets
+ * @sk: the socket that keeps the port
+ * @head: packets that GRO holds
+ * @skb: the packet; the GRO offset is at its BTH
+ *
+ * Return: the train that is complete by now, or NULL.
+ */
+struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
+				struct sk_buff *skb)
+{
+	/* Packets are only chained, never encapsulated */
+	NAPI_GRO_CB(skb)->encap_mark = 0;
+	return rxe_gro_add(sk->sk_family == AF_INET ? RXE_ROCE_V2_IPV4 : RXE_ROCE_V2_IPV6,
+			   head, skb);
 }

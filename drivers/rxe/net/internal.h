@@ -69,7 +69,11 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 /* route.c */
 struct net_device *rxe_path_port(const struct rxe_path *path);
 struct dst_entry *rxe_route(struct rxe_path *path);
-void rxe_route_forget(struct rxe_path *path);
+void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst,
+		    const struct net_device *ndev);
+void rxe_route_drop(struct rxe_path *path);
+void rxe_routes_forget(const struct net_device *ndev);
+void rxe_routes_init(void);
 
 /* listen.c */
 bool rxe_listen_below(struct net_device *ndev);
@@ -86,6 +90,7 @@ void rxe_tx_wait(void);
 void rxe_tx_set_ops(const struct rxe_net_ops *ops);
 
 /* rx.c */
+u32 rxe_skb_pkt(const struct sk_buff *skb, u32 bytes);
 u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 		      u32 n, u32 len);
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
@@ -101,6 +106,13 @@ void rxe_rx_set_ops(const struct rxe_net_ops *ops);
 void rxe_v1_open(void);
 void rxe_v1_close(void);
 
+/* rocev1_offload.c */
+void rxe_v1_offload(struct sk_buff *skb, u32 pkt, u32 npkts);
+bool rxe_v1_gso_ok(const struct sk_buff *skb);
+void rxe_v1_gro_switch(bool on);
+void rxe_v1_offload_init(void);
+void rxe_v1_offload_exit(void);
+
 /* rocev2.c */
 int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
@@ -110,6 +122,7 @@ void rxe_arp_open(void);
 void rxe_arp_close(void);
 
 /* gro.c */
+struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *skb);
 struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 				struct sk_buff *skb);
 
@@ -118,7 +131,7 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb);
 
 /* split.c */
 bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto);
-void rxe_split(struct sk_buff *skb, u32 off);
+void rxe_split(struct sk_buff *skb, u32 off, const struct net_device *ndev);
 
 /* guard.c */
 int rxe_guard_open(struct net *net);
@@ -141,6 +154,17 @@ void rxe_events_exit(void);
 static inline u16 rxe_netdev_vlan(const struct net_device *ndev)
 {
 	return is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) : RXE_NO_VLAN;
+}
+
+/**
+ * rxe_roce_of - the RoCE version of a protocol
+ * @proto: enum rxe_proto
+ *
+ * Return: RXE_ENABLE_V1 or RXE_ENABLE_V2.
+ */
+static inline u8 rxe_roce_of(u8 proto)
+{
+	return proto == RXE_ROCE_V1 ? RXE_ENABLE_V1 : RXE_ENABLE_V2;
 }
 
 /**

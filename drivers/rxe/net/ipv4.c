@@ -75,6 +75,7 @@ const struct rxe_l3 rxe_l3_ipv4 = {
 	.wc_sl		= RXE_WC_SL_IPV4,
 	.grh_off	= RXE_GRH_BYTES - sizeof(struct iphdr),
 	.udp		= true,
+	.gso		= NETIF_F_GSO_UDP_L4,
 	.ids		= true,
 	.push		= ipv4_push,
 	.send		= rxe_v2_send,

@@ -82,6 +82,7 @@ const struct rxe_l3 rxe_l3_ipv6 = {
 	.network	= RDMA_NETWORK_IPV6,
 	.wc_sl		= RXE_WC_SL_IPV6,
 	.udp		= true,
+	.gso		= NETIF_F_GSO_UDP_L4,
 	.push		= ipv6_push,
 	.send		= rxe_v2_send,
 	.local_out	= ip6_local_out,

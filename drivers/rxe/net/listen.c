@@ -73,7 +73,8 @@ static bool rxe_listen_lowers(struct net_device *ndev)
  * rxe_listen_below - does anybody see what is sent by a netdev?
  * @ndev: netdev
  *
- * Runs for each train. Most netdevs have none below, and only those of a pair a peer.
+ * This is cheap: few netdevs have another one below, and only those of a pair (veth) have a
+ * peer.
  *
  * Return: true if there is a listener on it, on a netdev below, or on the other end of
  * a veth and above that.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Adding devices to a network namespace and removing them. While a namespace has
+ * Adding devices to a network namespace, moving and removing them. While a namespace has
  * devices with RoCE v2, it has UDP port 4791 and the hooks open. While any namespace has
- * devices with RoCE v1, its Ethertype is received; while any has devices, ARP is.
+ * devices with RoCE v1, the Ethertype of v1 is received; while any has devices, ARP is.
  *
- * Context: process. Serialised by rxe_net_lock, which is taken without RTNL. No other
- * lock of the driver is taken under it.
+ * Context: process. Serialised by rxe_net_lock, which may be taken under RTNL: RTNL isn't
+ * taken under it, nor any other lock of the driver.
  */
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
@@ -60,6 +60,34 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 	}
 }
 
+/* Context: rxe_net_lock held. */
+static int rxe_net_link(struct rxe_dev *rxe)
+{
+	struct net *net = dev_net(rxe->ndev);
+	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+	int err;
+
+	if (!check_net(net))
+		return -ENODEV;
+	err = rxe_netns_get(net, ns, rxe->roce);
+	if (err)
+		return err;
+	ns->net = net;
+	smp_store_release(&rxe->netns, ns);	/* after its sockets: rxe_net_sock() */
+	list_add_tail_rcu(&rxe->list, &ns->devs);
+	return 0;
+}
+
+/* Context: rxe_net_lock held; the caller waits for readers. */
+static void rxe_net_unlink(struct rxe_dev *rxe)
+{
+	struct rxe_netns *ns = rxe->netns;
+
+	list_del_rcu(&rxe->list);
+	WRITE_ONCE(rxe->netns, NULL);
+	rxe_netns_put(ns->net, ns, rxe->roce);
+}
+
 /**
  * rxe_net_add - start receiving for a device
  * @rxe: device, its netdev set
@@ -71,44 +99,55 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
  */
 int rxe_net_add(struct rxe_dev *rxe)
 {
-	struct net *net = dev_net(rxe->ndev);
-	struct rxe_netns *ns = net_generic(net, rxe_net_id);
-	int err = -ENODEV;
+	int err;
 
 	mutex_lock(&rxe_net_lock);
-	if (check_net(net))
-		err = rxe_netns_get(net, ns, rxe->roce);
-	if (!err) {
-		ns->net = net;
-		WRITE_ONCE(rxe->netns, ns);
-		list_add_tail_rcu(&rxe->list, &ns->devs);
+	err = rxe_net_link(rxe);
+	mutex_unlock(&rxe_net_lock);
+	return err;
+}
+
+static int rxe_net_move(struct rxe_dev *rxe)
+{
+	if (rxe->netns) {
+		if (net_eq(rxe->netns->net, dev_net(rxe->ndev)))
+			return 0;
+		rxe_net_unlink(rxe);
+		synchronize_net();	/* readers of the old list */
 	}
+	return rxe_net_link(rxe);
+}
+
+/**
+ * rxe_net_follow - receive in the namespace that the netdev is in now
+ * @rxe: device
+ *
+ * The device leaves the old namespace, also if it can't receive in the new one. Then the
+ * next call tries again.
+ *
+ * Context: process, RTNL held.
+ * Return: 0, also if the netdev hasn't moved; or an error of rxe_net_add().
+ */
+int rxe_net_follow(struct rxe_dev *rxe)
+{
+	int err;
+
+	mutex_lock(&rxe_net_lock);
+	err = rxe_net_move(rxe);
 	mutex_unlock(&rxe_net_lock);
 	return err;
 }
 
 /**
- * rxe_net_moved - has the netdev left the namespace that it was added in?
+ * rxe_net_receives - is a device open in a namespace?
  * @rxe: device
  *
- * Context: process, RTNL held.
- * Return: true if it has, or if the namespace is gone.
+ * Context: any.
+ * Return: true if it is; may be out of date at once.
  */
-bool rxe_net_moved(struct rxe_dev *rxe)
+bool rxe_net_receives(const struct rxe_dev *rxe)
 {
-	struct rxe_netns *ns = READ_ONCE(rxe->netns);
-
-	return !ns || !net_eq(ns->net, dev_net(rxe->ndev));
-}
-
-/* Context: rxe_net_lock held; the caller waits for readers. */
-static void rxe_net_unlink(struct rxe_dev *rxe)
-{
-	struct rxe_netns *ns = rxe->netns;
-
-	list_del_rcu(&rxe->list);
-	WRITE_ONCE(rxe->netns, NULL);
-	rxe_netns_put(ns->net, ns, rxe->roce);
+	return READ_ONCE(rxe->netns);
 }
 
 /**
@@ -138,8 +177,8 @@ static int __net_init rxe_netns_init(struct net *net)
 }
 
 /*
- * A device whose netdev moved to another namespace may still wait for its removal when
- * this one ends. It must not use the freed namespace.
+ * A device whose netdev is gone may still wait for its removal when the namespace ends. It
+ * must not use the freed namespace.
  */
 static void __net_exit rxe_netns_exit(struct net *net)
 {
@@ -174,12 +213,15 @@ int rxe_net_init(const struct rxe_net_ops *ops)
 
 	rxe_rx_set_ops(ops);
 	rxe_tx_set_ops(ops);
+	rxe_routes_init();
 	err = register_pernet_subsys(&rxe_netns_ops);
 	if (err)
 		return err;
 	err = rxe_events_init(ops);
 	if (err)
 		unregister_pernet_subsys(&rxe_netns_ops);
+	else
+		rxe_v1_offload_init();
 	return err;
 }
 
@@ -188,6 +230,7 @@ int rxe_net_init(const struct rxe_net_ops *ops)
  */
 void rxe_net_exit(void)
 {
+	rxe_v1_offload_exit();
 	rxe_events_exit();
 	unregister_pernet_subsys(&rxe_netns_ops);
 	rxe_tx_wait();

@@ -223,6 +223,19 @@ bool rxe_path_has_ids(const struct rxe_path *path)
 	return rxe_l3(path->proto)->ids;
 }
 
+/* The netdev may leave its namespace at any time, and that end: RCU keeps it */
+static bool rxe_has_net_rights(const struct rxe_dev *rxe)
+{
+	struct user_namespace *user_ns;
+	bool has;
+
+	rcu_read_lock();
+	user_ns = dev_net(rxe->ndev)->user_ns;
+	has = ns_capable(user_ns, CAP_NET_RAW) || ns_capable(user_ns, CAP_NET_ADMIN);
+	rcu_read_unlock();
+	return has;
+}
+
 /**
  * rxe_path_unprivileged - limit the priority to what a socket of the process could have
  * @rxe: device
@@ -236,11 +249,7 @@ bool rxe_path_has_ids(const struct rxe_path *path)
  */
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
 {
-	struct user_namespace *user_ns = dev_net(rxe->ndev)->user_ns;
-
-	if (path->priority > TC_PRIO_INTERACTIVE &&
-	    !ns_capable(user_ns, CAP_NET_RAW) &&
-	    !ns_capable(user_ns, CAP_NET_ADMIN)) {
+	if (path->priority > TC_PRIO_INTERACTIVE && !rxe_has_net_rights(rxe)) {
 		path->max_priority = TC_PRIO_INTERACTIVE;
 		path->priority = TC_PRIO_INTERACTIVE;
 	}
@@ -254,7 +263,7 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
  */
 void rxe_path_destroy(struct rxe_path *path)
 {
-	rxe_route_forget(path);
+	rxe_route_drop(path);
 	if (path->dgid_attr)
 		rdma_put_gid_attr(path->dgid_attr);
 	if (path->sgid_attr)

@@ -22,6 +22,7 @@ struct sock;
  * @grh_off: offset of the network header in a datagram's GRH (annex A17.4.5.1)
  * @udp: there is a UDP header, and paths have a route; else packets stay on the link
  * @ids: packets have IDs that count up, and the ICRC covers them
+ * @gso: the feature of a netdev that takes a train whole
  * @push: puts the headers in front of a train of @npkts packets
  * @send: sends a train with its headers, and consumes it. Return: 0, 1 if it was
  *	dropped, or a negative error if the path doesn't work now
@@ -29,9 +30,10 @@ struct sock;
  * @icrc_start: ICRC state behind a packet's headers
  * @gids: the addresses, IPv4 as ::ffff:a.b.c.d
  * @is_from: are the addresses those of a path, source and destination swapped?
- * @same: if @udp: is the header valid for @len bytes (UDP header to ICRC), and are the
- *	addresses those of the train's first packet?
- * @fix: if @udp: turns the header of a train's first packet into that of the n-th
+ * @same: is the header valid for the @len bytes behind it, and are the addresses those
+ *	of the train's first packet?
+ * @fix: turns the header of a train's first packet into that of the n-th, with @len
+ *	bytes behind it
  *
  * Headers are in contiguous memory. Context: bottom halves off.
  */
@@ -43,6 +45,7 @@ struct rxe_l3 {
 	u8	grh_off;
 	bool	udp;
 	bool	ids;
+	netdev_features_t gso;
 	void	(*push)(struct sk_buff *skb, struct rxe_path *path, u32 npkts);
 	int	(*send)(struct sk_buff *skb, struct rxe_path *path,
 			const struct rxe_train *train);
@@ -71,7 +74,7 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
 
 /**
  * rxe_l3_fix - turn the headers of a train's first packet into those of the n-th
- * @l3: the headers, up to the BTH; of a protocol with UDP
+ * @l3: the headers, up to the BTH
  * @proto: enum rxe_proto
  * @n: which packet
  * @len: its bytes, BTH to ICRC
@@ -80,11 +83,14 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
  */
 static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 {
-	struct udphdr *udp = l3 + rxe_l3(proto)->bytes - sizeof(*udp);
+	const struct rxe_l3 *row = rxe_l3(proto);
+	struct udphdr *udp = l3 + row->bytes - sizeof(*udp);
 
-	len += sizeof(*udp);
-	udp->len = htons(len);
-	rxe_l3(proto)->fix(l3, n, len);
+	if (row->udp) {
+		len += sizeof(*udp);
+		udp->len = htons(len);
+	}
+	row->fix(l3, n, len);
 }
 
 /**

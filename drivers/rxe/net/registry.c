@@ -89,7 +89,7 @@ struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6)
 
 	if (!ns)
 		return NULL;
-	sock = ipv6 ? ns->sock6 : ns->sock4;
+	sock = READ_ONCE(*(ipv6 ? &ns->sock6 : &ns->sock4));
 	return sock ? sock->sk : NULL;
 }
 

@@ -2,6 +2,8 @@
 /*
  * RoCE v1 (annex A16): Ethertype 0x8915, a GRH, and the packet. Never routed.
  *
+ * Trains leave and come as one GSO skb of the type that rocev1_offload.c describes.
+ *
  * Context: bottom halves off; opening and closing is serialised by net.c.
  */
 #include <linux/etherdevice.h>
@@ -27,10 +29,12 @@ static void rxe_v1_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 }
 
 static int rxe_v1_link(struct sk_buff *skb, const struct rxe_path *path,
-		       struct net_device *ndev)
+		       const struct rxe_train *train, struct net_device *ndev)
 {
-	if (skb->len > READ_ONCE(ndev->mtu))
+	if (RXE_GRH_BYTES + train->pkt > READ_ONCE(ndev->mtu))
 		return -EMSGSIZE;
+	if (train->npkts > 1)
+		rxe_v1_offload(skb, train->pkt, train->npkts);
 	skb->dev = ndev;
 	skb->protocol = htons(RXE_ROCE_ETHERTYPE);
 	return dev_hard_header(skb, ndev, RXE_ROCE_ETHERTYPE, path->dmac, NULL,
@@ -46,7 +50,7 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 	ndev = rxe_path_ndev(path);
 	if (!ndev || !(ndev->flags & IFF_UP)) {
 		kfree_skb(skb);
-	} else if (rxe_v1_link(skb, path, ndev) < 0) {
+	} else if (rxe_v1_link(skb, path, train, ndev) < 0) {
 		kfree_skb(skb);
 		err = 1;
 	} else {
@@ -56,53 +60,84 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 	return err;
 }
 
+static bool rxe_v1_is_grh(const struct ib_grh *grh)
+{
+	return be32_to_cpu(grh->version_tclass_flow) >> 28 == 6 &&
+	       grh->next_hdr == RXE_GRH_NXTHDR;
+}
+
+static bool rxe_v1_same(const void *first, const void *l3, u32 len)
+{
+	const struct ib_grh *was = first, *grh = l3;
+
+	return rxe_v1_is_grh(grh) && be16_to_cpu(grh->paylen) == len &&
+	       !memcmp(&grh->sgid, &was->sgid, 2 * sizeof(grh->sgid));
+}
+
+static void rxe_v1_fix(void *l3, u32 n, u32 len)
+{
+	struct ib_grh *grh = l3;
+
+	grh->paylen = cpu_to_be16(len);
+}
+
 const struct rxe_l3 rxe_l3_v1 = {
 	.bytes		= RXE_GRH_BYTES,
 	.gid_type	= IB_GID_TYPE_ROCE,
 	.network	= RDMA_NETWORK_ROCE_V1,
+	.gso		= NETIF_F_GSO_FRAGLIST,
 	.push		= rxe_v1_push,
 	.send		= rxe_v1_send,
 	.icrc_start	= rxe_icrc_start_v1,
 	.gids		= rxe_ipv6_gids,
 	.is_from	= rxe_ipv6_is_from,
+	.same		= rxe_v1_same,
+	.fix		= rxe_v1_fix,
 };
 
-/* Check the GRH, and trim the padding of the link. */
+/* The link pads a single packet; a train is as long as it says. */
+static bool rxe_v1_trim(struct sk_buff *skb, u32 bytes)
+{
+	if (skb_is_gso(skb))
+		return skb->len == bytes && rxe_v1_gso_ok(skb);
+	return !pskb_trim(skb, bytes) &&
+	       (!skb_has_frag_list(skb) || !skb_linearize(skb));
+}
+
+/* Check the GRH, and that the skb has all its bytes and no more. */
 static bool rxe_v1_valid(struct sk_buff *skb)
 {
 	const struct ib_grh *grh;
 	u32 paylen;
 
-	if (skb_is_gso(skb) || !pskb_may_pull(skb, sizeof(*grh)))
+	if (!pskb_may_pull(skb, sizeof(*grh)))
 		return false;
 	grh = (const struct ib_grh *)skb->data;
 	paylen = be16_to_cpu(grh->paylen);
-	if (be32_to_cpu(grh->version_tclass_flow) >> 28 != 6 ||
-	    grh->next_hdr != RXE_GRH_NXTHDR ||
-	    paylen < RXE_BTH_BYTES + RXE_ICRC_BYTES ||
-	    paylen > skb->len - sizeof(*grh))
+	if (!rxe_v1_is_grh(grh) || paylen > skb->len - sizeof(*grh))
 		return false;
-	return !pskb_trim(skb, sizeof(*grh) + paylen) &&
-	       (!skb_has_frag_list(skb) || !skb_linearize(skb));
+	return rxe_v1_trim(skb, sizeof(*grh) + paylen);
 }
 
 static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 		      struct packet_type *pt, struct net_device *orig_dev)
 {
 	struct rxe_dev *rxe = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_V1);
+	u32 pkt = 0;
 
 	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
 		goto drop;
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb)
 		return NET_RX_DROP;
-	if (!rxe_v1_valid(skb)) {
+	if (rxe_v1_valid(skb))
+		pkt = rxe_skb_pkt(skb, skb->len - RXE_GRH_BYTES);
+	if (!pkt) {
 		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
 		goto drop;
 	}
 	skb_reset_network_header(skb);
-	rxe_rx_deliver(rxe, skb, RXE_GRH_BYTES, RXE_ROCE_V1,
-		       skb->len - RXE_GRH_BYTES);
+	rxe_rx_deliver(rxe, skb, RXE_GRH_BYTES, RXE_ROCE_V1, pkt);
 	return NET_RX_SUCCESS;
 drop:
 	kfree_skb(skb);
@@ -120,6 +155,7 @@ static struct packet_type rxe_v1_type __read_mostly = {
 void rxe_v1_open(void)
 {
 	dev_add_pack(&rxe_v1_type);
+	rxe_v1_gro_switch(true);
 }
 
 /**
@@ -127,5 +163,6 @@ void rxe_v1_open(void)
  */
 void rxe_v1_close(void)
 {
+	rxe_v1_gro_switch(false);
 	dev_remove_pack(&rxe_v1_type);
 }

@@ -160,19 +160,6 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 	return rxe;
 }
 
-/* Packet size of a train; 0 if a packet would be too short for BTH and ICRC */
-static u32 rxe_v2_pkt(const struct sk_buff *skb, u32 bytes)
-{
-	const u32 least = RXE_BTH_BYTES + RXE_ICRC_BYTES;
-	u32 pkt = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : bytes;
-	u32 last;
-
-	if (pkt < least || pkt > bytes)
-		return 0;
-	last = bytes % pkt;
-	return last && last < least ? 0 : pkt;
-}
-
 /* No GSO, or UDP GSO. SKB_GSO_DODGY: a guest's GSO that nothing has checked yet. */
 static bool rxe_v2_gso_ok(const struct sk_buff *skb)
 {
@@ -214,7 +201,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 
 	if ((skb_is_gso(skb) || !skb_has_frag_list(skb) ||
 	     !skb_linearize(skb)) && rxe_v2_lengths(skb, l4, proto))
-		pkt = rxe_v2_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
+		pkt = rxe_skb_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
 	else
@@ -366,11 +353,21 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	return sock;
 }
 
-static void rxe_v2_release(struct socket **sock)
+/*
+ * Senders find a socket under RCU and take a reference of their own to its memory
+ * (rxe_tx_own()). None may begin to when the socket's own reference goes.
+ */
+static void rxe_v2_release(struct rxe_netns *ns)
 {
-	if (*sock)
-		rxe_udp_tunnel_sock_release(*sock);
-	*sock = NULL;
+	struct socket *sock4 = ns->sock4, *sock6 = ns->sock6;
+
+	WRITE_ONCE(ns->sock4, NULL);
+	WRITE_ONCE(ns->sock6, NULL);
+	synchronize_net();
+	if (sock6)
+		rxe_udp_tunnel_sock_release(sock6);
+	if (sock4)
+		rxe_udp_tunnel_sock_release(sock4);
 }
 
 static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
@@ -384,7 +381,7 @@ static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
 		return 0;
 	sock = rxe_v2_sock(net, AF_INET6);
 	if (IS_ERR(sock)) {
-		rxe_v2_release(&ns->sock4);
+		rxe_v2_release(ns);
 		return PTR_ERR(sock);
 	}
 	ns->sock6 = sock;
@@ -406,10 +403,8 @@ int rxe_v2_open(struct net *net, struct rxe_netns *ns)
 		return err;
 	err = nf_register_net_hooks(net, rxe_v2_hooks,
 				    ARRAY_SIZE(rxe_v2_hooks));
-	if (err) {
-		rxe_v2_release(&ns->sock6);
-		rxe_v2_release(&ns->sock4);
-	}
+	if (err)
+		rxe_v2_release(ns);
 	return err;
 }
 
@@ -421,6 +416,5 @@ int rxe_v2_open(struct net *net, struct rxe_netns *ns)
 void rxe_v2_close(struct net *net, struct rxe_netns *ns)
 {
 	nf_unregister_net_hooks(net, rxe_v2_hooks, ARRAY_SIZE(rxe_v2_hooks));
-	rxe_v2_release(&ns->sock6);
-	rxe_v2_release(&ns->sock4);
+	rxe_v2_release(ns);
 }

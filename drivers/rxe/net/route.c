@@ -3,9 +3,17 @@
  * Routes of RoCE v2 paths: looked up once and kept in the path. They are checked before
  * each use, since the stack invalidates them by a generation number.
  *
+ * A cached route of IPv6, or of IPsec, refers to its namespace and doesn't keep it. So none
+ * may be left when the namespace ends. All paths with a route are in lists, by the netdev
+ * that the route was looked up for, whichever QP, AH or device they are of. When the netdev
+ * leaves its namespace, the routes by it are given back. No namespace ends before all its
+ * netdevs have left it.
+ *
  * Context: bottom halves off. rxe_path.dst is read under RCU, by several senders at a
- * time.
+ * time, and written under the lock of the path's lists.
  */
+#include <linux/hash.h>
+#include <linux/log2.h>
 #include <net/dst.h>
 #include <net/inet_dscp.h>
 #include <net/ip6_fib.h>
@@ -13,6 +21,22 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "internal.h"
+
+/**
+ * struct rxe_routes - paths with a cached route: a part of all, by where they are in memory
+ * @lock: protects @by, and of its paths dst, by and by_node; innermost, any context
+ * @by: lists of paths, by a hash of the netdev
+ *
+ * A path has the same lock all its life, also if its netdev changes. There are several, so
+ * that senders don't wait for one another, and that none is held for long, also if all
+ * paths have the same addresses.
+ */
+struct rxe_routes {
+	spinlock_t		lock;	/* @by and the paths there */
+	struct hlist_head	by[RXE_ROUTE_LISTS];
+};
+
+static struct rxe_routes rxe_routes[RXE_ROUTE_LOCKS];
 
 /**
  * rxe_path_port - the netdev of a peer that is another port of this host
@@ -28,7 +52,7 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
 	struct net_device *ndev = rxe_path_ndev(path);
-	u8 roce = path->proto == RXE_ROCE_V1 ? RXE_ENABLE_V1 : RXE_ENABLE_V2;
+	u8 roce = rxe_roce_of(path->proto);
 	struct net_device *port;
 
 	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
@@ -98,9 +122,8 @@ static bool rxe_route_unbound(const struct rxe_path *path, const struct net_devi
  * A lookup for a netdev takes the first of several equal routes. So the route that any
  * socket would get comes first: if it leads to the netdev, it was chosen by the flow.
  */
-static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
+static struct dst_entry *rxe_route_lookup(struct rxe_path *path, struct net_device *ndev)
 {
-	struct net_device *ndev = rxe_path_ndev(path);
 	struct dst_entry *dst;
 	struct net *net;
 
@@ -119,6 +142,55 @@ static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
 	return rxe_route_by(path, net, ndev->ifindex);
 }
 
+static struct rxe_routes *rxe_routes_of(const struct rxe_path *path)
+{
+	return &rxe_routes[hash_ptr(path, ilog2(RXE_ROUTE_LOCKS))];
+}
+
+static struct hlist_head *rxe_routes_list(struct rxe_routes *routes,
+					  const struct net_device *ndev)
+{
+	return &routes->by[hash_ptr(ndev, ilog2(RXE_ROUTE_LISTS))];
+}
+
+/**
+ * rxe_route_keep - cache a route
+ * @path: path, which other senders may use
+ * @dst: the route; the path takes over the caller's reference
+ * @ndev: the netdev that it was looked up for, in the same run with bottom halves off
+ *
+ * Context: bottom halves off.
+ */
+void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst,
+		    const struct net_device *ndev)
+{
+	struct rxe_routes *routes = rxe_routes_of(path);
+	struct dst_entry *old;
+	unsigned long flags;
+
+	spin_lock_irqsave(&routes->lock, flags);
+	hlist_del_init(&path->by_node);
+	path->by = ndev;
+	hlist_add_head(&path->by_node, rxe_routes_list(routes, ndev));
+	old = rcu_replace_pointer(path->dst, dst, lockdep_is_held(&routes->lock));
+	spin_unlock_irqrestore(&routes->lock, flags);
+	dst_release(old);
+}
+
+static struct dst_entry *rxe_route_anew(struct rxe_path *path)
+{
+	struct net_device *ndev;
+	struct dst_entry *dst;
+
+	rcu_read_lock();
+	ndev = rxe_path_ndev(path);
+	dst = rxe_route_lookup(path, ndev);
+	if (!IS_ERR(dst))
+		rxe_route_keep(path, dst, ndev);
+	rcu_read_unlock();
+	return dst;
+}
+
 /**
  * rxe_route - the route of a RoCE v2 path
  * @path: path
@@ -129,28 +201,86 @@ static struct dst_entry *rxe_route_lookup(struct rxe_path *path)
  */
 struct dst_entry *rxe_route(struct rxe_path *path)
 {
-	struct dst_entry *dst;
+	struct dst_entry *dst = rcu_dereference_bh(path->dst);
 
-	dst = rcu_dereference_bh(path->dst);
-	if (dst && !dst_check(dst, READ_ONCE(path->dst_cookie)))
-		dst = NULL;
-	if (!dst) {
-		rcu_read_lock();
-		dst = rxe_route_lookup(path);
-		rcu_read_unlock();
-		if (!IS_ERR(dst))
-			/* the path has the lookup's reference now */
-			dst_release(unrcu_pointer(xchg(&path->dst,
-						       RCU_INITIALIZER(dst))));
-	}
-	return dst;
+	if (dst && dst_check(dst, READ_ONCE(path->dst_cookie)))
+		return dst;
+	return rxe_route_anew(path);
+}
+
+/* Readers of the route may go on until the end of their RCU read side. Context: lock */
+static void rxe_route_clear(struct rxe_routes *routes, struct rxe_path *path)
+{
+	hlist_del_init(&path->by_node);
+	dst_release(rcu_replace_pointer(path->dst, NULL,
+					lockdep_is_held(&routes->lock)));
 }
 
 /**
- * rxe_route_forget - give the cached route back
- * @path: path that is no longer sent on
+ * rxe_route_drop - give the cached route back, at the end of a path
+ * @path: path that is no longer sent on; may be all zero
+ *
+ * When it returns, rxe_routes_forget() doesn't use the path any more. A path that never had
+ * a route isn't in a list, and needs no lock.
+ *
+ * Context: any.
  */
-void rxe_route_forget(struct rxe_path *path)
+void rxe_route_drop(struct rxe_path *path)
 {
-	dst_release(unrcu_pointer(xchg(&path->dst, NULL)));
+	struct rxe_routes *routes = rxe_routes_of(path);
+	unsigned long flags;
+
+	if (!path->by)
+		return;
+	spin_lock_irqsave(&routes->lock, flags);
+	rxe_route_clear(routes, path);
+	spin_unlock_irqrestore(&routes->lock, flags);
+}
+
+/* Other netdevs may be in the same list */
+static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device *ndev)
+{
+	struct hlist_node *next;
+	struct rxe_path *path;
+	unsigned long flags;
+
+	spin_lock_irqsave(&routes->lock, flags);
+	hlist_for_each_entry_safe(path, next, rxe_routes_list(routes, ndev), by_node) {
+		if (path->by == ndev)
+			rxe_route_clear(routes, path);
+	}
+	spin_unlock_irqrestore(&routes->lock, flags);
+}
+
+/**
+ * rxe_routes_forget - a netdev leaves its namespace: give all cached routes by it back
+ * @ndev: the netdev; of a device, on top of one, such as a VLAN, or any other
+ *
+ * The netdev is down, and a grace period has passed since then. So all senders that saw it
+ * up have cached their route, and no other one gets a route by it, until it is up in its
+ * new namespace.
+ *
+ * Each netdev of the host that goes comes here. Mostly the lists are empty for it.
+ *
+ * Context: process, RTNL held.
+ */
+void rxe_routes_forget(const struct net_device *ndev)
+{
+	int i;
+
+	for (i = 0; i < RXE_ROUTE_LOCKS; i++) {
+		rxe_routes_clear(&rxe_routes[i], ndev);
+		cond_resched();
+	}
+}
+
+/**
+ * rxe_routes_init - at module load, before any path
+ */
+void rxe_routes_init(void)
+{
+	int i;
+
+	for (i = 0; i < RXE_ROUTE_LOCKS; i++)
+		spin_lock_init(&rxe_routes[i].lock);
 }

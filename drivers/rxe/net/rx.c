@@ -14,13 +14,23 @@
 #include "internal.h"
 #include "proto.h"
 
+/* Does the length in the train's headers fit a packet of @len bytes? */
+static bool l3_fits(const struct rxe_l3 *row, const void *l3, u32 len)
+{
+	const struct udphdr *udp = l3 + row->bytes - sizeof(*udp);
+
+	if (row->udp)
+		return ntohs(udp->len) == sizeof(*udp) + len;
+	return ntohs(((const struct ib_grh *)l3)->paylen) == len;
+}
+
 /* State behind the first packet's headers: the train's, with the packet's length */
 static u32 first_icrc_state(u8 proto, const void *l3, u32 len)
 {
 	const struct rxe_l3 *row = rxe_l3(proto);
 	u8 own[sizeof(struct ipv6hdr) + sizeof(struct udphdr)] __aligned(4);
 
-	if (!row->udp)
+	if (l3_fits(row, l3, len))
 		return row->icrc_start(l3);
 	memcpy(own, l3, row->bytes);
 	rxe_l3_fix(own, proto, 0, len);
@@ -143,16 +153,48 @@ u8 rxe_rx_wc_sl(struct sk_buff *skb)
 	return skb->priority & 0xf ?: rxe_l3(rxe_rx(skb)->proto)->wc_sl;
 }
 
+/**
+ * rxe_skb_pkt - the size of packets that came as one
+ * @skb: received skb
+ * @bytes: of all its packets, BTH to ICRC
+ *
+ * Return: bytes of each packet but the last; 0 if a packet would be too short for BTH
+ * and ICRC.
+ */
+u32 rxe_skb_pkt(const struct sk_buff *skb, u32 bytes)
+{
+	const u32 least = RXE_BTH_BYTES + RXE_ICRC_BYTES;
+	u32 pkt = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : bytes;
+	u32 last;
+
+	if (pkt < least || pkt > bytes)
+		return 0;
+	last = bytes % pkt;
+	return last && last < least ? 0 : pkt;
+}
+
+/*
+ * Has no link been reached that would change the packets' form? With UDP, the checksum
+ * isn't complete yet. RoCE v1 has no checksum: a train is still whole, and not GRO's.
+ */
+static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
+{
+	if (rxe_l3(proto)->udp)
+		return skb->ip_summed == CHECKSUM_PARTIAL;
+	return skb_is_gso(skb) && !skb_has_frag_list(skb);
+}
+
 /*
  * Can the ICRC go unverified? As with TCP's checksum, it can if the train never left
  * this host's memory. That is so if it is in the driver's own pages (rxe_blocks_made())
- * and its checksum isn't complete yet. CHECKSUM_PARTIAL alone doesn't tell: a router's
- * GRO and a guest's network card set it on any packet.
+ * and in the form in which it was sent. The form alone doesn't tell: a router's GRO and
+ * a guest's network card set CHECKSUM_PARTIAL on any packet.
  */
-static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb)
+static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
+			  u8 proto)
 {
-	return skb->ip_summed == CHECKSUM_PARTIAL &&
-	       READ_ONCE(rxe->tune.trust_local) && rxe_blocks_made(skb);
+	return rxe_rx_unsent(skb, proto) && READ_ONCE(rxe->tune.trust_local) &&
+	       rxe_blocks_made(skb);
 }
 
 /*
@@ -224,13 +266,13 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		.pkt		= pkt,
 		.vlan		= rxe_netdev_vlan(skb->dev),
 		.proto		= proto,
-		.trusted	= rxe_rx_trusts(rxe, skb),
+		.trusted	= rxe_rx_trusts(rxe, skb, proto),
 		.ce		= rxe_l3_ce(skb_network_header(skb), proto),
 	};
 	rxe_rx_detach(skb);
 	if (hdr_len + pkt < skb->len &&
 	    !rxe_is_train(skb, hdr_len, pkt, proto)) {
-		rxe_split(skb, hdr_len);
+		rxe_split(skb, hdr_len, ndev);
 		consume_skb(skb);
 		return;
 	}

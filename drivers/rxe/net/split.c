@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Trains that the sender may not have built: GRO of a router, a guest or this host,
- * or a process with UDP_SEGMENT may have.
+ * or a process with UDP_SEGMENT may have built them.
  *
- * All of these group packets by address and port, which two queue pairs may share. So
+ * Other builders group packets by address and port, which two queue pairs may share. So
  * each packet is checked before the transport gets a train: RC or UC, one QP, all requests
  * or all responses, headers that continue the first packet's. If any check fails, the
  * train is taken apart: each packet is copied into an skb of its own.
  *
- * Packets that are chained by frag_list (SKB_GSO_FRAGLIST) still have their own network
- * headers before their data. Otherwise the headers are those segmentation would make.
+ * Packets that are chained by frag_list still have their own network headers before their
+ * data. For other packets, the headers are those that segmentation would make.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -39,15 +39,23 @@ static const void *rxe_frame_l3(const struct sk_buff *frame, u8 proto)
 	return skb_headroom(frame) >= len ? frame->data - len : NULL;
 }
 
+static bool rxe_same_udp(const struct udphdr *was, const struct udphdr *udp, u32 len)
+{
+	return udp->source == was->source && udp->dest == was->dest &&
+	       ntohs(udp->len) == len;
+}
+
 /* The firewall and the IPsec policy have only checked the first packet. */
 static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
 {
-	u32 off = rxe_l3(proto)->bytes - sizeof(struct udphdr);
-	const struct udphdr *udp = l3 + off, *was = first + off;
-	u32 len = sizeof(*udp) + bytes;
+	const struct rxe_l3 *row = rxe_l3(proto);
+	u32 udp = row->bytes - sizeof(struct udphdr);
 
-	return udp->source == was->source && udp->dest == was->dest &&
-	       ntohs(udp->len) == len && rxe_l3(proto)->same(first, l3, len);
+	if (!row->udp)
+		return row->same(first, l3, bytes);
+	bytes += sizeof(struct udphdr);
+	return rxe_same_udp(first + udp, l3 + udp, bytes) &&
+	       row->same(first, l3, bytes);
 }
 
 /*
@@ -181,7 +189,8 @@ static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 	return skb;
 }
 
-static void rxe_split_off(struct sk_buff *train, const struct piece *piece)
+static void rxe_split_off(struct sk_buff *train, const struct piece *piece,
+			  const struct net_device *ndev)
 {
 	const struct rxe_rx *rx = rxe_rx(train);
 	struct sk_buff *skb;
@@ -199,10 +208,11 @@ static void rxe_split_off(struct sk_buff *train, const struct piece *piece)
 	}
 	*rxe_rx(skb) = *rx;
 	rxe_rx(skb)->ce = rxe_l3_ce(piece->l3, rx->proto);
-	rxe_rx_up(skb, NULL);
+	rxe_rx_up(skb, ndev);
 }
 
-static void rxe_split_frames(struct sk_buff *skb, u32 off)
+static void rxe_split_frames(struct sk_buff *skb, u32 off,
+			     const struct net_device *ndev)
 {
 	struct piece piece = {
 		.skb = skb,
@@ -212,7 +222,7 @@ static void rxe_split_frames(struct sk_buff *skb, u32 off)
 	};
 	const struct sk_buff *frame;
 
-	rxe_split_off(skb, &piece);
+	rxe_split_off(skb, &piece, ndev);
 	skb_walk_frags(skb, frame) {
 		piece = (struct piece) {
 			.skb = frame,
@@ -220,11 +230,12 @@ static void rxe_split_frames(struct sk_buff *skb, u32 off)
 			.len = frame->len,
 			.own = true,
 		};
-		rxe_split_off(skb, &piece);
+		rxe_split_off(skb, &piece, ndev);
 	}
 }
 
-static void rxe_split_bytes(struct sk_buff *skb, u32 off)
+static void rxe_split_bytes(struct sk_buff *skb, u32 off,
+			    const struct net_device *ndev)
 {
 	u32 pkt = rxe_rx(skb)->pkt;
 	struct piece piece = {
@@ -235,7 +246,7 @@ static void rxe_split_bytes(struct sk_buff *skb, u32 off)
 	for (; off < skb->len; off += pkt) {
 		piece.off = off;
 		piece.len = min(pkt, skb->len - off);
-		rxe_split_off(skb, &piece);
+		rxe_split_off(skb, &piece, ndev);
 		piece.n++;
 	}
 }
@@ -244,11 +255,12 @@ static void rxe_split_bytes(struct sk_buff *skb, u32 off)
  * rxe_split - hand up packets that are no train, one by one
  * @skb: the packets, see rxe_is_train(), with their struct rxe_rx; not consumed
  * @off: bytes from skb->data to the first BTH, at most skb_pagelen()
+ * @ndev: as for rxe_rx_up()
  */
-void rxe_split(struct sk_buff *skb, u32 off)
+void rxe_split(struct sk_buff *skb, u32 off, const struct net_device *ndev)
 {
-	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
-		rxe_split_frames(skb, off);
+	if (skb_has_frag_list(skb))
+		rxe_split_frames(skb, off, ndev);
 	else
-		rxe_split_bytes(skb, off);
+		rxe_split_bytes(skb, off, ndev);
 }

@@ -224,13 +224,14 @@ static struct sk_buff *rxe_head_alloc(u32 bytes)
 	return skb;
 }
 
-/* Does the netdev, and what is under a VLAN, take UDP trains whole? */
-static bool rxe_takes_trains(const struct net_device *ndev)
+/* Does the netdev, and what is under a VLAN, take trains of a protocol whole? */
+static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 {
-	if (is_vlan_dev(ndev) &&
-	    !(vlan_dev_real_dev(ndev)->features & NETIF_F_GSO_UDP_L4))
+	netdev_features_t gso = rxe_l3(proto)->gso;
+
+	if (is_vlan_dev(ndev) && !(vlan_dev_real_dev(ndev)->features & gso))
 		return false;
-	return ndev->features & NETIF_F_GSO_UDP_L4;
+	return ndev->features & gso;
 }
 
 /* What one skb may carry on a route. */
@@ -240,33 +241,63 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
 	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
 	u32 hdrs = LL_MAX_HEADER + rxe_l3(proto)->bytes;
 
-	if (!rxe_takes_trains(ndev) || max <= hdrs)
+	if (!rxe_takes_trains(ndev, proto) || max <= hdrs)
 		return;
 	train->max_bytes = max - hdrs;
 	train->max_pkts = max_t(u32, READ_ONCE(ndev->gso_max_segs), 1);
 }
 
-/* The route, which sets the limits. If there is none, rxe_train_xmit() returns the error. */
+/*
+ * Does somebody capture what leaves? A look costs as much as a lookup of the route, so it
+ * is repeated only in the next tick.
+ */
+static bool rxe_train_listened(struct rxe_path *path, struct net_device *ndev)
+{
+	u32 now = jiffies;
+
+	if (READ_ONCE(path->listen_tick) != now) {
+		WRITE_ONCE(path->listened, rxe_listen_below(ndev));
+		WRITE_ONCE(path->listen_tick, now);
+	}
+	return READ_ONCE(path->listened);
+}
+
+/* The netdev that packets leave by, or NULL. With UDP, *@dst is set to the route. */
+static struct net_device *rxe_train_netdev(struct rxe_path *path, struct dst_entry **dst)
+{
+	if (!rxe_l3(path->proto)->udp)
+		return rxe_path_ndev(path);
+	*dst = rxe_route(path);
+	if (!IS_ERR(*dst))
+		return (*dst)->dev;
+	*dst = NULL;
+	return NULL;
+}
+
+/*
+ * The netdev sets the limits. If there is none, rxe_train_xmit() returns the error.
+ *
+ * Return: the route, or NULL.
+ */
 static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 					 struct rxe_path *path,
 					 struct rxe_train *train)
 {
-	struct dst_entry *dst;
+	struct dst_entry *dst = NULL;
+	struct net_device *ndev;
 
 	if (path->same_dev) {
 		train->max_pkts = U16_MAX;
 		return NULL;
 	}
-	if (!rxe_l3(path->proto)->udp)
+	ndev = rxe_train_netdev(path, &dst);
+	if (!ndev)
 		return NULL;
-	dst = rxe_route(path);
-	if (IS_ERR(dst))
-		return NULL;
-	train->singly = rxe_listen_below(dst->dev) &&
+	train->singly = rxe_train_listened(path, ndev) &&
 			READ_ONCE(rxe->tune.capture_singly);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
 	    !train->singly)
-		rxe_train_limit(train, path->proto, dst->dev);
+		rxe_train_limit(train, path->proto, ndev);
 	return dst;
 }
 

@@ -104,7 +104,9 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (!list_empty(&q->waiting)) {
+	if (hrtimer_is_queued(timer)) {
+		;	/* armed again while we waited for the lock */
+	} else if (!list_empty(&q->waiting)) {
 		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
 		if (!ktime_before(now, due)) {
 			txq_force(q);
@@ -291,7 +293,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 	txq_take_turn(q, tx);
 	if (list_empty(&tx->wait))
 		list_add_tail(&tx->wait, &q->waiting);
-	if (!hrtimer_active(&q->timer)) {
+	if (!hrtimer_is_queued(&q->timer)) {
 		WRITE_ONCE(q->drained, ktime_get());
 		hrtimer_start(&q->timer,
 			      ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns)),

@@ -2,12 +2,13 @@
 /*
  * Why a peer doesn't answer: the ICMP errors that came for packets of RoCE v2 to it.
  *
- * Anybody can forge an ICMP error. So it changes nothing, neither a queue pair nor a route:
- * the last one for a destination is kept, and named in the log when a queue pair has used
- * up its retries. Errors are kept by namespace, in a small table whose places are taken
- * over by other destinations: what is lost is a line in the log.
+ * Anybody can forge an ICMP error. So an error changes neither a queue pair nor a route. The
+ * last error for a destination is kept, and the log names it when a queue pair has used up
+ * its retries. Errors are kept by namespace, in a small table. Another destination may take
+ * over a place; then only a line in the log is lost.
  *
- * Context: any but hard interrupts; rxe_netns.unreach_lock, which is the innermost lock.
+ * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
+ * taken.
  */
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>

@@ -230,7 +230,9 @@ static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (attr->qp_state == IB_QPS_SQD)
 		qp->sq.drained = false;
 	spin_lock_bh(&qp->state_lock);
-	WRITE_ONCE(qp->state, attr->qp_state);
+	/* If a CQ's error has set ERR since the check, keep ERR [11.6.3.4] */
+	if (qp->state != IB_QPS_ERR || attr->qp_state == IB_QPS_RESET)
+		WRITE_ONCE(qp->state, attr->qp_state);
 	spin_unlock_bh(&qp->state_lock);
 	/* Packets are no longer queued in this state, so the reset is complete */
 	if (attr->qp_state == IB_QPS_RESET)

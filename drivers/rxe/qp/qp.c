@@ -139,6 +139,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_pace_init(qp);
 	rxe_cork_init(qp);
 	rxe_flush_init(qp);
+	rxe_windows_init(&qp->windows);
 	rxe_qp_event_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
 	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
@@ -285,8 +286,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
 	cancel_work_sync(&qp->event_work);
-	if (qp->binds)
-		rxe_windows_leave(ibqp);
+	rxe_windows_leave(&qp->windows);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	rxe_replay_free(&qp->rq.replay);
@@ -310,7 +310,7 @@ static void stop_qp(struct rxe_qp *qp)
  * @fn: the function; the QP doesn't go away meanwhile
  * @arg: its second argument
  *
- * Context: process.
+ * Context: any in which @fn may be called.
  */
 void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg)
 {
@@ -343,6 +343,22 @@ static void stop_qp_of_cq(struct rxe_qp *qp, void *cq)
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
 {
 	rxe_visit_qps(rxe, stop_qp_of_cq, cq);
+}
+
+static void suspect_path(struct rxe_qp *qp, void *unused)
+{
+	rxe_path_suspect(qp);
+}
+
+/**
+ * rxe_qps_rerouted - rxe_net_ops.rerouted: what the QPs have in flight may be lost
+ * @rxe: the device
+ *
+ * Context: any but hard interrupt.
+ */
+void rxe_qps_rerouted(struct rxe_dev *rxe)
+{
+	rxe_visit_qps(rxe, suspect_path, NULL);
 }
 
 /**

@@ -3,7 +3,9 @@
  * Received trains that wait: in the order in which they came (queue), or for missing
  * packets before them (held).
  *
- * Both have limits in bytes, per QP and per device, and a maximum age.
+ * Both have limits in bytes, per QP and per device, and a maximum age. There may be
+ * thousands of small held trains: they are in a tree by PSN. All of them are in one window,
+ * so that rxe_psn_diff() orders them.
  *
  * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged.
  * So a held packet is executed only when it is known that the peer has sent it
@@ -48,7 +50,7 @@ static bool charge_bytes(atomic_t *total, u32 bytes, u32 most)
 void rxe_inq_init(struct rxe_inq *in)
 {
 	skb_queue_head_init(&in->queue);
-	__skb_queue_head_init(&in->held);
+	in->held = RB_ROOT_CACHED;
 }
 
 /**
@@ -60,7 +62,7 @@ void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in)
 {
 	struct sk_buff *skb;
 
-	while ((skb = skb_peek(&in->held)))
+	while ((skb = rxe_inq_first(in)))
 		rxe_inq_unhold(rxe, in, skb);
 	in->vouched = false;
 }
@@ -164,16 +166,19 @@ void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,
  * @skb: the train
  * @off: where the rest begins
  *
- * If memory is short, or the queue is full, the rest is dropped.
+ * If memory is short, or the queue is full, the rest is dropped and counted.
  */
 void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 off)
 {
+	u32 npkts = DIV_ROUND_UP(skb->len - off, rxe_rx(skb)->pkt);
 	struct sk_buff *rest = skb_clone(skb, GFP_ATOMIC);
 	bool room;
 
-	if (!rest)
+	if (!rest) {
+		rxe_drop(rxe, RXE_DROP_MEMORY, npkts);
 		return;
+	}
 	rxe_rx(rest)->done = off;
 	rxe_rx(rest)->end = skb->len;
 	spin_lock(&in->queue.lock);
@@ -183,8 +188,10 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		__skb_queue_after(&in->queue, skb, rest);
 	}
 	spin_unlock(&in->queue.lock);
-	if (!room)
+	if (!room) {
+		rxe_drop(rxe, RXE_DROP_QUEUE, npkts);
 		kfree_skb(rest);
+	}
 }
 
 /* One after the last PSN of a held train, whose PSNs are in a row */
@@ -246,25 +253,75 @@ static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 	       same_bytes(a, a_off + a_skip, b, b_off + b_skip, a_len);
 }
 
-/* Compare packets of @skb up to @end with those of the same PSN that are held */
-static enum same compare_trains(struct sk_buff *skb, u32 end, struct sk_buff *held)
+/*
+ * The first held train that ends after @psn, or NULL. A peer decides how many are held, and
+ * in which order they come, so they are never walked through to find one.
+ */
+static struct sk_buff *held_after(const struct rxe_inq *in, u32 psn)
 {
-	struct rxe_rx *rx = rxe_rx(held);
-	enum same result = NOTHING_SHARED;
-	u32 off, first = rx->psn;
-	u8 bth[RXE_BTH_BYTES];
-	s32 n, num = rxe_psn_diff(end_psn(held), first);
+	struct rb_node *node = in->held.rb_root.rb_node;
+	struct sk_buff *held, *found = NULL;
 
-	for (off = 0; off < end; off += rxe_rx(skb)->pkt) {
+	while (node) {
+		held = rb_to_skb(node);
+		if (rxe_psn_diff(end_psn(held), psn) > 0) {
+			found = held;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return found;
+}
+
+/* Compare the packet of @skb at @off with the held one of the same PSN, if any */
+static enum same compare_packet(const struct rxe_inq *in, struct sk_buff *skb, u32 off,
+				u32 psn)
+{
+	struct sk_buff *held = held_after(in, psn);
+	const struct rxe_rx *rx;
+	s32 n;
+
+	if (!held)
+		return NOTHING_SHARED;
+	rx = rxe_rx(held);
+	n = rxe_psn_diff(psn, rx->psn);
+	if (n < 0)
+		return NOTHING_SHARED;
+	return same_packet(skb, off, held, rx->done + n * rx->pkt) ? SAME : DIFFERENT;
+}
+
+/* Compare a train that came too early with the held ones */
+static enum same compare_early(const struct rxe_inq *in, struct sk_buff *skb)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+	enum same result = NOTHING_SHARED;
+	u32 off, psn = rx->psn;
+
+	if (!held_after(in, psn))
+		return NOTHING_SHARED;	/* mostly so: it comes after all of them */
+	for (off = rx->done; off < rx->end && result != DIFFERENT; off += rx->pkt) {
+		result = max(result, compare_packet(in, skb, off, psn));
+		psn = rxe_psn_add(psn, 1);
+	}
+	return result;
+}
+
+/* Compare the packets of @skb that came in order, those before @expected, with the held ones */
+static enum same compare_in_order(const struct rxe_inq *in, struct sk_buff *skb,
+				  u32 expected)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+	enum same result = NOTHING_SHARED;
+	u8 bth[RXE_BTH_BYTES];
+	u32 off, psn;
+
+	for (off = 0; off < rx->done && result != DIFFERENT; off += rx->pkt) {
 		if (skb_copy_bits(skb, off, bth, sizeof(bth)))
 			break;
-		n = rxe_psn_diff(get_unaligned_be32(bth + 8) & RXE_PSN_MASK,
-				 first);
-		if (n < 0 || n >= num)
-			continue;
-		if (!same_packet(skb, off, held, rx->done + n * rx->pkt))
-			return DIFFERENT;
-		result = SAME;
+		psn = get_unaligned_be32(bth + 8) & RXE_PSN_MASK;
+		if (rxe_psn_diff(psn, expected) < 0)
+			result = max(result, compare_packet(in, skb, off, psn));
 	}
 	return result;
 }
@@ -276,39 +333,18 @@ static void drop_distrusted(struct rxe_dev *rxe, struct rxe_inq *in)
 	rxe_inq_drop_held(rxe, in);
 }
 
-/*
- * Compare @skb with the held trains. @before: out: the train to insert it behind.
- * Return: SAME if part of @skb is held already.
- */
-static enum same find_place(struct rxe_inq *in, struct sk_buff *skb,
-			    struct sk_buff **before)
+static bool begins_before(struct rb_node *a, const struct rb_node *b)
 {
-	u32 end = end_psn(skb), psn = rxe_rx(skb)->psn;
-	enum same result = NOTHING_SHARED, one;
-	struct sk_buff *held;
-
-	skb_queue_reverse_walk(&in->held, held) {
-		if (rxe_psn_diff(end_psn(held), psn) <= 0)
-			break;
-		if (rxe_psn_diff(rxe_rx(held)->psn, end) >= 0)
-			continue;
-		one = compare_trains(skb, rxe_rx(skb)->end, held);
-		if (one == DIFFERENT)
-			return one;
-		result = max(result, one);
-	}
-	*before = held;		/* the list's head if all are later */
-	return result;
+	return rxe_psn_diff(rxe_rx(rb_to_skb(a))->psn, rxe_rx(rb_to_skb(b))->psn) < 0;
 }
 
-static void insert_held(struct rxe_inq *in, struct sk_buff *before,
-			struct sk_buff *skb)
+static void insert_held(struct rxe_inq *in, struct sk_buff *skb)
 {
-	if (skb_queue_empty(&in->held))
+	if (!rxe_inq_holds(in))
 		in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms));
 	rxe_rx(skb)->held = true;
 	in->held_bytes += skb->truesize;
-	__skb_queue_after(&in->held, before, skb);
+	rb_add_cached(&skb->rbnode, &in->held, begins_before);
 }
 
 /**
@@ -321,11 +357,11 @@ static void insert_held(struct rxe_inq *in, struct sk_buff *before,
 void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected)
 {
-	struct sk_buff *first = skb_peek(&in->held), *before;
+	struct sk_buff *first = rxe_inq_first(in);
 
 	unlink_queued(rxe, in, skb);
 	in->vouched |= first && rxe_psn_diff(rxe_rx(first)->psn, expected) <= 0;
-	switch (find_place(in, skb, &before)) {
+	switch (compare_early(in, skb)) {
 	case DIFFERENT:
 		drop_distrusted(rxe, in);
 		break;
@@ -339,7 +375,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx(skb)->npkts);
 			break;
 		}
-		insert_held(in, before, skb);
+		insert_held(in, skb);
 		return;
 	}
 	rxe_inq_skip(in, rxe_rx(skb)->psn);
@@ -355,7 +391,8 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 void rxe_inq_unhold(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb)
 {
-	__skb_unlink(skb, &in->held);
+	rb_erase_cached(&skb->rbnode, &in->held);
+	memset(&skb->rbnode, 0, sizeof(skb->rbnode));	/* it is the memory of skb->dev, too */
 	in->held_bytes -= skb->truesize;
 	atomic_sub(skb->truesize, &rxe->rx_held);
 	consume_skb(skb);
@@ -400,23 +437,24 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *f
 void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb, u32 expected)
 {
-	struct sk_buff *first;
+	struct sk_buff *first = rxe_inq_first(in);
 
-	while ((first = skb_peek(&in->held)) &&
-	       rxe_psn_diff(rxe_rx(first)->psn, expected) < 0) {
-		switch (compare_trains(skb, rxe_rx(skb)->done, first)) {
-		case DIFFERENT:
-			drop_distrusted(rxe, in);
-			rxe_inq_skip(in, expected);
-			return;
-		case SAME:
-			in->vouched = true;
-			break;
-		default:
-			break;
-		}
-		trim_held(rxe, in, first, expected);
+	if (!first || rxe_psn_diff(rxe_rx(first)->psn, expected) >= 0)
+		return;
+	switch (compare_in_order(in, skb, expected)) {
+	case DIFFERENT:
+		drop_distrusted(rxe, in);
+		rxe_inq_skip(in, expected);
+		return;
+	case SAME:
+		in->vouched = true;
+		break;
+	default:
+		break;
 	}
+	for (; first && rxe_psn_diff(rxe_rx(first)->psn, expected) < 0;
+	     first = rxe_inq_first(in))
+		trim_held(rxe, in, first, expected);
 }
 
 /**
@@ -434,7 +472,7 @@ struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected)
 		in->skipped = false;
 	if (!in->vouched)
 		return NULL;
-	first = skb_peek(&in->held);
+	first = rxe_inq_first(in);
 	if (first && rxe_psn_diff(rxe_rx(first)->psn, expected) <= 0)
 		return first;
 	in->vouched = false;
@@ -450,7 +488,7 @@ struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected)
  */
 u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 {
-	struct sk_buff *first = skb_peek(&in->held);
+	struct sk_buff *first = rxe_inq_first(in);
 	s32 npkts = S32_MAX, skipped = -1;
 
 	if (in->vouched)
@@ -493,20 +531,24 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in)
  * rxe_inq_expire - drop trains that have been held for too long
  * @rxe: the device
  * @in: the queue
+ *
+ * A peer decides how many are held, and a stream of them has one to drop at any time. So the
+ * walk through all of them waits for an eighth of inq_age_ms, and so may a train.
  */
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 {
+	unsigned long most = msecs_to_jiffies(rxe_knob(inq_age_ms));
 	struct sk_buff *skb, *next;
-
 	u32 age = 0;
 
-	if (skb_queue_empty(&in->held) || time_before(jiffies, in->expires))
+	if (!rxe_inq_holds(in) || time_before(jiffies, in->expires))
 		return;
-	skb_queue_walk_safe(&in->held, skb, next) {
+	for (skb = rxe_inq_first(in); skb; skb = next) {
+		next = skb_rb_next(skb);
 		if (is_old(skb))
 			drop_old(rxe, in, skb);
 		else
 			age = max(age, train_age(skb));
 	}
-	in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms)) - age + 1;
+	in->expires = jiffies + max(most - age + 1, most / 8);
 }

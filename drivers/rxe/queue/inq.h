@@ -6,6 +6,7 @@
 #ifndef RXE_QUEUE_INQ_H
 #define RXE_QUEUE_INQ_H
 
+#include <linux/rbtree.h>
 #include <linux/skbuff.h>
 #include <linux/sizes.h>
 
@@ -24,8 +25,8 @@ struct rxe_qp;
  * struct rxe_inq - packets of one kind that came in, requests or responses
  * @queue: trains in the order in which they came; @bytes is under its lock
  * @bytes: memory of @queue
- * @held: trains that came too early, sorted by PSN, without overlap. Only recv_task
- *	uses it and all below, except for @sent, @row and @waits
+ * @held: trains that came too early (skb->rbnode), sorted by PSN, without overlap. Only
+ *	recv_task uses it and all below, except for @sent, @row and @waits
  * @held_bytes: memory of @held
  * @expires: jiffies before which none of @held is too old
  * @vouched: the next train of @held, and those behind it, are genuine
@@ -36,13 +37,13 @@ struct rxe_qp;
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: so
  *	many more don't wait
  * @waits: the last message waits for the next ones
- * @parked: the next packet, or the READ in progress, waits for a page
+ * @parked: the next packet, or the READ in progress, waits for a page or for another run
  * @fault: fault for that page
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
 	u32			bytes;
-	struct sk_buff_head	held;
+	struct rb_root_cached	held;
 	u32			held_bytes;
 	unsigned long		expires;
 	bool			vouched;
@@ -56,10 +57,22 @@ struct rxe_inq {
 	struct rxe_fault	*fault;
 };
 
+/* Is a train held that came too early? */
+static inline bool rxe_inq_holds(const struct rxe_inq *in)
+{
+	return !RB_EMPTY_ROOT(&in->held.rb_root);
+}
+
+/* The first held train, or NULL */
+static inline struct sk_buff *rxe_inq_first(const struct rxe_inq *in)
+{
+	return rb_to_skb(rb_first_cached(&in->held));
+}
+
 /* Did a packet come too early? */
 static inline bool rxe_inq_waits(const struct rxe_inq *in)
 {
-	return !skb_queue_empty(&in->held) || in->skipped;
+	return rxe_inq_holds(in) || in->skipped;
 }
 
 void rxe_inq_init(struct rxe_inq *in);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracing what an algorithm makes of the allowance: taken before it is told of something,
- * and compared behind it. Off, this is two loads and a jump that isn't taken.
+ * Traces how an algorithm of congestion control changes the allowance: the caller takes the
+ * allowance before it calls the algorithm, and compares it afterwards. While the tracepoints
+ * are off, this costs two loads and a jump that isn't taken.
  */
 #ifndef RXE_STATS_ALLOWANCE_H
 #define RXE_STATS_ALLOWANCE_H
@@ -32,7 +33,7 @@ static inline struct rxe_allowance rxe_allowance(const struct rxe_sq *sq)
 }
 
 /**
- * rxe_allowance_trace - an algorithm was told of something
+ * rxe_allowance_trace - trace the change of the allowance, if any, that an algorithm made
  * @sq: the send queue, its lock held
  * @was: the allowance before
  */

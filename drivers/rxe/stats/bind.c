@@ -51,7 +51,7 @@ static struct counter_set *add_set(struct rdma_counter *counter)
 /**
  * rxe_counter_bind - have a QP count into a counter from now on
  * @counter: the counter; has no number before its first QP
- * @ibqp: the QP; the RDMA core reads in it which counter it has
+ * @ibqp: the QP; its member counter is set, which the RDMA core reads
  *
  * Return: 0 or -ENOMEM.
  */

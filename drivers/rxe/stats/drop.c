@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dropped packets: the only function that counts and traces them.
+ * Dropped packets: the only function that counts them.
  */
 #include <rxe/dev.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tracepoints' code, and which of them a change of the allowance is.
+ * The tracepoints' code, and the choice of the one that a change of the allowance hits.
  *
  * Context: sq.lock held.
  */
@@ -14,7 +14,7 @@ static bool rate_less(u64 rate, u64 than)
 }
 
 /**
- * rxe_allowance_changed - tell of what an algorithm did
+ * rxe_allowance_changed - trace what an algorithm did
  * @qp: the QP
  * @was: the allowance before
  */

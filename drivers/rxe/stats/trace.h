@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of congestion control: events/rxe/ in tracefs. Off, each is a jump that isn't
- * taken.
+ * Tracepoints of congestion control: events/rxe/ in tracefs. While one is off, it costs a jump
+ * that isn't taken.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rxe

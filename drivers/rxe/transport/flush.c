@@ -73,7 +73,8 @@ static bool flush_rq(struct rxe_qp *qp)
  * A receive that a process posts on a QP in ERR must complete, though it has no
  * doorbell: programs drain a QP by posting one and waiting for it. So a delayed work
  * looks for them, less and less often while there are none. When the process asks for
- * an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once.
+ * an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once, unless
+ * RXE_FLUSH_ARMED others are before it.
  */
 static void watch_rq(struct rxe_qp *qp)
 {

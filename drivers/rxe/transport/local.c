@@ -36,7 +36,7 @@ static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 
 	return is_connected_to(qp, peer) &&
 	       skb_queue_empty_lockless(&in->queue) &&
-	       skb_queue_empty(&in->held) && !in->parked &&
+	       !rxe_inq_holds(in) && !in->parked &&
 	       (response || !peer->rq.read.active);
 }
 

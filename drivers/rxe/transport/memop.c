@@ -6,7 +6,7 @@
  * Each is executed when the send task reaches it, before the work requests behind it
  * are sent. It completes in the order of the queue (rxe_sq_finish_memops()). Those
  * before it needn't be complete, unless it has the fence indicator: a consumer that
- * invalidates what they still use asks for that [10.8.3.3].
+ * invalidates a key that they still use must set it [10.8.3.3].
  *
  * Context: send_task, sq.lock held.
  */
@@ -24,8 +24,7 @@ static int bind_window(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		.length		= wqe->bind_len,
 	};
 
-	qp->binds = true;
-	return rxe_window_bind(&qp->ibqp, &bind);
+	return rxe_window_bind(&qp->ibqp, &qp->windows, &bind);
 }
 
 static int execute_memop(struct rxe_qp *qp, const struct rxe_swqe *wqe)
@@ -51,6 +50,24 @@ static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 }
 
 /**
+ * rxe_memop_cancel - cancel the local work request that waits to be executed, if any
+ * @qp: the QP
+ *
+ * The key that it was about to change is valid again [10.3.1.1].
+ *
+ * Context: bottom halves off; sq.lock held.
+ */
+void rxe_memop_cancel(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (likely(!sq->ending))
+		return;
+	rxe_key_restore(&qp->ibqp, sq->ending);
+	sq->ending = 0;
+}
+
+/**
  * rxe_memop - execute a local work request
  * @qp: the QP
  * @wqe: the work request, the next to be sent
@@ -67,34 +84,20 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	rxe_key_drop(&sq->sender.source);
 	err = execute_memop(qp, wqe);
-	sq->ending = err == -EAGAIN ? wqe->rkey : 0;
-	if (err == -EAGAIN)	/* a task on another CPU uses the memory, for one run */
+	if (err == -EAGAIN) {	/* a task on another CPU uses the memory, for one run */
+		sq->ending = wqe->rkey;
 		rxe_task_schedule(&qp->send_task);
-	else if (err)
-		wqe->status = IB_WC_MW_BIND_ERR;
-	if (err)
 		return false;
+	}
+	if (err) {
+		rxe_memop_cancel(qp);
+		wqe->status = IB_WC_MW_BIND_ERR;
+		return false;
+	}
+	sq->ending = 0;
 	wqe->first_psn = sq->flight.psn;
 	wqe->last_psn = rxe_psn_add(sq->flight.psn, -1);
 	wqe->started = true;
 	sq->memops++;
 	return true;
-}
-
-/**
- * rxe_memop_cancel - cancel the local work request that waits to be executed, if any
- * @qp: the QP
- *
- * The key that it was about to change is valid again [10.3.1.1].
- *
- * Context: bottom halves off; sq.lock held.
- */
-void rxe_memop_cancel(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	if (likely(!sq->ending))
-		return;
-	rxe_key_restore(&qp->ibqp, sq->ending);
-	sq->ending = 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The packets of a received train: each is verified, then handed to the completer or
- * the responder. MIDDLE packets that continue it are taken in together with it.
+ * the responder. MIDDLE packets that continue another one are taken in together with it.
  *
  * Nothing in a packet is trusted before its ICRC was checked, except for the choice of
  * the queue.

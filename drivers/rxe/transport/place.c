@@ -5,9 +5,10 @@
  * Both are answered by a READ response without data, so that the requester knows when
  * they have been executed. A duplicate gets the answer again, and isn't executed again.
  *
- * FLUSH: the requests before it are executed in order, by the CPU, and its caches are
- * coherent: so what they wrote is globally visible as soon as a barrier has ordered it
- * before the answer. Persistence isn't offered.
+ * FLUSH: the CPU executes the requests before it, in order, and the CPU's caches are
+ * coherent. So the data of these requests is globally visible as soon as a barrier has
+ * ordered it before the answer. A persistent FLUSH writes the caches back first, at most
+ * RXE_PERSIST_STEP bytes per run of the task, so that others get the CPU in between.
  *
  * Context: recv_task.
  */
@@ -43,17 +44,49 @@ static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	       (qp->attr.qp_access_flags & access) == access;
 }
 
+/*
+ * The next step of a persistent FLUSH. Its first step waits for another run, so that a run has
+ * one step, however many such requests have come. Return: 0, or RXE_UNFINISHED.
+ */
+static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
+{
+	struct rxe_persist *p = &rq->persist;
+	u32 step;
+
+	if (p->seq != rq->seq) {
+		*p = (struct rxe_persist){ .seq = rq->seq };
+		return RXE_UNFINISHED;
+	}
+	p->done = min(p->done, len);	/* a retry may ask for less */
+	step = min_t(u64, len - p->done, RXE_PERSIST_STEP);
+	rxe_key_persist(key, va + p->done, step);
+	p->done += step;
+	return p->done < len ? RXE_UNFINISHED : 0;
+}
+
+static u8 flush_key(struct rxe_rq *rq, const struct rxe_pkt *pkt, const struct rxe_key *key)
+{
+	if (!(flush_types(pkt) & IB_FLUSH_PERSISTENT)) {
+		smp_mb();	/* earlier writes are visible before the answer is */
+		return 0;
+	}
+	if (flush_level(pkt) == IB_FLUSH_MR)
+		return persist(rq, key, key->iova, key->length);
+	return persist(rq, key, pkt->va, pkt->dma_len);
+}
+
 /**
  * rxe_flush_execute - execute a FLUSH [A19.4.1]
  * @qp: the QP
  * @pkt: the request
  *
- * Return: 0, or the syndrome of a NAK.
+ * Return: 0; the syndrome of a NAK; or RXE_UNFINISHED: it is to be called again.
  */
 u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_key *key;
 	int err;
+	u8 res;
 
 	if (!flush_valid(qp, pkt))
 		return RXE_NAK_INV_REQ;
@@ -67,9 +100,9 @@ u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return 0;	/* zero bytes need no key [C9-88] */
 	if (err)
 		return RXE_NAK_REM_ACCESS;
-	smp_mb();	/* earlier writes are visible before the answer is */
+	res = flush_key(&qp->rq, pkt, key);
 	rxe_key_put(key);
-	return 0;
+	return res;
 }
 
 /**

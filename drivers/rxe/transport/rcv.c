@@ -237,7 +237,7 @@ static void note_in_order(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff 
 			  u32 expected)
 {
 	in->sport = rxe_rx_sport(skb);
-	if (!skb_queue_empty(&in->held))
+	if (rxe_inq_holds(in))
 		rxe_inq_passed(qp->rxe, in, skb, expected);
 }
 
@@ -327,9 +327,8 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.out);
 	rxe_tx_end_turn(qp->rq.tx);
-	if (!skb_queue_empty(&qp->requests.held) ||
-	    !skb_queue_empty(&qp->responses.held) || qp->rq.read.blocked ||
-	    qp->requests.parked || qp->responses.parked)
+	if (rxe_inq_holds(&qp->requests) || rxe_inq_holds(&qp->responses) ||
+	    qp->rq.read.blocked || qp->requests.parked || qp->responses.parked)
 		rxe_gap_watch(qp);
 	if (READ_ONCE(qp->sq.stalled) && qp->service->acked)
 		rxe_sq_retire(qp);
@@ -355,7 +354,7 @@ static bool read_stuck(const struct rxe_qp *qp)
 /* Has the next packet waited too long for a page? */
 static bool page_stuck(const struct rxe_inq *in)
 {
-	return in->parked &&
+	return in->parked && rxe_fault_busy(in->fault) &&
 	       time_after(jiffies, in->fault->since + msecs_to_jiffies(rxe_knob(inq_age_ms)));
 }
 

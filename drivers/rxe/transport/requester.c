@@ -283,13 +283,18 @@ static void end_run(struct rxe_qp *qp)
 	spin_unlock(&sq->lock);
 }
 
-/* The next work request that sends something; NULL if there is none, or it has to wait */
+/*
+ * The next work request that sends something; NULL if there is none, or it has to wait. Local
+ * ones before it are executed, RXE_MEMOPS_MOST at a time: they cost no budget, and a process
+ * can refill the ring as fast as they are executed.
+ */
 static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 {
+	u32 left = RXE_MEMOPS_MOST;
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	for (;;) {
+	while (left--) {
 		if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 			return NULL;
 		wqe = rxe_sendq_at(&sq->q, sq->q.cur);
@@ -300,6 +305,8 @@ static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 		sq->q.cur++;
 		rxe_sq_finish_memops(qp);
 	}
+	rxe_task_schedule(&qp->send_task);
+	return NULL;
 }
 
 static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
@@ -345,13 +352,25 @@ static bool may_send(const struct rxe_qp *qp)
 	return state == IB_QPS_RTS || state == IB_QPS_SQD;
 }
 
+/*
+ * A work request that is posted while the QP goes to ERR may be missed by the flush. Run the
+ * receive task again, which flushes.
+ */
+static void leave_to_flush(struct rxe_qp *qp)
+{
+	if (rxe_sq_in_flush(qp) && rxe_ring_pending(qp->sq.q.ring))
+		rxe_task_schedule(&qp->recv_task);
+}
+
 static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
 	bool ok, stalled;
 
-	if (!may_send(qp))
+	if (!may_send(qp)) {
+		leave_to_flush(qp);
 		return false;
+	}
 	spin_lock(&sq->lock);
 	if (!qp->service->acked)
 		retire_sent(qp);

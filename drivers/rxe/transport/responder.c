@@ -128,6 +128,14 @@ static enum verdict wait_for_page(struct rxe_qp *qp)
 	return SILENT;
 }
 
+/* Execute the rest of the request in another run */
+static enum verdict continue_later(struct rxe_qp *qp)
+{
+	qp->requests.parked = true;
+	rxe_task_schedule(&qp->recv_task);
+	return SILENT;
+}
+
 /* Does an opcode with @flags continue the message of the last packet? [9.7.4.1.2] */
 static bool continues_message(const struct rxe_rq *rq, u32 flags)
 {
@@ -386,6 +394,8 @@ static enum verdict execute_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return SILENT;
 	case RXE_WAITS:
 		return wait_for_page(qp);
+	case RXE_UNFINISHED:
+		return continue_later(qp);
 	case RXE_NAK_REM_ACCESS:
 		return refuse_access(qp);
 	case RXE_NAK_REM_OP:
@@ -608,6 +618,7 @@ void rxe_responder_reset(struct rxe_rq *rq)
 	rq->wqe.valid = false;
 	rq->msn = 0;
 	rq->op_flags = 0;
+	rq->persist = (struct rxe_persist){};
 	rq->ack_due = false;
 	rq->nak_sent = false;
 	rq->read.active = false;

@@ -61,6 +61,16 @@ struct rxe_read_resp {
 };
 
 /**
+ * struct rxe_persist - the persistent FLUSH in progress
+ * @seq: rxe_rq.seq of the request
+ * @done: bytes that earlier runs of recv_task have written back
+ */
+struct rxe_persist {
+	u64			seq;
+	u64			done;
+};
+
+/**
  * struct rxe_rq - the responder's state; owned by recv_task
  * @recvq: receive work requests, unless @shared has them
  * @shared: the queue of the QP's SRQ, or NULL
@@ -75,6 +85,7 @@ struct rxe_read_resp {
  * @off: SEND: bytes received so far
  * @write: WRITE: the message
  * @read: READ response
+ * @persist: the persistent FLUSH in progress
  * @replay: replies to atomics
  * @back: the peer on this device whose receive task was entered for the rest of the
  *	run; NULL if responses go out as packets
@@ -100,6 +111,7 @@ struct rxe_rq {
 	u32			off;
 	struct rxe_write_msg	write;
 	struct rxe_read_resp	read;
+	struct rxe_persist	persist;
 	struct rxe_replay	replay;
 	struct rxe_qp		*back;
 	struct rxe_out		out;
@@ -119,8 +131,9 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 	rq->seq += npkts;
 }
 
-/* Result in place of an AETH syndrome: the request waits for a page */
+/* Results in place of an AETH syndrome: the request waits for a page; it isn't finished */
 #define RXE_WAITS	0xff
+#define RXE_UNFINISHED	0xfe
 
 /* reply.c */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);

@@ -128,6 +128,26 @@ void rxe_wait_anew(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_path_suspect - packets in flight may be lost: probe soon
+ * @qp: the QP
+ *
+ * Does nothing while no answer is waited for, or after an RNR NAK. Context: any but hard
+ * interrupt, sq.lock not held.
+ */
+void rxe_path_suspect(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	ktime_t now = ktime_get();
+
+	spin_lock_bh(&sq->lock);
+	if (sq->rto.deadline && sq->rnr != RXE_RNR_WAIT) {
+		rxe_recovery_suspect(&sq->rec, now);
+		start_wait(qp, now);
+	}
+	spin_unlock_bh(&sq->lock);
+}
+
+/**
  * rxe_rtt_start - time the acknowledgment of a packet, if none is timed now
  * @sq: the send queue
  * @psn: a new packet that asks for an acknowledgment, or the first packet that is sent

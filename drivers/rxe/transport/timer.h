@@ -52,6 +52,7 @@ void rxe_timer_init(struct rxe_qp *qp);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
 void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
+void rxe_path_suspect(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu);

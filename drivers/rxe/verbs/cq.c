@@ -547,6 +547,24 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 	return qpn;
 }
 
+/*
+ * Have the QPs at the head of the list flushed. A process decides how long the list is, and
+ * this is done under the lock: so it takes RXE_FLUSH_ARMED of them, and the next call takes
+ * the next ones. Those whose turn doesn't come look for themselves (watch_rq()).
+ */
+static void cq_flush_some(struct rxe_cq *cq)
+{
+	struct list_head *last = cq->flushing.prev, *link = &cq->flushing;
+	u32 left = RXE_FLUSH_ARMED;
+
+	lockdep_assert_held(&cq->lock);
+	while (left-- && link != last) {
+		link = cq->flushing.next;
+		list_move_tail(link, &cq->flushing);
+		rxe_cq_ops->armed(link);
+	}
+}
+
 /**
  * rxe_req_notify_cq - ask for an event
  * @ibcq: completion queue
@@ -554,7 +572,7 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
  *	completions that are there already
  *
  * Receives that a process posts on a QP in ERR ring no doorbell, so they are flushed when
- * the process asks for an event.
+ * the process asks for an event; those of RXE_FLUSH_ARMED QPs at a time.
  *
  * Context: any but NMI.
  *
@@ -564,15 +582,13 @@ int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 	unsigned long irqflags;
-	struct list_head *link;
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
 	cq->armed |= flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = cq_cons(cq->ring) != cq->ring->index;
-	list_for_each(link, &cq->flushing)
-		rxe_cq_ops->armed(link);
+	cq_flush_some(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }
