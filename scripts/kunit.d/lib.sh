@@ -51,11 +51,15 @@ source_download() ( # DIR PACKAGE
 		{ apt_get update && apt-get -q -o APT::Sandbox::User=root download "$2"; }
 )
 
-# kernel_source: prints the folder of the kernel source, fetched at first use
-kernel_source() {
+# kernel_source: prints the folder of the kernel source, fetched at first use.  In a subshell, whose
+# end frees the lock.
+kernel_source() (
 	local tmp deb dir
+	mkdir -p "$KERNELS"
+	exec 7>"$KERNELS/source.lock"
+	flock 7
 	for dir in "$KERNELS/$SOURCE_PKG"_*; do
-		[ -e "$dir/Kbuild" ] && echo "$dir" && return
+		[ -e "$dir/Kbuild" ] && echo "$dir" && exit
 	done
 	tmp=$(mktemp -d)
 	deb=$(source_fetch "$tmp")
@@ -64,7 +68,7 @@ kernel_source() {
 	slowly kernel-unpack "unpacking ${dir##*/}" "$tmp/log" source_unpack "$dir" "$deb"
 	rm -rf "$tmp"
 	echo "$dir"
-}
+)
 
 # config_check DIR: every line of the fragments must have made it to .config
 config_check() {
@@ -85,11 +89,7 @@ test_kernel() {
 		arch=x86_64 image=bzImage frags="base debug machine"
 		[ -e /usr/include/gelf.h ] || need gelf.h=libelf-dev
 	fi
-	mkdir -p "$KERNELS"
-	exec 9>"$KERNELS/lock"
-	flock 9
 	src=$(kernel_source)
-	exec 9>&-
 	# shellcheck disable=SC2086 # a list
 	frags=$(printf "$KERNEL_D/%s.config\n" $frags)
 	# shellcheck disable=SC2086

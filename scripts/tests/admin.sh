@@ -78,14 +78,19 @@ rule_ipv6() {
 		set_tc "tclass=-1,dst_ip=2001:db8:1::/48"
 }
 
+# sees FILTER: packets like that are being sent
+sees() {
+	timeout $((20 * PATIENCE)) ip netns exec A tcpdump -i veth -n -Q out -c 100 "udp port 4791 and $1" > /dev/null
+}
+
 # A connection that is busy gets the new class and TTL, and loses nothing
 running() {
-	local pid
+	local status=0
 	use_gid v2-ipv4
-	run_rc_random -n 20000 & pid=$!
-	capture_sent && wait_for 20 eval '[ "$(count "")" -gt 100 ]' && set_tc 104 && echo 7 > $TTL &&
-		wait_for 20 eval '[ "$(count "ip[1] = 104 and ip[8] = 7")" -gt 100 ]' || return 1
-	set_tc -1 && echo 0 > $TTL && wait $pid && capture_end
+	stream_begin && set_tc 104 && echo 7 > $TTL && sees 'ip[1] = 104 and ip[8] = 7' &&
+		set_tc -1 && echo 0 > $TTL && sees 'ip[1] != 104 and ip[8] != 7' && stream_moves && stream_alive || status=1
+	stream_end || status=1
+	return $status
 }
 
 # While packets flow, settings change all the time

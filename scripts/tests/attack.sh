@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: malformed raw packets of all kinds have no effect and are counted
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"

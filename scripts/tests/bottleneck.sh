@@ -2,6 +2,7 @@
 # test: flows share a bottleneck that marks, fill it and lose nothing; without congestion control it overflows
 # nodes: 1
 # level: full
+# alone: yes
 # timeout: 400
 # clock: leaps
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 
 listen() { # NS NETDEV FILE
-	capture_begin "$@" -s 4000 'udp port 4791 or (vlan and udp port 4791)'
+	capture_begin "$@" -s 4000 'udp port 4791 or ether proto 0x8915 or (vlan and udp port 4791)'
 }
 
 frames() { # FILE
@@ -43,11 +43,10 @@ seen() {
 
 # no listener, no change
 trains_again() {
-	local before after
-	before=$(cli cat /sys/class/net/veth/statistics/tx_packets) && run_perftest write_bw 10 60000 || return 1
-	after=$(cli cat /sys/class/net/veth/statistics/tx_packets)
-	say "$((after - before)) skbs for 590 packets"
-	[ $((after - before)) -lt 200 ]
+	local n
+	n=$(packets veth run_perftest write_bw 10 60000) || return 1
+	say "$n skbs for 590 packets"
+	[ "$n" -lt 200 ]
 }
 
 # With single packets from the peer, GRO makes the trains
@@ -65,14 +64,7 @@ otherwise() {
 }
 
 vlans() {
-	local ns n=1
-	for ns in A B; do
-		ip -n $ns link add link veth name veth.5 type vlan id 5 && ip -n $ns link set veth.5 up &&
-			ip -n $ns addr add 198.18.5.$n/24 dev veth.5 || return 1
-		n=2
-	done
-	SRV4=198.18.5.2 CLI4=198.18.5.1
-	wait_for 10 use_gid v2-ipv4
+	vlan_pair 5 && wait_for 10 use_gid v2-ipv4
 }
 
 # Two queue pairs of one device, through the stack
@@ -84,7 +76,7 @@ same_device() {
 }
 
 path_up veth
-for type in v2-ipv4 v2-ipv6; do
+for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	use_gid $type
 	try $type-trains-before trains_again
 	try $type-sender seen A veth writes

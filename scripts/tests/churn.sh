@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: links are added and deleted under traffic, programs are killed, and nothing is left
 # nodes: 2
-# level: full
+# level: long
 # debug: yes
 # timeout: 500
 . "$(dirname "$0")/lib.sh"

@@ -2,6 +2,7 @@
 # test: many queue pairs share one slow wire, whose queue drops nothing
 # nodes: 2
 # level: full
+# alone: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: messages of 2^31 bytes, the longest, on one device and between two on a veth pair
 # nodes: 1
-# level: full
+# level: long
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

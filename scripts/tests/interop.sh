@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: the shipped module on one machine, this one on the other, over RoCE v2
 # nodes: 2
-# level: core
+# level: full
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -20,6 +20,9 @@ daemon_up() {
 	wait_for 10 iscsiadm -m iface
 }
 
+# The record is made by hand. A discovery over iSER works mostly, but iscsiadm (2.1.11) loses the
+# target's answer if it comes while iscsiadm still reads the kernel's answer to its own request, and
+# then waits for it until it gives up: the faster the device, the more often.
 connect() {
 	iscsiadm -m node -T $NAME -p "$PORTAL" -I iser -o new >&2 &&
 		iscsiadm -m node -T $NAME -p "$PORTAL" -I iser --login >&2 && wait_for 20 find_scsi_disk iscsi_iser

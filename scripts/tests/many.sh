@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a million MRs, a million AHs, and QPs until memory is short: the last takes no longer than the first
 # nodes: 1
-# level: full
+# level: long
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a selection of the matrix of programs, paths and RoCE versions
 # nodes: 2
-# level: core
+# level: full
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

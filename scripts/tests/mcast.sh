@@ -86,7 +86,7 @@ moved_away() {
 	ip -n B link add moved type dummy && ip -n B link set moved up && ip -n B addr add 198.18.7.1/24 dev moved &&
 		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeG moved" || return 1
 	hold B $G4 rxeG && joined moved && timeout 20 ip -n B link set moved netns A &&
-		! mac A $MAC4 moved && let_go && ip -n A link del moved
+		! mac A $MAC4 moved && ip -n A link set moved up && mac A $MAC4 moved && let_go && ip -n A link del moved
 }
 
 gid() { # TYPE: v1 or v2, of the IPv4 or IPv6 address of A

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: every kind of netdev that the distribution's module takes, and data over loopback and tunnels
 # nodes: 1
-# level: core
+# level: long
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

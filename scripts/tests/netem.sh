@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: bad wires of all kinds break and corrupt nothing; on a good one nothing is sent again
 # nodes: 2
-# level: full
+# level: long
+# alone: yes
 # debug: yes
 # timeout: 900
 . "$(dirname "$0")/lib.sh"

@@ -21,7 +21,7 @@ cm() {
 # RoCE v1 has a wire only; what goes through loopback doesn't show on the netdev.
 leaves_by_the_port() {
 	local sent
-	use_gid v1-ipv4 && sent=$(packets $CLI_NET run_rc_pingpong) && [ "$sent" -gt 20 ]
+	use_gid v1-ipv4 && sent=$(counted_by cli $CLI_NET bytes run_rc_pingpong) && [ "$sent" -gt 300000 ]
 }
 
 # Without a neighbour of old: the RDMA core asks for it.

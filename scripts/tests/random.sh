@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: 100,000 random RC operations with every opcode, verified byte for byte on both sides
 # nodes: 2
-# level: full
+# level: long
 # debug: yes
 # timeout: 1500
 . "$(dirname "$0")/lib.sh"

@@ -125,6 +125,14 @@ kept() {
 	echo 0 > $SYS/rxeA/ttl/1/ttl && echo tclass=-1,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class
 }
 
+# What the RDMA core keeps: the folder stays, with the values of a new device, and can be written again
+core_settings() {
+	local dir=/sys/kernel/config/rdma_cm/rxeA/ports/1
+	set_roce 1 && cm_mode rxeA v1 && echo 104 > $dir/default_roce_tos && set_roce v2 && set_roce 1 &&
+		[ "$(cat $dir/default_roce_mode) $(cat $dir/default_roce_tos)" = "RoCE v2 0" ] &&
+		cm_mode rxeA v1 && grep -q 'RoCE v1' $dir/default_roce_mode && cm_mode rxeA v2
+}
+
 # A program that has the device open hears of it (IBV_EVENT_DEVICE_FATAL is 8); one that sends can be ended
 told() {
 	local watch server client
@@ -200,12 +208,12 @@ quick() {
 	wait $pid && path veth && wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# toggle: until killed
+# toggle: until killed.  It writes itself, so that none of its writes goes on after stop.
 toggle() {
 	local value
 	while :; do
 		for value in 0 v1 v2 1; do
-			(echo $value > $ROCE) 2>> /tmp/toggles || :
+			{ echo $value > $ROCE; } 2>> /tmp/toggles || :
 		done
 	done
 }
@@ -272,6 +280,7 @@ try v1-programs programs v1 v1-ipv4
 try all-programs programs 1 v2-ipv4
 try takes-none-of-it deaf
 try settings-kept kept
+try core-settings-written-again core_settings
 try programs-told told
 for text in 2 v3 "" on "v1 v2"; do
 	try "refused-${text:-nothing}" refused "$text"

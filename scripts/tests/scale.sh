@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: hundreds of busy queue pairs share fairly, and ten thousand idle ones cost almost nothing
 # nodes: 1
-# level: full
+# level: long
+# alone: yes
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a process that writes garbage to its shared queues affects only itself
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 400
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: shared receive queues: verbs, and well-known programs
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

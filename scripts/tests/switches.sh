@@ -9,17 +9,13 @@
 
 SWITCHES="trains zero_copy same_device trust_local cork capture_singly"
 
-random() { # random operations on the path
-	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
-}
-
 refused() { # NAME: what is no truth value
 	local file=/sys/class/infiniband/rxe0/$1
 	! (echo maybe > "$file") 2> /dev/null && [ "$(cat "$file")" = 1 ]
 }
 
 off_and_on() { # PATH NAME
-	switch_is "$2" 0 && random && switch_is "$2" 1 && random
+	switch_is "$2" 0 && run_random && switch_is "$2" 1 && run_random
 }
 
 same_device_by_stack() {
@@ -45,8 +41,8 @@ gro() {
 	srv timeout 60 tcpdump -i veth -c 1 --immediate-mode -w /tmp/gro.pcap 'udp port 4791 and greater 3000' \
 		2> /tmp/tcpdump &
 	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump && switch_is trains 0 && random &&
-		run_perftest write_bw && run_perftest read_bw && wait $pid && switch_is trains 1 && random &&
+	wait_for 20 grep -q 'listening on' /tmp/tcpdump && switch_is trains 0 && run_random &&
+		run_perftest write_bw && run_perftest read_bw && wait $pid && switch_is trains 1 && run_random &&
 		srv ethtool -K veth gro off && cli ethtool -K veth tso on && switch_is capture_singly 1
 }
 
@@ -70,7 +66,7 @@ knob_refused() {
 
 # Without memory for what comes early, none is kept, and all goes well
 knob_works() {
-	echo held_qp_bytes 0 > $KNOBS && random && echo held_qp_bytes 4194304 > $KNOBS
+	echo held_qp_bytes 0 > $KNOBS && run_random && echo held_qp_bytes 4194304 > $KNOBS
 }
 
 path_up loop

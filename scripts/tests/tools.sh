@@ -32,12 +32,18 @@ cases() { # PREFIX COMMAND...
 	[ "$status" = $failures ] || fail "${prefix}exit" "status $status: $*"
 }
 
+# with_tools COMMAND...: the command as a line for another shell, which has the functions of lib.sh and
+# of this file
+with_tools() {
+	echo ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
+}
+
 # in_netns NS COMMAND...: like on_b, for a namespace
 in_netns() {
 	local ns=$1
 	shift
 	if declare -F "$1" > /dev/null; then
-		ip netns exec "$ns" bash -c ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
+		ip netns exec "$ns" bash -c "$(with_tools "$@")"
 	else
 		ip netns exec "$ns" "$@"
 	fi
@@ -45,7 +51,7 @@ in_netns() {
 
 # on_b_tools COMMAND...: on_b, for functions of this file too
 on_b_tools() {
-	on_b ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
+	on_b "$(with_tools "$@")"
 }
 
 # path loop|veth|ports|vms: sets the ends; the devices must be up (path_up)
@@ -265,12 +271,17 @@ switch_is() {
 	done
 }
 
-# packets NETDEV COMMAND...: how many the client's netdev sent meanwhile.  A train counts as one
-packets() {
-	local file=/sys/class/net/$1/statistics/tx_packets before
-	before=$(cli cat $file)
-	"${@:2}" >&2 || return 1
-	echo $(($(cli cat $file) - before))
+# counted_by WHERE NETDEV packets|bytes COMMAND...: how many a netdev sent meanwhile.  A train counts as
+# one packet.  WHERE is cli, srv, or env for the first namespace
+counted_by() {
+	local file=/sys/class/net/$2/statistics/tx_$3 before
+	before=$("$1" cat "$file")
+	"${@:4}" >&2 || return 1
+	echo $(($("$1" cat "$file") - before))
+}
+
+packets() { # NETDEV COMMAND...: the client's
+	counted_by cli "$1" packets "${@:2}"
 }
 
 # count_on_off SWITCH [COUNT SIZE]: sets on and off, the packets that so many WRITEs take over a veth
@@ -286,6 +297,22 @@ run_rc_random() { # OPTION...
 	PORT=$((PORT + 1))
 	both wait_tcp rc_random -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -t ${RC_TIMEOUT:-18} -- \
 		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t ${RC_TIMEOUT:-18} "$@"
+}
+
+# random operations of RC: what is written and read is compared
+run_random() {
+	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
+}
+
+# vlan_pair ID: netdevs veth.ID on the veths of A and B, with the addresses 198.18.ID.1 and .2
+vlan_pair() {
+	local ns n=1
+	for ns in A B; do
+		ip -n $ns link add link veth name "veth.$1" type vlan id "$1" && ip -n $ns link set "veth.$1" up &&
+			ip -n $ns addr add "198.18.$1.$n/24" dev "veth.$1" || return 1
+		n=2
+	done
+	SRV4=198.18.$1.2 CLI4=198.18.$1.1
 }
 
 # uc_whole over what use_gid chose

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: unreliable connections: no loss on a good wire, and only whole messages on a bad one
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 500
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: a device on a VLAN netdev has the GIDs and tag of that VLAN, beside one on the real netdev
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -86,6 +86,19 @@ at_once() {
 	use_gid v2-ipv4 && run_rc_random -n 300 && wait $pid
 }
 
+to_namespace() { # FROM TO
+	ip -n "$1" link set veth.5 netns "$2" && ip -n "$2" link set veth.5 up && ip -n "$2" addr add 198.18.5.1/24 dev veth.5 &&
+		wait_for 10 eval '[ "$(gid_netdevs vlanA)" = veth.5 ]' && [ "$(gid_netdevs rxeA)" = veth ]
+}
+
+# The VLAN's device moves along, and keeps its addresses from the real one's
+moves_along() {
+	ip netns add D && ip -n D link set lo up && to_namespace A D || return 1
+	cli() { in_netns D "$@"; }
+	use_gid v2-ipv4 && run_rc_pingpong && run_rping && to_namespace D A && ip netns del D && vlan_path &&
+		use_gid v2-ipv4 && run_rc_pingpong
+}
+
 # Without its device the VLAN is the real one's again.
 released() {
 	ip netns exec A rdma link delete vlanA && wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth,veth.5 ]' &&
@@ -121,6 +134,7 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ll; do
 	done
 done
 try v2-tagged tagged v2-ipv4
+try moves-along moves_along
 path veth
 use_gid v2-ipv4
 try real-netdev-rping run_rping

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: packets on the wire, as decoded by tshark, scapy and an independent checker
 # nodes: 1
-# level: core
+# level: full
 # timeout: 500
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

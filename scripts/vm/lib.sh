@@ -52,7 +52,7 @@ vm_start_one() { # DIR NODE
 		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
 			-name "rxe-$node" "${VM_CPU[@]}" -m "$VM_MEMORY" \
 			-kernel image/vmlinuz -initrd initrd \
-			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M kmemleak=on rxe.node=$node" \
+			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M kmemleak=on memmap=16M!1G rxe.node=$node" \
 			-drive file=image/root.ext4,format=raw,if=virtio,readonly=on \
 			-virtfs local,path=job,mount_tag=job,security_model=none,multidevs=remap \
 			-virtfs "local,path=$TOP,mount_tag=src,security_model=none,readonly=on,multidevs=remap" \

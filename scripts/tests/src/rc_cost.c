@@ -2,13 +2,11 @@
 /*
  * What a message costs: both ends of an RC connection in one process, a few messages
  * outstanding, every one of them signalled.  It polls as long as that yields something,
- * then lets others run, then sleeps until something completes.  Prints nanoseconds a
- * message, and how often a message made it yield and sleep.  On a machine whose clock
- * counts instructions that is what a message takes of all of it: this program, the
- * kernel's side of both ends, and what's between them.
+ * then lets others run, then sleeps until something completes.  On a machine whose clock
+ * counts instructions, what it prints is what a message takes of all of it: this program,
+ * the kernel's side of both ends, and what's between them.
  */
-#include <sched.h>
-#include "verbs_util.h"
+#include "cost.h"
 
 static const char usage[] =
 	"usage: rc_cost [OPTION]... write|read|send|atomic|pingpong|bind\n"
@@ -28,7 +26,6 @@ static const char usage[] =
 
 #define MAX_DEPTH	64
 #define PORT		"18400"
-#define PATIENCE	4	/* polls in vain before it sleeps */
 
 struct end {
 	const char *dev;
@@ -53,8 +50,8 @@ struct end {
 static struct end a, b;			/* requester and responder */
 static enum ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
 static enum ibv_qp_type qp_type = IBV_QPT_RC;
-static bool with_receives, pingpong, binds, shared, busy, without_idle;
-static unsigned int size = 64, stride, depth = 16, yields, sleeps;
+static bool with_receives, pingpong, binds, shared;
+static unsigned int size = 64, stride, depth = 16;
 
 static void end_open_windows(struct end *e)
 {
@@ -212,7 +209,7 @@ static void sleep_for_event(void)
 	}
 	if (poll_ends())
 		return;
-	sleeps++;
+	cost_sleeps++;
 	if (poll(fds, n, -1) < 0)
 		die("poll: %m");
 	for (i = 0; i < n; i++)
@@ -223,7 +220,7 @@ static void sleep_for_event(void)
 /* Runs until so many messages are over, since the start. */
 static void run_to(unsigned int total)
 {
-	unsigned int posted = messages(), vain = 0;
+	unsigned int posted = messages();
 
 	while (messages() != total) {
 		for (; posted != total && posted - messages() < depth; posted++) {
@@ -232,14 +229,7 @@ static void run_to(unsigned int total)
 			else
 				post_send(&a, &b, posted);
 		}
-		if (poll_ends() || busy) {
-			vain = 0;
-		} else if (vain++ < PATIENCE) {
-			yields++;
-			sched_yield();
-		} else {
-			sleep_for_event();
-		}
+		cost_wait(poll_ends, sleep_for_event);
 	}
 }
 
@@ -273,23 +263,6 @@ static void parse_op(const char *op)
 		size = 8;
 }
 
-/* Idle time is looked up outside of what is measured. */
-static uint64_t start(void)
-{
-	uint64_t idle = without_idle ? idle_ns() : 0;
-
-	yields = sleeps = 0;
-	return now_ns() - idle;
-}
-
-static void stop(uint64_t start, unsigned int count)
-{
-	uint64_t ns = now_ns() - start, idle = without_idle ? idle_ns() : 0;
-
-	printf("%.0f %.2f %.2f\n", (double)(ns - idle) / count, (double)yields / count,
-	       (double)sleeps / count);
-}
-
 static void measure_requester(unsigned int count, char *profiler, int peer)
 {
 	/* Caches warm, and every buffer used. */
@@ -299,11 +272,11 @@ static void measure_requester(unsigned int count, char *profiler, int peer)
 	run_to(warm);
 	if (peer >= 0)
 		write_all(peer, "b", 1);
-	ns = start();
+	ns = cost_start();
 	tell_profiler(profiler, "enable\n");
 	run_to(warm + count);
 	tell_profiler(profiler, "disable\n");
-	stop(ns, count);
+	cost_stop(ns, count);
 	if (peer >= 0)
 		write_all(peer, "e", 1);
 	else
@@ -317,9 +290,9 @@ static void measure_responder(unsigned int count, int peer)
 	char c;
 
 	read_all(peer, &c, 1);
-	ns = start();
+	ns = cost_start();
 	read_all(peer, &c, 1);
-	stop(ns, count);
+	cost_stop(ns, count);
 }
 
 /* Both ends here. */
@@ -372,10 +345,10 @@ int main(int argc, char **argv)
 		case 's': size = atoi(optarg); break;
 		case 'n': count = atoi(optarg); break;
 		case 'q': depth = atoi(optarg); break;
-		case 'b': busy = true; break;
+		case 'b': cost_busy = true; break;
 		case 'S': shared = true; break;
 		case 'u': qp_type = IBV_QPT_UC; break;
-		case 'i': without_idle = true; break;
+		case 'i': cost_without_idle = true; break;
 		case 'l': listening = true; break;
 		case 'c': host = optarg; break;
 		case 'p': profiler = optarg; break;

@@ -6,7 +6,11 @@
  * in /proc/self/maps, and spoils them (indices, header, work requests, all of it) from one thread while another
  * rings the doorbell. It may lose its own queue pairs, or crash. A victim, the parent, moves
  * checked data over queue pairs of its own all the while, and must not notice.
+ *
+ * The first child spoils nothing: it refills a send queue with local work requests as fast as
+ * they are executed. A doorbell must return all the same.
  */
+#define _GNU_SOURCE
 #include <getopt.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
@@ -37,13 +41,15 @@ struct ends {			/* two connected queue pairs and their memory */
 static const char *dev_name;
 static int gid_index = -1;
 static enum ibv_qp_type connected = IBV_QPT_RC;
+static uint32_t sends = 32;		/* that a's queue holds */
 static int round_ms = 300;
 
-static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type, struct ibv_srq *srq)
+static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type, struct ibv_srq *srq,
+			     uint32_t wrs)
 {
 	struct ibv_qp_init_attr ia = {
 		.send_cq = e->cq, .recv_cq = e->cq, .srq = srq, .qp_type = type,
-		.cap = { 32, 32, 4, 4, 64 },
+		.cap = { wrs, 32, 4, 4, 64 },
 	};
 	struct ibv_qp *qp = ibv_create_qp(e->pd, &ia);
 
@@ -83,8 +89,8 @@ static struct ends *make_ends(void)
 	e->dst = new_pages(LEN);
 	e->smr = new_mr(e->pd, e->src, LEN, all);
 	e->dmr = new_mr(e->pd, e->dst, LEN, all);
-	e->a = new_qp(e, connected, NULL);
-	e->b = new_qp(e, connected, connected == IBV_QPT_RC ? e->srq : NULL);
+	e->a = new_qp(e, connected, NULL, sends);
+	e->b = new_qp(e, connected, connected == IBV_QPT_RC ? e->srq : NULL, 32);
 	connect_ends(e);
 	return e;
 }
@@ -321,7 +327,7 @@ static void make_ud(struct ends *e)
 	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
 				 .grh = { .sgid_index = gid_index, .hop_limit = 1 } };
 
-	e->ud = new_qp(e, IBV_QPT_UD, e->srq);
+	e->ud = new_qp(e, IBV_QPT_UD, e->srq, 32);
 	ibv_query_gid(e->ctx, 1, gid_index, &a.grh.dgid);
 	e->ah = ibv_create_ah(e->pd, &a);
 	if (!e->ah)
@@ -367,6 +373,91 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 	_exit(0);
 }
 
+/* ---- the one that refills ---- */
+
+static volatile bool refilling;
+
+static struct ring *largest_ring(void)
+{
+	struct ring *r = &rings[0];
+	int i;
+
+	for (i = 1; i < nrings; i++)
+		if (rings[i].len > r->len)
+			r = &rings[i];
+	return r;
+}
+
+static void run_on_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void *refill(void *arg)
+{
+	volatile struct rxe_queue_buf *q = ((struct ring *)arg)->q;
+	uint32_t mask = q->index_mask;
+
+	run_on_cpu(1);		/* not where the doorbell keeps the CPU busy */
+	refilling = true;
+	while (!stop)
+		q->producer_index = (q->consumer_index + mask) & mask;
+	return NULL;
+}
+
+/* All places have unsignalled unbindings of one window, which can be repeated. */
+static void fill_by_unbinding(struct ring *r, uint32_t rkey)
+{
+	struct rxe_send_wqe *w;
+	uint32_t i;
+
+	for (i = 0; i <= r->q->index_mask; i++) {
+		w = (void *)(r->q->data + ((size_t)i << r->elem_shift));
+		memset(w, 0, sizeof(*w));
+		w->wr.opcode = IB_UVERBS_WR_BIND_MW;
+		w->wr.wr.mw.mw_rkey = w->wr.wr.mw.rkey = rkey;
+	}
+}
+
+static void __attribute__((noreturn)) refiller(void)
+{
+	uint64_t end = now_ms() + round_ms;
+	struct ibv_mw *mw;
+	struct ring *r;
+	pthread_t t;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sends = 1 << 14;
+	mine = make_ends();
+	mw = ibv_alloc_mw(mine->pd, IBV_MW_TYPE_1);
+	if (!mw)
+		die("alloc_mw: %s", strerror(errno));
+	find_rings();
+	r = largest_ring();
+	fill_by_unbinding(r, mw->rkey);
+	run_on_cpu(0);
+	if (pthread_create(&t, NULL, refill, r))
+		die("cannot start a thread");
+	while (!refilling)
+		sched_yield();
+	do {
+		doorbell(mine->a);
+	} while (now_ms() < end);
+	if (!r->q->consumer_index)
+		die("nothing was executed");
+	if (qp_to_state(mine->a, IBV_QPS_RESET))
+		die("a queue pair that is busy can't be reset");
+	stop = true;
+	pthread_join(t, NULL);
+	ibv_dealloc_mw(mw);
+	free_ends(mine);
+	_exit(0);
+}
+
 static void wait_child(pid_t pid, struct ends *e, uint64_t seed, int *crashes)
 {
 	uint64_t end = now_ms() + round_ms + 20000;
@@ -385,7 +476,10 @@ static void wait_child(pid_t pid, struct ends *e, uint64_t seed, int *crashes)
 		die("the scribbling process found something wrong, status %d", WEXITSTATUS(status));
 }
 
-/* A program of its own, so that it has no mapping of the victim's queues. */
+/*
+ * A program of its own, so that it has no mapping of the victim's queues. Seed 0 is the one that
+ * refills.
+ */
 static pid_t start_scribbler(char **argv, uint64_t seed)
 {
 	char s[32], t[32], g[32];
@@ -422,7 +516,7 @@ static const struct option options[] = {
 int main(int argc, char **argv)
 {
 	int rounds = 40, crashes = 0, o, i;
-	uint64_t seed = 1, scribble_seed = 0;
+	uint64_t seed = 1, scribble_seed = ~0ULL;
 	struct ends *e;
 	pid_t pid;
 
@@ -438,9 +532,14 @@ int main(int argc, char **argv)
 		default: fputs(usage, stderr); return 2;
 		}
 	}
-	if (scribble_seed)
+	if (!scribble_seed)
+		refiller();
+	if (scribble_seed != ~0ULL)
 		scribbler(scribble_seed);
 	e = make_ends();
+	wait_child(start_scribbler(argv, 0), e, seed, &crashes);
+	if (crashes)
+		die("the process that refills died");
 	for (i = 0; i < rounds; i++) {
 		pid = start_scribbler(argv, seed * 1000 + i);
 		wait_child(pid, e, seed + i, &crashes);

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""usage: pmem.py DEVICE GID_INDEX DAX_FILE: FLUSH of persistent memory within DEVICE
+
+The kernel's function that writes caches back is traced: what it wrote back is what a FLUSH
+should. Prints a line for each case: "ok NAME" or "fail NAME WHY".
+"""
+import ctypes
+import errno
+import mmap
+import os
+import re
+import sys
+from pathlib import Path
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QPAttr, QPCap, QPEx, QPInitAttrEx
+from pyverbs.wr import SGE
+
+TRACE = Path("/sys/kernel/tracing")
+SIZE = 8 << 20      # of the persistent region; a FLUSH of it takes several runs
+STEP = 1 << 20      # constant PERSIST_STEP of the driver
+ACCESS = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_FLUSH_GLOBAL)
+PERSISTENT = e.IBV_ACCESS_FLUSH_PERSISTENT
+PSN = 7
+
+
+class WriteBacks:
+    """What the kernel writes back while the block runs: a list of lengths"""
+
+    def __enter__(self):
+        (TRACE / "events/kprobes/pmem/enable").write_text("1")
+        (TRACE / "trace").write_text("")
+        self.lengths = []
+        return self.lengths
+
+    def __exit__(self, *_):
+        (TRACE / "events/kprobes/pmem/enable").write_text("0")
+        self.lengths += [int(n) for n in re.findall(r"pmem: .* len=(\d+)",
+                                                    (TRACE / "trace").read_text())]
+
+
+class Side:
+    """A queue pair and its completion queue"""
+
+    def __init__(self, ctx, pd, gid_index):
+        self.ctx, self.gid_index = ctx, gid_index
+        self.cq = CQ(ctx, 16)
+        cap = QPCap(max_send_wr=16, max_recv_wr=1)
+        ops = e.IBV_QP_EX_WITH_RDMA_WRITE | e.IBV_QP_EX_WITH_FLUSH
+        self.qp = QPEx(ctx, QPInitAttrEx(qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=cap,
+                                         pd=pd, send_ops_flags=ops, sq_sig_all=1,
+                                         comp_mask=e.IBV_QP_INIT_ATTR_PD |
+                                         e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+
+    def connect(self, peer):
+        gid = self.ctx.query_gid(1, self.gid_index)
+        gr = GlobalRoute(dgid=gid, sgid_index=self.gid_index)
+        attr = QPAttr(port_num=1)
+        attr.qp_access_flags = ACCESS | PERSISTENT
+        attr.dest_qp_num = peer.qp.qp_num
+        attr.path_mtu = e.IBV_MTU_1024
+        attr.rq_psn = attr.sq_psn = PSN
+        attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+        attr.ah_attr = AHAttr(gr=gr, is_global=1, port_num=1)
+        self.qp.to_rts(attr)
+
+    def completes(self):
+        """The status of the next completion"""
+        while True:
+            count, wcs = self.cq.poll(1)
+            if count:
+                return wcs[0].status
+
+    def write(self, local, remote, offset, length):
+        self.qp.wr_start()
+        self.qp.wr_rdma_write(remote.rkey, remote.buf + offset)
+        self.qp.wr_set_sge(SGE(local.buf, length, local.lkey))
+        self.qp.wr_complete()
+        return self.completes()
+
+    def flush(self, remote, offset, length, kind, level):
+        self.qp.wr_start()
+        self.qp.wr_flush(remote.rkey, remote.buf + offset, length, kind, level)
+        self.qp.wr_complete()
+        return self.completes()
+
+
+class Case:
+    """Everything that a case needs: made anew for each"""
+
+    def __init__(self, device, gid_index, dax):
+        self.ctx = Context(name=device)
+        self.pd = PD(self.ctx)
+        self.file = os.open(dax, os.O_RDWR)
+        self.map = mmap.mmap(self.file, SIZE)
+        self.addr = address(self.map)
+        self.a, self.b = (Side(self.ctx, self.pd, gid_index) for _ in range(2))
+        self.a.connect(self.b)
+        self.b.connect(self.a)
+
+    def region(self, access=ACCESS | PERSISTENT):
+        return MR(self.pd, SIZE, access, address=self.addr)
+
+    def close(self):
+        for o in (self.a.qp, self.b.qp, self.a.cq, self.b.cq, self.pd, self.ctx):
+            o.close()
+        os.close(self.file)
+
+
+def address(buf):
+    return ctypes.addressof(ctypes.c_char.from_buffer(buf))
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        raise AssertionError(f"{what}: {got}, expected {wanted}")
+
+
+def refused(code, *args, **kwargs):
+    try:
+        MR(*args, **kwargs).close()
+    except PyverbsRDMAError as err:
+        expect("errno", err.error_code, code)
+    else:
+        raise AssertionError("the region was registered")
+
+
+def ram_refused(c):
+    refused(errno.EINVAL, c.pd, 4096, ACCESS | PERSISTENT)
+
+
+def on_demand_refused(c):
+    refused(errno.EOPNOTSUPP, c.pd, SIZE, ACCESS | PERSISTENT | e.IBV_ACCESS_ON_DEMAND,
+            address=c.addr)
+
+
+def flush_range(c):
+    """Exactly the bytes of the range, after what was written before"""
+    source, mr = MR(c.pd, 8192, ACCESS), c.region()
+    source.write(b"p" * 8192, 8192)
+    with WriteBacks() as lengths:
+        expect("write", c.a.write(source, mr, 4000, 5000), 0)
+        expect("flush", c.a.flush(mr, 4000, 5000, e.IBV_FLUSH_PERSISTENT, e.IBV_FLUSH_RANGE), 0)
+    expect("written back", sum(lengths), 5000)
+    expect("data", c.map[3999:9001], b"\0" + b"p" * 5000 + b"\0")
+    c.map[4000:9000] = bytes(5000)
+
+
+def flush_region(c):
+    """All of the region, in steps"""
+    mr = c.region()
+    with WriteBacks() as lengths:
+        expect("flush", c.a.flush(mr, 0, 0, e.IBV_FLUSH_PERSISTENT | e.IBV_FLUSH_GLOBAL,
+                                  e.IBV_FLUSH_MR), 0)
+    expect("written back", sum(lengths), SIZE)
+    if max(lengths) > STEP:
+        raise AssertionError(f"{max(lengths)} bytes at once")
+
+
+def flush_global(c):
+    """Nothing is written back for it"""
+    mr = c.region()
+    with WriteBacks() as lengths:
+        expect("flush", c.a.flush(mr, 0, SIZE, e.IBV_FLUSH_GLOBAL, e.IBV_FLUSH_RANGE), 0)
+    expect("written back", lengths, [])
+
+
+def no_right(c):
+    mr = c.region(ACCESS)
+    with WriteBacks() as lengths:
+        expect("flush", c.a.flush(mr, 0, 64, e.IBV_FLUSH_PERSISTENT, e.IBV_FLUSH_RANGE),
+               e.IBV_WC_REM_ACCESS_ERR)
+    expect("written back", lengths, [])
+
+
+def beyond(c):
+    mr = c.region()
+    expect("flush", c.a.flush(mr, SIZE - 64, 65, e.IBV_FLUSH_PERSISTENT, e.IBV_FLUSH_RANGE),
+           e.IBV_WC_REM_ACCESS_ERR)
+
+
+CASES = (ram_refused, on_demand_refused, flush_range, flush_region, flush_global, no_right,
+         beyond)
+
+if __name__ == "__main__":
+    failed = 0
+    (TRACE / "kprobe_events").write_text("p:pmem arch_wb_cache_pmem len=%si:u64\n")
+    for case in CASES:
+        name = case.__name__.replace("_", "-")
+        c = Case(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+        try:
+            case(c)
+            print("ok", name, flush=True)
+        except (AssertionError, PyverbsRDMAError) as err:
+            print("fail", name, err, flush=True)
+            failed = 1
+        c.close()
+    (TRACE / "kprobe_events").write_text("")
+    sys.exit(failed)

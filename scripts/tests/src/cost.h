@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What programs share that measure the cost of a message: how they wait, and what they print.
+ * On a machine whose clock counts instructions, nanoseconds are instructions.
+ */
+#ifndef COST_H
+#define COST_H
+
+#include <sched.h>
+#include "verbs_util.h"
+
+#define COST_PATIENCE	4	/* polls in vain before it sleeps */
+
+static unsigned int cost_yields, cost_sleeps;
+static bool cost_busy;		/* never yield, never sleep */
+static bool cost_without_idle;	/* don't count the time that the processor was idle */
+
+/* Polls as long as that yields something, then lets others run, then sleeps. */
+static UNUSED void cost_wait(int (*poll_all)(void), void (*sleep_for_event)(void))
+{
+	static unsigned int vain;
+
+	if (poll_all() || cost_busy) {
+		vain = 0;
+	} else if (vain++ < COST_PATIENCE) {
+		cost_yields++;
+		sched_yield();
+	} else {
+		sleep_for_event();
+	}
+}
+
+/* Idle time is looked up outside of what is measured. */
+static UNUSED uint64_t cost_start(void)
+{
+	uint64_t idle = cost_without_idle ? idle_ns() : 0;
+
+	cost_yields = cost_sleeps = 0;
+	return now_ns() - idle;
+}
+
+/* Prints nanoseconds a message, and how often a message made it yield and sleep. */
+static UNUSED void cost_stop(uint64_t start, unsigned int count)
+{
+	uint64_t ns = now_ns() - start, idle = cost_without_idle ? idle_ns() : 0;
+
+	printf("%.0f %.2f %.2f\n", (double)(ns - idle) / count, (double)cost_yields / count,
+	       (double)cost_sleeps / count);
+}
+
+#endif
