@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loss recovery and congestion control (loss/, cc/) of a connection whose path does
+ * whatever it likes. An input is some knobs, a timeout, a retry limit, an algorithm, and then
+ * a row of events: time passes, packets are sent and acknowledged, the timer fires, NAKs and
+ * CNPs come, answers come twice.
+ *
+ * - A verdict names an action. Packets sent again are some, and no more than are missing.
+ * - A connection fails only when its retries are used up.
+ * - The timer is always armed, unless the QP has no timeout and so waits for ever.
+ * - A window is 1 to window_max packets. A rate is 0 or at least a byte per second.
+ * - A sender that may send nothing now may send something at cc.next.
+ */
+#include <cc/cc.h>
+#include <cc/np.h>
+#include <config/config.h>
+#include <loss/firsts.h>
+#include <loss/gap.h>
+#include <loss/recovery.h>
+#include "fuzz.h"
+
+/* Later than any machine's uptime: 1,000 years */
+#define TIME_MOST	(31557600ULL * 1000 * NSEC_PER_SEC / 4)
+
+struct conn {
+	struct rxe_recovery rec;
+	struct rxe_rtt rtt;
+	struct rxe_retry_limit limit;
+	struct rxe_firsts firsts;
+	struct rxe_gap gap;
+	struct rxe_cc cc;
+	struct rxe_np np;
+	u32 una, next;
+	ktime_t now;
+};
+
+void shared_copy(void *dst, const void *src, size_t len)
+{
+	memcpy(dst, src, len);
+}
+
+/* A number of any size up to @most: small ones and large ones are equally likely */
+static u64 take_upto(struct input *in, u64 most)
+{
+	u64 v = (u64)take_u32(in) << 32 | take_u32(in);
+
+	v >>= take_u8(in) % 64;
+	return v > most ? most : v;
+}
+
+static void take_knobs(struct input *in)
+{
+	const struct rxe_knob_row *row;
+	u32 n = take_u8(in) % 8;
+	int i;
+
+	for (i = 0; i < RXE_NUM_KNOBS; i++)
+		CHECK(!rxe_knob_set(i, rxe_knob_rows[i].value));
+	while (n--) {
+		i = take_u8(in) % RXE_NUM_KNOBS;
+		row = &rxe_knob_rows[i];
+		CHECK(!rxe_knob_set(i, row->least + take_upto(in, row->most - row->least)));
+	}
+}
+
+static void take_conn(struct input *in, struct conn *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->una = take_u32(in) & RXE_PSN_MASK;
+	c->next = c->una;
+	c->now = 1 + take_upto(in, NSEC_PER_SEC);
+	c->limit.retry_cnt = take_u8(in) % 8;
+	if (take_u8(in) & 1)
+		c->limit.timeout = 4096ULL << take_u8(in) % 32;	/* section 9.7.6.1.3 */
+	rxe_recovery_reset(&c->rec, c->una);
+	rxe_gap_reset(&c->gap);
+	rxe_cc_init(&c->cc, rxe_cc_rows[take_u8(in) % 3]);
+	rxe_recovery_wait_anew(&c->rec, c->now);
+}
+
+static u32 in_flight(const struct conn *c)
+{
+	return rxe_psn_diff(c->next, c->una);
+}
+
+static void check_conn(const struct conn *c)
+{
+	u64 wait = rxe_recovery_wait_ns(&c->rec, &c->rtt, &c->limit, c->now);
+
+	CHECK(c->cc.window >= 1 && c->cc.window <= rxe_knob(window_max));
+	CHECK(!c->limit.timeout || wait);
+	CHECK(c->gap.patience >= rxe_knob(reorder_ns) ||
+	      c->gap.patience <= rxe_knob(reorder_max_ns));
+	CHECK(c->rec.retries <= c->limit.retry_cnt + 1);
+	if (c->cc.rate && (u64)c->now >= c->cc.next)
+		CHECK(rxe_pacer_room(&c->cc, c->now) > 0);
+}
+
+static void send_some(struct input *in, struct conn *c)
+{
+	u32 n = take_u8(in) + 1;
+
+	if (in_flight(c) + n > c->cc.window)
+		return;
+	if (c->cc.rate && !rxe_pacer_room(&c->cc, c->now))
+		return;
+	if (!in_flight(c))
+		rxe_recovery_wait_anew(&c->rec, c->now);
+	if (c->cc.rate)
+		rxe_pacer_sent(&c->cc, n * 1024, c->now);
+	c->next = rxe_psn_add(c->next, n);
+}
+
+static void acknowledge(struct input *in, struct conn *c)
+{
+	struct rxe_cc_sample sample = { .mtu = 256 << take_u8(in) % 5 };
+	u32 n = in_flight(c);
+
+	if (!n)
+		return;
+	n = 1 + take_u8(in) % n;
+	c->una = rxe_psn_add(c->una, n);
+	c->rec.retries = 0;
+	if (rxe_recovery_answered(&c->rec, &c->rtt, c->una, c->now))
+		c->cc.ops->undo(&c->cc);
+	rxe_recovery_wait_anew(&c->rec, c->now);
+	sample.rtt = 1 + take_upto(in, TIME_MOST);
+	rxe_rtt_add(&c->rtt, sample.rtt, c->now);
+	sample.delivered = n;
+	sample.rtt_min = c->rtt.min;
+	sample.rtt_var = c->rtt.var;
+	sample.limited = take_u8(in) & 1;
+	sample.lossy = rxe_recovery_lossy(&c->rec, c->now);
+	c->cc.ops->acked(&c->cc, &sample, c->una);
+}
+
+static void act(struct conn *c, struct rxe_loss_verdict verdict,
+		const struct rxe_loss_facts *facts)
+{
+	u32 most = max3(facts->rest, facts->burst, facts->missing);
+
+	switch (verdict.act) {
+	case RXE_LOSS_WAIT:
+		return;
+	case RXE_LOSS_FAIL:
+		CHECK(c->rec.retries > c->limit.retry_cnt);
+		memset(&c->rec, 0, sizeof(c->rec));
+		rxe_recovery_reset(&c->rec, c->una);
+		return;
+	case RXE_LOSS_RESEND:
+		CHECK(verdict.npkts >= 1 && verdict.npkts <= most);
+		rxe_recovery_resent(&c->rec, c->una, rxe_psn_add(c->una, verdict.npkts), c->now,
+				    c->now);
+		break;
+	case RXE_LOSS_REWIND:
+		rxe_recovery_resent(&c->rec, c->una, c->next, c->now, c->now);
+		break;
+	default:
+		CHECK(0);
+	}
+	rxe_firsts_again(&c->firsts, c->una, in_flight(c));
+	if (verdict.timeout)
+		c->cc.ops->timeout(&c->cc, c->next);
+	else
+		c->cc.ops->lost(&c->cc, c->una, c->next);
+}
+
+static void lose(struct input *in, struct conn *c)
+{
+	struct rxe_loss_facts facts = { .una = c->una, .drained = take_u8(in) };
+	enum rxe_loss_hint hint = take_u8(in) % (RXE_LOSS_SILENCE + 1);
+	u32 n = in_flight(c), times = hint == RXE_LOSS_SILENCE ? take_u8(in) : 1;
+
+	if (!n)
+		return;
+	facts.rest = 1 + take_u8(in) % n;
+	facts.burst = 1 + take_u8(in) % 64;
+	facts.missing = 1 + take_u8(in) % n;
+	facts.rd_atomic = take_u8(in) & 1;
+	if (take_u8(in) & 1)
+		facts.queued = take_u8(in);
+	while (times--) {
+		act(c, rxe_recovery_event(&c->rec, &c->rtt, &c->limit, &facts, hint, c->now),
+		    &facts);
+		check_conn(c);
+	}
+}
+
+static void learn_gap(struct input *in, struct conn *c)
+{
+	u32 psn = rxe_psn_add(c->una, take_u8(in));
+
+	if (!ktime_after(rxe_gap_until(&c->gap, psn, c->now), c->now))
+		rxe_gap_asked(&c->gap);
+	if (take_u8(in) & 1)
+		rxe_gap_late(&c->gap, psn);
+}
+
+static void event(struct input *in, struct conn *c)
+{
+	switch (take_u8(in) % 8) {
+	case 0:
+		c->now += take_upto(in, TIME_MOST - c->now);
+		break;
+	case 1:
+		send_some(in, c);
+		break;
+	case 2:
+		acknowledge(in, c);
+		break;
+	case 3:
+		lose(in, c);
+		break;
+	case 4:
+		if (c->cc.ops->cnp)
+			c->cc.ops->cnp(&c->cc, c->now);
+		break;
+	case 5:
+		if (rxe_recovery_doubled(&c->rec, &c->rtt, c->una, take_u8(in) & 1, c->now))
+			c->cc.ops->undo(&c->cc);
+		break;
+	case 6:
+		rxe_recovery_suspect(&c->rec, c->now);
+		break;
+	case 7:
+		learn_gap(in, c);
+		rxe_np_due(&c->np, c->now);
+		rxe_firsts_new(&c->firsts, c->una, in_flight(c));
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	struct conn c;
+
+	take_knobs(&in);
+	take_conn(&in, &c);
+	while (in.left) {
+		event(&in, &c);
+		check_conn(&c);
+	}
+	return 0;
+}
