@@ -35,6 +35,8 @@
 		 "bytes of a READ response to a peer on the device per run")	\
 	CONSTANT(LOCAL_COST, SZ_512,						\
 		 "cost of a packet to a peer on the device, in bytes of the budget") \
+	CONSTANT(READ_STEP, SZ_64K,						\
+		 "bytes of a READ response whose pages are asked for together")	\
 	CONSTANT(PICK_BYTES, SZ_32K,						\
 		 "bytes that the requester picks under the lock at a time")	\
 	CONSTANT(PICK_PKTS, 4,							\
@@ -67,6 +69,12 @@
 		 "part of all memory that objects leave available, one in so many") \
 	CONSTANT(LINE_RATE, 40000,						\
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
+	CONSTANT(RATE_EVENTS, 256,						\
+		 "due timer events of DCQCN that a train or a CNP handles")	\
+	CONSTANT(CWND_PARTS, 256,						\
+		 "smallest window of swift, a packet divided by this")		\
+	CONSTANT(PROBES_ORDER, 16,						\
+		 "doublings of the silence before a probe")			\
 	CONSTANT(ODP_BATCH, 64,							\
 		 "pages that are faulted in at a time")				\
 	CONSTANT(ODP_TRIES, 16,							\
@@ -83,6 +91,10 @@
 		 "prefetches of a process that may wait for a worker")		\
 	CONSTANT(PERSIST_STEP, SZ_1M,						\
 		 "bytes that a run of a persistent FLUSH writes back")		\
+	CONSTANT(PROCESS_HASH_BITS, 6,						\
+		 "log2 of the lists of processes whose memory isn't pinned")	\
+	CONSTANT(MCAST_HASH_BITS, 9,						\
+		 "log2 of the lists of multicast groups of a device")		\
 	CONSTANT(UNREACH_SLOTS, 16,						\
 		 "destinations of a namespace whose last ICMP error is kept")	\
 	CONSTANT(UNREACH_SECS, 10,						\

@@ -9,10 +9,9 @@
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
+#include <rxe/constants.h>
 
 struct rxe_dev;
-
-#define RXE_MCAST_HASH_BITS	9	/* log2 of the buckets for MGIDs, per device */
 
 /**
  * struct rxe_mcast - the groups of a device

@@ -76,6 +76,14 @@ static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
 	return (struct rxe_rx *)skb->cb;
 }
 
+/* Packets of a train that aren't taken in yet */
+static inline u32 rxe_rx_left(struct sk_buff *skb)
+{
+	const struct rxe_rx *rx = rxe_rx(skb);
+
+	return DIV_ROUND_UP(rx->end - rx->done, rx->pkt);
+}
+
 static inline void *rxe_rx_l3(struct sk_buff *skb)
 {
 	return skb->head + rxe_rx(skb)->l3_off;

@@ -92,4 +92,31 @@ static inline int rxe_key_ready(const struct rxe_key *key, bool write, u64 va, u
 	return rxe_fault_pages(fault, key, write, va, len, rest);
 }
 
+/**
+ * rxe_key_use - find memory by a key and have its bytes present
+ * @pd: as rxe_key_get()
+ * @remote: as rxe_key_get()
+ * @value: L_Key or R_Key
+ * @access: enum ib_access_flags that are needed
+ * @va: first byte
+ * @len: bytes, at least 1
+ * @rest: bytes that will be needed soon, including @len
+ * @fault: as rxe_key_ready()
+ * @key: in and out: as rxe_key_keep()
+ *
+ * Context: bottom halves off.
+ *
+ * Return: 0; -EACCES as rxe_key_get(); -EAGAIN (not now) or -EFAULT as rxe_key_ready().
+ */
+static inline int rxe_key_use(struct ib_pd *pd, const struct ib_qp *remote, u32 value,
+			      int access, u64 va, u64 len, u64 rest,
+			      struct rxe_fault *fault, struct rxe_key **key)
+{
+	const int writes = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+			   IB_ACCESS_REMOTE_ATOMIC;
+	int err = rxe_key_keep(pd, remote, value, access, va, len, key);
+
+	return err ?: rxe_key_ready(*key, access & writes, va, len, rest, fault);
+}
+
 #endif /* RXE_ODP_H */

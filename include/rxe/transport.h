@@ -188,10 +188,19 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
 	pkt->msn = qp->rq.msn;
 }
 
+/*
+ * Do the QP's packets take the way of the network stack, with its queues and round trips?
+ * Packets to a peer on the same device don't.
+ */
+static inline bool rxe_qp_by_wire(const struct rxe_qp *qp)
+{
+	return !qp->path.same_dev;
+}
+
 /* Limit of packets per train of the QP */
 static inline s32 rxe_train_most(const struct rxe_qp *qp)
 {
-	return SZ_64K >> ilog2(qp->mtu);
+	return (RXE_TRAIN_BYTES + 1) >> ilog2(qp->mtu);
 }
 
 /* A MIDDLE packet: neither the first nor the last of a message, and of full length */

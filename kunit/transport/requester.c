@@ -219,6 +219,8 @@ static void not_believed(struct kunit *test)
 			fake(test)->mem, 10);
 		respond(test, IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE, PSN(0), NULL, 0);
 	}
+	/* six syndromes exist, and four PSNs are after the last one that was sent */
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_PSN), 24ULL);
 	fake_expect_nothing(test);
 	no_completion(test);
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);

@@ -30,7 +30,12 @@ make_initrd() { # DIR
 	pack_initrd "$dir"
 }
 
+# The files whose names are on standard input, as an archive; a kernel takes several in a row
+pack_files() { # TREE
+	"$1/bin/busybox" cpio -o -H newc 2> /dev/null | gzip -1
+}
+
 pack_initrd() { # DIR
-	(cd "$1/initrd.d" && find . | "$1/tree/bin/busybox" cpio -o -H newc 2>/dev/null | gzip -1) > "$1/initrd"
+	(cd "$1/initrd.d" && find . | pack_files "$1/tree") > "$1/initrd"
 	rm -rf "$1/initrd.d"
 }

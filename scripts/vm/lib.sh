@@ -12,6 +12,8 @@
 # eth1 lets a run commands on b, eth2 lets the host run commands on either.
 # None of them leads out of the machines' host.
 
+. "$TOP/scripts/vm/initrd.sh"
+
 VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-180}
 VM_MEMORY=${VM_MEMORY:-2048}
 # The processors.  The others' clock counts instructions while they run, one a nanosecond,
@@ -37,7 +39,7 @@ vm_initrd() { # DIR
 	install -m 755 "$TOP/scripts/vm/init" "$1/initrd.d/init"
 	{
 		cat "$image/initrd"
-		(cd "$1/initrd.d" && echo init | "$image/tree/bin/busybox" cpio -o -H newc 2>/dev/null | gzip -1)
+		(cd "$1/initrd.d" && echo init | pack_files "$image/tree")
 	} > "$1/initrd"
 }
 

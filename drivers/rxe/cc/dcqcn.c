@@ -37,9 +37,6 @@
 #define ALPHA_BITS	20
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
-/* Timer events that one call handles; the next train handles the rest */
-#define EVENTS_MOST	256
-
 static u64 max_rate(void)
 {
 	return (rxe_knob(rp_max_rate) ?: RXE_LINE_RATE) * MBIT;
@@ -98,7 +95,7 @@ static void make_up(struct rxe_cc *cc, u64 now)
 	u64 alpha_ns = period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
 	u64 time_ns = period_ns(cc, rxe_knob(rp_time_reset));
 	struct rxe_dcqcn *d = &cc->dcqcn;
-	u32 left = EVENTS_MOST;
+	u32 left = RXE_RATE_EVENTS;
 
 	while (left-- && min(d->alpha_from + alpha_ns, d->time_from + time_ns) <= now) {
 		if (d->alpha_from + alpha_ns <= d->time_from + time_ns) {

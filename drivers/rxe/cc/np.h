@@ -16,6 +16,12 @@ struct rxe_np {
 	u64	told;
 };
 
+/* A new connection: no CNP was sent */
+static inline void rxe_np_reset(struct rxe_np *np)
+{
+	*np = (struct rxe_np){};
+}
+
 bool rxe_np_due(struct rxe_np *np, u64 now);
 
 #endif /* RXE_CC_NP_H */

@@ -37,14 +37,13 @@
 
 #define CWND_BITS	16			/* fraction of cwnd */
 #define ONE		BIT_ULL(CWND_BITS)	/* a cwnd of one packet */
-#define CWND_LEAST	(ONE >> 8)		/* smallest cwnd */
 
 /* Set cwnd within its bounds, and the allowance that it stands for */
 static void set_window(struct rxe_cc *cc, u64 cwnd)
 {
 	struct rxe_swift *s = &cc->swift;
 
-	s->cwnd = clamp(cwnd, CWND_LEAST, rxe_knob(window_max) << CWND_BITS);
+	s->cwnd = clamp(cwnd, ONE / RXE_CWND_PARTS, rxe_knob(window_max) << CWND_BITS);
 	cc->window = max_t(u32, s->cwnd >> CWND_BITS, 1);
 	if (s->cwnd >= ONE || !s->rtt) {
 		cc->rate = 0;

@@ -47,12 +47,12 @@
 
 /**
  * rxe_firsts_again - packets are sent again
- * @firsts: what is known of the connection; zeroed for a new one
+ * @firsts: what is known of the connection
  * @from: the first missing packet
  * @npkts: how many are sent, in trains
  *
  * Return: true if the score is high enough to say that only the first packet of each
- * train arrives; @firsts is zeroed then.
+ * train arrives; @firsts is reset then.
  */
 bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 {
@@ -67,7 +67,7 @@ bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 	firsts->npkts = npkts;
 	if (firsts->score < rxe_knob(firsts_enough))
 		return false;
-	*firsts = (struct rxe_firsts){};
+	rxe_firsts_reset(firsts);
 	return true;
 }
 

@@ -20,6 +20,12 @@ struct rxe_firsts {
 	u32	score;
 };
 
+/* A new connection, or a new verdict: nothing is known */
+static inline void rxe_firsts_reset(struct rxe_firsts *firsts)
+{
+	*firsts = (struct rxe_firsts){};
+}
+
 bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts);
 void rxe_firsts_new(struct rxe_firsts *firsts, u32 from, u32 npkts);
 

@@ -111,7 +111,7 @@ static u64 probe_wait_ns(const struct rxe_recovery *rec,
 		silence = min(silence, 4 * limit->timeout);
 	if (!rtt->smooth || !rxe_recovery_lossy(rec, now))
 		ns = limit->timeout ? max3(ns, silence, longest_rtt(rtt, now)) : 0;
-	return ns << min_t(u8, rec->probes, 16);
+	return ns << min_t(u8, rec->probes, RXE_PROBES_ORDER);
 }
 
 /**

@@ -27,6 +27,12 @@ struct rxe_rtt {
 	ktime_t	max_at;
 };
 
+/* A new connection: nothing was measured */
+static inline void rxe_rtt_reset(struct rxe_rtt *rtt)
+{
+	*rtt = (struct rxe_rtt){};
+}
+
 void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now);
 u64 rxe_rtt_most(const struct rxe_rtt *rtt);
 

@@ -11,9 +11,10 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <mem/odp.h>
+#include <rxe/constants.h>
 
 static DEFINE_MUTEX(table_lock);	/* the table, and rxe_process.users */
-static DEFINE_HASHTABLE(table, 6);
+static DEFINE_HASHTABLE(table, RXE_PROCESS_HASH_BITS);
 static atomic_t num_processes = ATOMIC_INIT(0);
 
 static struct rxe_process *find_process(struct mm_struct *mm)

@@ -8,10 +8,7 @@
  */
 #include <rxe/transport.h>
 
-/*
- * L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: 0, -EFAULT,
- * or -EAGAIN as rxe_key_ready().
- */
+/* L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: as rxe_key_use() */
 static int seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 		   u32 len, struct rxe_seg *seg)
 {
@@ -23,10 +20,8 @@ static int seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 	seg->key = NULL;
 	if (!sge->lkey && !qp->is_user)
 		return 0;
-	if (rxe_key_keep(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, key))
-		return -EFAULT;
-	err = rxe_key_ready(*key, false, seg->va, len, sge->length - off,
-			    qp->sq.sender.fault);
+	err = rxe_key_use(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, sge->length - off,
+			  qp->sq.sender.fault, key);
 	if (err)
 		return err;
 	seg->key = *key;
@@ -56,8 +51,8 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  *
  * Context: send_task, which drops sq.sender.source when its run ends.
  *
- * Return: how many there are, for rxe_unmap(); -EFAULT if an L_Key doesn't allow it;
- * -EAGAIN as rxe_key_ready() with sq.sender.fault.
+ * Return: how many there are, for rxe_unmap(); -EFAULT if the list is too short; or an error
+ * of rxe_key_use() with sq.sender.fault.
  */
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs)
@@ -128,10 +123,8 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
 		return whole ? 0 : -EIO;
 	}
-	if (rxe_key_keep(list->pd, NULL, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len,
-			 list->key))
-		return -EFAULT;
-	err = rxe_key_ready(*list->key, true, va, len, sge->length - off, list->fault);
+	err = rxe_key_use(list->pd, NULL, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len,
+			  sge->length - off, list->fault, list->key);
 	if (err)
 		return err;
 	return rxe_data_write(data, len, *list->key, va) ? 0 : -EIO;
@@ -145,9 +138,8 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
  * @data: the payload; advances
  * @len: bytes
  *
- * Return: 0; -EFAULT if an L_Key doesn't allow it; -ENOSPC if the list is too short; -EIO
- * if the payload is too short; -EAGAIN as rxe_key_ready() with the list's fault. On errors,
- * part of the payload may have been copied.
+ * Return: 0; -ENOSPC if the list is too short; -EIO if the payload is too short; or an error
+ * of rxe_key_use() with the list's fault. On errors, part of the payload may have been copied.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)

@@ -171,12 +171,11 @@ void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,
 void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 off)
 {
-	u32 npkts = DIV_ROUND_UP(skb->len - off, rxe_rx(skb)->pkt);
 	struct sk_buff *rest = skb_clone(skb, GFP_ATOMIC);
 	bool room;
 
 	if (!rest) {
-		rxe_drop(rxe, RXE_DROP_MEMORY, npkts);
+		rxe_drop(rxe, RXE_DROP_MEMORY, DIV_ROUND_UP(skb->len - off, rxe_rx(skb)->pkt));
 		return;
 	}
 	rxe_rx(rest)->done = off;
@@ -189,7 +188,7 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	}
 	spin_unlock(&in->queue.lock);
 	if (!room) {
-		rxe_drop(rxe, RXE_DROP_QUEUE, npkts);
+		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(rest));
 		kfree_skb(rest);
 	}
 }
@@ -372,7 +371,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	default:
 		if (in->held_bytes + skb->truesize > rxe_knob(held_qp_bytes) ||
 		    !charge_bytes(&rxe->rx_held, skb->truesize, rxe_knob(held_dev_bytes))) {
-			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx(skb)->npkts);
+			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(skb));
 			break;
 		}
 		insert_held(in, skb);
@@ -505,7 +504,7 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 static void drop_old(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
-	rxe_drop(rxe, RXE_DROP_AGE, rxe_rx(skb)->npkts);
+	rxe_drop(rxe, RXE_DROP_AGE, rxe_rx_left(skb));
 	if (rxe_rx(skb)->held) {
 		rxe_inq_skip(in, rxe_rx(skb)->psn);
 		rxe_inq_unhold(rxe, in, skb);

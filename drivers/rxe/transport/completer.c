@@ -478,7 +478,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		take_read_response(qp, pkt, data);
 	else if (pkt->flags & RXE_OP_ATOMIC_ACK)
 		take_atomic_response(qp, pkt);
-	else
+	else if (pkt->flags & RXE_OP_AETH)
 		take_ack(qp, pkt);
 	return (pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) &&
 	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
@@ -513,11 +513,12 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	bool early = false;
 
 	spin_lock(&sq->lock);
-	/* Ignore PSNs that were never sent: such a response is old or forged */
 	if (rxe_psn_diff(pkt->psn, sq->flight.una) < 0)
 		take_old_response(sq, pkt);
 	else if (rxe_psn_diff(pkt->psn, sq->flight.top) < 0)
 		early = take_response(qp, pkt, data);
+	else
+		rxe_drop(qp->rxe, RXE_DROP_PSN, 1);
 	sq->rec.heard |= early;
 	spin_unlock(&sq->lock);
 	return early;

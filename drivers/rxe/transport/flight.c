@@ -38,7 +38,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_sq_note_resent(qp, sq->flight.psn);
-	sq->resend.npkts = 0;
+	rxe_resend_reset(&sq->resend);
 	sq->flight.psn = sq->flight.una;
 	sq->q.cur = sq->q.tail;
 	sq->rto.deadline = 0;	/* armed again with the first packet */
@@ -100,6 +100,6 @@ struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
  */
 void rxe_sq_set_psn(struct rxe_sq *sq, u32 psn)
 {
-	sq->flight = (struct rxe_flight){ .psn = psn, .una = psn, .top = psn };
+	rxe_flight_reset(&sq->flight, psn);
 	rxe_recovery_reset(&sq->rec, psn);
 }

@@ -315,7 +315,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 	struct packet p;
 
 	if (!is_from_peer(qp, skb)) {
-		rxe_drop(qp->rxe, RXE_DROP_ADDR, 1);
+		rxe_drop(qp->rxe, RXE_DROP_ADDR, rxe_rx_left(skb));
 		return RXE_USED_UP;
 	}
 	p.skb = skb;
@@ -328,8 +328,10 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);
 		p.num = 1;
-		if (!rxe_receives(qp))
+		if (!rxe_receives(qp)) {
+			rxe_drop(qp->rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
 			return RXE_USED_UP;
+		}
 		if (packet_ok(qp, &p) && receive_pkt(qp, &p))
 			return keep_early(qp, in, &p);
 		if (unlikely(in->parked))

@@ -127,10 +127,8 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (pkt->payload_len != sizeof(u64) || pkt->dma_len != sizeof(u64) ||
 	    (pkt->va & 7))
 		return RXE_NAK_INV_REQ;
-	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
-			 pkt->va, sizeof(u64), &rq->write.key))
-		return RXE_NAK_REM_ACCESS;
-	err = rxe_key_ready(rq->write.key, true, pkt->va, len, len, qp->requests.fault);
+	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
+			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
 	if (err)
 		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
 	p = rxe_key_run(rq->write.key, pkt->va, &len);

@@ -143,7 +143,7 @@ static void deliver_to_members(struct rxe_dev *rxe, struct rxe_mcast_grp *grp,
 		enqueue_train(last, skb, flags, bth);
 		rxe_qp_put(last);
 	} else {
-		kfree_skb(skb);
+		drop_train(rxe, skb, RXE_DROP_NO_QP);
 	}
 }
 

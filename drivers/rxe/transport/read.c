@@ -123,7 +123,7 @@ static u32 run_length(const struct rxe_qp *qp, u32 budget)
 	const struct rxe_rq *rq = &qp->rq;
 	u32 npkts;
 
-	if (qp->path.same_dev || !rq->out.train.alone)
+	if (!rxe_qp_by_wire(qp) || !rq->out.train.alone)
 		return 1;
 	npkts = min(budget, rxe_tx_room(rq->tx)) >> ilog2(qp->mtu);
 	return clamp(npkts, 1U, max(rxe_tx_share(rq->tx), 1U));
@@ -159,7 +159,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 static int check_read_pages(struct rxe_qp *qp, u32 *room)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 len = min_t(u32, rq->read.resid, SZ_64K);
+	u32 len = min_t(u32, rq->read.resid, RXE_READ_STEP);
 	int err;
 
 	if (!len || !rq->read.key->paged)
@@ -190,7 +190,7 @@ static u32 read_room(struct rxe_qp *qp)
 {
 	u32 room = rxe_pace_ask(qp, RXE_PACE_RECV);
 
-	qp->rq.read.blocked = !room || (!qp->path.same_dev && rxe_tx_full(qp->rq.tx));
+	qp->rq.read.blocked = !room || (rxe_qp_by_wire(qp) && rxe_tx_full(qp->rq.tx));
 	return qp->rq.read.blocked ? 0 : room;
 }
 

@@ -260,7 +260,7 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 		sq->q.cur++;
 	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
 		sq->flight.top = sq->flight.psn;
-		if (!qp->path.same_dev)	/* the same device has no round trip */
+		if (rxe_qp_by_wire(qp))
 			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1));
 	}
 }
@@ -589,10 +589,10 @@ bool rxe_rc_requester_due(const struct rxe_qp *qp)
 	       !(READ_ONCE(qp->pace.waits) & RXE_PACE_SEND);
 }
 
-/* Must the QP wait for its turn at the queues below? A peer on this device has none. */
+/* Must the QP wait for its turn at the queues below? */
 static bool queues_busy(const struct rxe_qp *qp)
 {
-	return !qp->path.same_dev && rxe_tx_busy(qp->sq.sender.tx) &&
+	return rxe_qp_by_wire(qp) && rxe_tx_busy(qp->sq.sender.tx) &&
 	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.sender.tx);
 }
 
@@ -675,10 +675,10 @@ void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
 	rxe_rto_reset(&sq->rto);
 	rxe_gap_reset(&sq->gap);
 	rxe_cc_init(&sq->cc, cc);
-	sq->resend = (struct rxe_resend){};
-	sq->sender.out.firsts = (struct rxe_firsts){};
-	sq->rtt = (struct rxe_rtt){};
-	sq->timed = (struct rxe_timed){};
+	rxe_resend_reset(&sq->resend);
+	rxe_firsts_reset(&sq->sender.out.firsts);
+	rxe_rtt_reset(&sq->rtt);
+	rxe_timed_reset(&sq->timed);
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
 	sq->memops = 0;

@@ -125,6 +125,18 @@ struct rxe_sq {
 	struct rxe_timed	timed;
 };
 
+/* Nothing is in flight; @psn is the first PSN */
+static inline void rxe_flight_reset(struct rxe_flight *flight, u32 psn)
+{
+	*flight = (struct rxe_flight){ .psn = psn, .una = psn, .top = psn };
+}
+
+/* Nothing is to be sent again */
+static inline void rxe_resend_reset(struct rxe_resend *resend)
+{
+	*resend = (struct rxe_resend){};
+}
+
 /* Are there no trains on this path? Known from the last packet that was sent */
 static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 {

@@ -161,7 +161,7 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 		       qp->attr.max_dest_rd_atomic;
 	if (flags & RXE_OP_FLUSH)	/* which types: rxe_flush_execute() */
 		return qp->attr.max_dest_rd_atomic;
-	return true;
+	return flags & RXE_OP_SEND;
 }
 
 /* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long [9.7.4.1.6] */
@@ -360,10 +360,8 @@ static enum verdict execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	if (pkt->va & 7)
 		return refuse_op(qp);
-	if (rxe_key_keep(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
-			 pkt->va, sizeof(u64), &rq->write.key))
-		return refuse_access(qp);
-	err = rxe_key_ready(rq->write.key, true, pkt->va, len, len, qp->requests.fault);
+	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
+			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
 	if (err)
 		return err == -EAGAIN ? wait_for_page(qp) : refuse_access(qp);
 	rxe_count(qp, RX_ATOMIC_REQ);
@@ -463,7 +461,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 			rxe_send_atomic_ack(qp, pkt->psn, orig);
 	} else if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE)) {
 		rxe_send_empty_response(qp, pkt->psn);
-	} else {
+	} else if (pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE)) {
 		rq->ack_due = true;
 	}
 }
@@ -613,13 +611,14 @@ void rxe_responder_reset(struct rxe_rq *rq)
 	rq->last_wqe = false;
 	rxe_replay_reset(&rq->replay);
 	rxe_gap_reset(&rq->gap);
-	rq->out.firsts = (struct rxe_firsts){};
-	rq->np = (struct rxe_np){};
+	rxe_firsts_reset(&rq->out.firsts);
+	rxe_np_reset(&rq->np);
+	rxe_write_reset(&rq->write);
+	rxe_read_reset(&rq->read);
+	rxe_persist_reset(&rq->persist);
 	rq->wqe.valid = false;
 	rq->msn = 0;
 	rq->op_flags = 0;
-	rq->persist = (struct rxe_persist){};
 	rq->ack_due = false;
 	rq->nak_sent = false;
-	rq->read.active = false;
 }

@@ -124,6 +124,24 @@ struct rxe_rq {
 	struct rxe_np		np;
 };
 
+/* Forget the FLUSH in progress */
+static inline void rxe_persist_reset(struct rxe_persist *persist)
+{
+	*persist = (struct rxe_persist){};
+}
+
+/* Forget the WRITE in progress. No run of recv_task is, so no key is held */
+static inline void rxe_write_reset(struct rxe_write_msg *write)
+{
+	*write = (struct rxe_write_msg){};
+}
+
+/* Forget the READ in progress; likewise */
+static inline void rxe_read_reset(struct rxe_read_resp *read)
+{
+	*read = (struct rxe_read_resp){};
+}
+
 /* Advance the expected PSN by @npkts */
 static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 {

@@ -48,6 +48,12 @@ static inline void rxe_rto_reset(struct rxe_rto *rto)
 	rto->fired = false;
 }
 
+/* No packet is timed */
+static inline void rxe_timed_reset(struct rxe_timed *timed)
+{
+	*timed = (struct rxe_timed){};
+}
+
 void rxe_timer_init(struct rxe_qp *qp);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
 void rxe_wait_anew(struct rxe_qp *qp);

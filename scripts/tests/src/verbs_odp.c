@@ -50,6 +50,10 @@ static struct {
 	const char *dev;
 	int gid_index;
 } place[2];
+
+/* As many prefetches of a process may wait for a worker (RXE_ODP_PREFETCHES) */
+#define PREFETCHES 64
+
 static const char *this_case;
 static uint64_t seed = 1;
 static uint32_t rounds = 60;
@@ -641,6 +645,34 @@ static int advise(struct end *e, int advice, uint32_t flags, struct ibv_sge s)
 	return ioctl(e->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
 }
 
+/* Faults of a process that take long don't stop those of another */
+static bool slow_others(void)
+{
+	struct end e[2], other[2];
+	int fd, i, got, status;
+	pid_t pid;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	fd = stop_pages(e[0].buf);
+	if (fd < 0) {
+		case_skip(this_case, "the kernel has no userfaultfd");
+		return finish(e) && false;
+	}
+	for (i = 0; i < PREFETCHES; i++) {
+		got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge(&e[0], 0, PAGE));
+		CHECK(!got, "prefetch by a worker: %s", strerror(got));
+	}
+	CHECK(asked(fd), "nobody asks for the page");
+	pid = fork();
+	if (!pid) {
+		make(other, IBV_QPT_RC, ANON, false);
+		_exit(!traffic(other, 4) || !finish(other));
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status, "the other process waits");
+	close(fd);
+	return traffic(e, 1) && finish(e);
+}
+
 static bool prefetch(void)
 {
 	const uint32_t now = IBV_ADVISE_MR_FLAG_FLUSH;
@@ -771,7 +803,8 @@ static const struct {
 	{ "srq-rc", srq_rc }, { "srq-ud", srq_ud },
 	{ "uc", uc_quiet }, { "unmapped", unmapped }, { "beyond", beyond },
 	{ "read-only", read_only },
-	{ "slow", slow }, { "slow-end", slow_end }, { "prefetch", prefetch }, { "rereg", rereg },
+	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
+	{ "prefetch", prefetch }, { "rereg", rereg },
 	{ "killed", killed },
 };
 
