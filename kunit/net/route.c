@@ -41,7 +41,7 @@ static void keep(struct kunit *test, struct rxe_path *path, int ndev)
 
 	KUNIT_ASSERT_NOT_NULL(test, md);
 	local_bh_disable();
-	rxe_route_keep(path, &md->dst, &fix.ndev[ndev]);
+	rxe_route_keep(path, &md->dst, 0, &fix.ndev[ndev]);
 	local_bh_enable();
 }
 

@@ -148,6 +148,7 @@ vrf() {
 	link_up A veth $SRC4/24
 	cases vrf2- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth2)" B rxeB2
 	try vrf2-with-queue vrf_with_queue
+	try vrf2-peer-is-port vrf_peer_is_port
 }
 
 # A VRF's netdev with a queue of its own has the hooks of LOCAL_OUT called for what has left that
@@ -161,6 +162,36 @@ vrf_with_queue() {
 	SRV_DEV=rxeA SRV4=192.0.2.1 SRV_GID=$(in_netns A gid_index rxeA v2 $SRC4)
 	CLI_DEV=rxeB2 CLI_GID=$(in_netns B gid_index rxeB2 v2 203.0.113.2)
 	run_rc_random -n 500 -q 2 -s 3 -m 65536
+}
+
+# The peer in the VRF has the address of another port, which is outside of the VRF.  Addresses that
+# overlap need the VRF's table to come before that of local addresses.
+vrf_peer_is_port() {
+	ip -n B rule add pref 32765 table local && ip -n B rule del pref 0 &&
+		ip -n B link add port type dummy && link_up B port $SRC4/24 && in_netns B rxe_add rxeBp port &&
+		run_rc_random -n 500 -q 2 -s 4 -m 65536
+}
+
+# B has an address that a host behind its bridge has, too.  Frames for that host's MAC address
+# aren't for B, and go on one by one.
+bridged() {
+	local skbs
+	namespaces A B C
+	ip -n B link add br0 type bridge && link_up B br0 203.0.113.2/24 &&
+		link A veth $SRC4/24 -- B ba && link C veth 203.0.113.2/24 -- B bc &&
+		ip -n B link set ba master br0 && ip -n B link set bc master br0 &&
+		ip -n A neigh replace 203.0.113.2 lladdr "$(mac C veth)" nud permanent dev veth || return 1
+	ip netns exec A ethtool -K veth tso off tx-udp-segmentation off
+	ip netns exec B ethtool -K ba gro on
+	in_netns A rxe_add rxeA veth && in_netns B rxe_add rxeB br0 && in_netns C rxe_add rxeC veth || return 1
+	srv() { in_netns C "$@"; }
+	cli() { in_netns A "$@"; }
+	SRV_DEV=rxeC SRV4=203.0.113.2 SRV_GID=$(srv gid_index rxeC v2 203.0.113.2)
+	CLI_DEV=rxeA CLI_GID=$(cli gid_index rxeA v2 $SRC4)
+	run_perftest write_bw 10 60000 || return 1
+	skbs=$(ip netns exec B cat /sys/class/net/bc/statistics/tx_packets)
+	say "590 packets and some others in $skbs skbs"
+	[ "$skbs" -ge 590 ]
 }
 
 case=${1:-all}
@@ -178,6 +209,7 @@ if [[ $case = all || $case = fwd ]]; then
 fi
 [[ $case != all && $case != policy ]] || policy
 [[ $case != all && $case != vrf ]] || vrf
+[[ $case != all && $case != bridge ]] || try bridged bridged
 if [[ $case = all || $case = strict ]]; then
 	strict
 	strict_gro

@@ -11,7 +11,9 @@
  *
  * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
  * forwards into a tunnel: it puts the tunnel's headers in front of each packet, and only the
- * first one is sure to have room for them. RoCE v1 has a segmentation of its own.
+ * first one is sure to have room for them. So both addresses must be this host's: a bridge
+ * forwards by the MAC address alone. What netfilter or tc redirects can't be known here.
+ * RoCE v1 has a segmentation of its own.
  *
  * Context: NAPI's softirq.
  */
@@ -91,11 +93,13 @@ static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 }
 
 /* The same steps as the stack's own GRO by frag_list */
-static bool rxe_gro_chain(struct sk_buff *train, struct sk_buff *skb)
+static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
 	skb_pull(skb, skb_gro_offset(skb));
+	/* skb_segment_list() needs it; since 6.12, only GRO's own note of it is right */
+	skb_set_network_header(skb, -(int)rxe_l3(proto)->bytes);
 	if (NAPI_GRO_CB(train)->last == train)
 		skb_shinfo(train)->frag_list = skb;
 	else
@@ -126,16 +130,33 @@ static bool rxe_gro_singly(u8 proto, struct net_device *ndev)
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 
-static bool rxe_gro_is_local(u8 proto, const void *l3, struct net_device *ndev)
+/* Is the frame for this host, and not for one behind a bridge? */
+static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
 {
+	const struct net_device *br;
+
+	if (netif_is_ovs_port(skb->dev))
+		return false;
+	if (!netif_is_bridge_port(skb->dev) || skb->pkt_type == PACKET_HOST)
+		return true;
+	br = netdev_master_upper_dev_get_rcu(skb->dev);
+	return br && ether_addr_equal(eth_hdr(skb)->h_dest, br->dev_addr);
+}
+
+static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb)
+{
+	struct net_device *ndev = skb->dev;
 	const struct iphdr *ip = l3;
 	const struct ipv6hdr *ip6 = l3;
 
 	switch (proto) {
 	case RXE_ROCE_V2_IPV4:
-		return inet_addr_type_dev_table(dev_net(ndev), ndev, ip->daddr) == RTN_LOCAL;
+		return rxe_gro_frame_is_local(skb) &&
+		       inet_addr_type_dev_table(dev_net(ndev), ndev, ip->daddr) == RTN_LOCAL;
 	case RXE_ROCE_V2_IPV6:
-		return ipv6_chk_addr(dev_net(ndev), &ip6->daddr, NULL, 0);
+		return rxe_gro_frame_is_local(skb) &&
+		       ipv6_chk_addr_and_flags(dev_net(ndev), &ip6->daddr, ndev, true, 0,
+					       IFA_F_TENTATIVE);
 	default:
 		return true;
 	}
@@ -143,11 +164,23 @@ static bool rxe_gro_is_local(u8 proto, const void *l3, struct net_device *ndev)
 
 /* Asked for the second packet of a train only, since GRO holds a train for a short time */
 static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void *l3,
-			      struct net_device *ndev)
+			      const struct sk_buff *skb)
 {
 	if (NAPI_GRO_CB(train)->count > 1)
 		return true;
-	return !rxe_gro_singly(proto, ndev) && rxe_gro_is_local(proto, l3, ndev);
+	return !rxe_gro_singly(proto, skb->dev) && rxe_gro_is_local(proto, l3, skb);
+}
+
+/* The train that a packet belongs to, as far as its headers are checked by now */
+static struct sk_buff *rxe_gro_held(struct list_head *head)
+{
+	struct sk_buff *train;
+
+	list_for_each_entry(train, head, list) {
+		if (NAPI_GRO_CB(train)->same_flow)
+			return train;
+	}
+	return NULL;
 }
 
 /**
@@ -168,20 +201,19 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 	if (!bth || NAPI_GRO_CB(skb)->flush ||
 	    rxe_gro_l3(proto, bth) != skb_gro_network_header(skb))
 		goto flush;
-	list_for_each_entry(train, head, list) {
-		if (!NAPI_GRO_CB(train)->same_flow)
-			continue;
-		if (!rxe_gro_joins(proto, train, skb, bth) ||
-		    !rxe_gro_may_chain(proto, train, rxe_gro_l3(proto, bth), skb->dev))
-			return train;
-		if (!rxe_gro_chain(train, skb))
-			goto flush;
-		return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
-	}
-	return NULL;
+	train = rxe_gro_held(head);
+	if (!train)
+		return NULL;
+	if (!rxe_gro_joins(proto, train, skb, bth) ||
+	    !rxe_gro_may_chain(proto, train, rxe_gro_l3(proto, bth), skb))
+		return train;
+	if (!rxe_gro_chain(proto, train, skb))
+		goto flush;
+	return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
 flush:
+	/* The packet, perhaps a train that the sender made, must not overtake what is held */
 	NAPI_GRO_CB(skb)->flush = 1;
-	return NULL;
+	return rxe_gro_held(head);
 }
 
 /**

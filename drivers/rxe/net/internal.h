@@ -69,7 +69,7 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 /* route.c */
 struct net_device *rxe_path_port(const struct rxe_path *path);
 struct dst_entry *rxe_route(struct rxe_path *path);
-void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst,
+void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst, u32 cookie,
 		    const struct net_device *ndev);
 void rxe_route_drop(struct rxe_path *path);
 void rxe_routes_forget(const struct net_device *ndev);

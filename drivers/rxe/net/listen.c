@@ -3,16 +3,24 @@
  * Captures should show packets as the wire has them, so no trains are made while one runs.
  * Any packet socket for all protocols counts, whatever its filter.
  *
- * A netdev that is reached through a bridge or a router isn't looked at.
+ * A netdev that is reached through a bridge or a router isn't looked at. Before 7.x, sockets
+ * that aren't bound to a netdev are in one list of the host, whatever their namespace. If the
+ * netdev's namespace has no packet socket at all, they are others', and hear nothing of it.
  *
  * Context: any; the netdev must not go away.
  */
 #include "internal.h"
 
+static bool rxe_listened(struct net_device *ndev)
+{
+	return dev_nit_active(ndev) && (!list_empty(&ndev->ptype_all) ||
+					!hlist_empty(&dev_net(ndev)->packet.sklist));
+}
+
 static int rxe_listen_received(struct net_device *ndev,
 			       struct netdev_nested_priv *priv)
 {
-	return dev_nit_active(ndev);
+	return rxe_listened(ndev);
 }
 
 static bool rxe_listen_uppers(struct net_device *ndev)
@@ -34,7 +42,7 @@ static bool rxe_listen_uppers(struct net_device *ndev)
  */
 bool rxe_listen_above(struct net_device *ndev)
 {
-	return dev_nit_active(ndev) ||
+	return rxe_listened(ndev) ||
 	       (!list_empty(&ndev->adj_list.upper) && rxe_listen_uppers(ndev));
 }
 
@@ -55,7 +63,7 @@ static bool rxe_listen_peer(struct net_device *ndev)
 
 static int rxe_listen_sent(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	return dev_nit_active(ndev) || rxe_listen_peer(ndev);
+	return rxe_listened(ndev) || rxe_listen_peer(ndev);
 }
 
 static bool rxe_listen_lowers(struct net_device *ndev)
@@ -81,6 +89,6 @@ static bool rxe_listen_lowers(struct net_device *ndev)
  */
 bool rxe_listen_below(struct net_device *ndev)
 {
-	return dev_nit_active(ndev) || rxe_listen_peer(ndev) ||
+	return rxe_listened(ndev) || rxe_listen_peer(ndev) ||
 	       (!list_empty(&ndev->adj_list.lower) && rxe_listen_lowers(ndev));
 }

@@ -94,7 +94,7 @@ struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6)
 }
 
 /**
- * rxe_addr_owner - the netdev that has an address
+ * rxe_addr_owner - the netdev that has an address; in a VRF, it may not be found
  * @net: namespace
  * @addr: IPv6 address, or IPv4 in its mapped form
  *
@@ -105,7 +105,8 @@ struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr)
 {
 	if (ipv6_addr_v4mapped(addr))
 		return __ip_dev_find(net, addr->s6_addr32[3], false);
-	return ipv6_dev_find(net, addr, NULL);
+	/* With ipv6.disable=1, a namespace has no table of addresses */
+	return ipv6_mod_enabled() ? ipv6_dev_find(net, addr, NULL) : NULL;
 }
 
 static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
@@ -114,7 +115,7 @@ static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
 	const struct in_ifaddr *ifa;
 
 	if (!ipv6_addr_v4mapped(addr))
-		return ipv6_chk_addr(dev_net(ndev), addr, ndev, 1);
+		return ipv6_mod_enabled() && ipv6_chk_addr(dev_net(ndev), addr, ndev, 1);
 	if (!in_dev)
 		return false;
 	in_dev_for_each_ifa_rcu(ifa, in_dev) {
@@ -146,7 +147,7 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 		return by;
 	l3mdev = l3mdev_master_ifindex_rcu(by);
 	ndev = rxe_addr_owner(net, addr);
-	if (!ndev || l3mdev_master_ifindex_rcu(ndev) == l3mdev)
+	if (ndev ? l3mdev_master_ifindex_rcu(ndev) == l3mdev : !l3mdev)
 		return ndev;
 	for_each_netdev_rcu(net, ndev) {
 		if (l3mdev_master_ifindex_rcu(ndev) == l3mdev &&

@@ -98,7 +98,9 @@ static struct sk_buff *rxe_v1_segment(struct sk_buff *skb, netdev_features_t fea
 {
 	if (!skb_has_frag_list(skb))
 		return rxe_v1_cut(skb, features);
-	if (!skb_tnl_header_len(skb))
+	/* tc may have pulled bytes of the frag_list into the head */
+	if (!skb_tnl_header_len(skb) &&
+	    skb_pagelen(skb) == RXE_GRH_BYTES + skb_shinfo(skb)->gso_size)
 		return skb_segment_list(skb, features, skb_mac_header_len(skb));
 	return __skb_linearize(skb) ? ERR_PTR(-ENOMEM) : rxe_v1_cut(skb, features);
 }
@@ -153,7 +155,8 @@ static struct sk_buff *rxe_v1_gro_receive(struct list_head *head, struct sk_buff
 	u32 off = skb_gro_offset(skb);
 	struct sk_buff *held;
 
-	if (!grh || !READ_ONCE(rxe_v1_gro_on)) {
+	/* What comes in a tunnel is chained behind it, where it passes GRO again */
+	if (!grh || NAPI_GRO_CB(skb)->encap_mark || !READ_ONCE(rxe_v1_gro_on)) {
 		NAPI_GRO_CB(skb)->flush = 1;
 		return NULL;
 	}

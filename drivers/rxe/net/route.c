@@ -45,8 +45,8 @@ static struct rxe_routes rxe_routes[RXE_ROUTE_LOCKS];
  * A link-local address isn't looked up, since it doesn't identify a netdev.
  *
  * Context: RCU read side.
- * Return: the netdev of the namespace that has the peer's address, if it has an
- * RDMA device, without a reference; or NULL.
+ * Return: the netdev of the path's routing domain (namespace, VRF) that has the peer's
+ * address, if it has an RDMA device, without a reference; or NULL.
  */
 struct net_device *rxe_path_port(const struct rxe_path *path)
 {
@@ -57,7 +57,7 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 
 	if (!ndev || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
 		return NULL;
-	port = rxe_addr_owner(dev_net(ndev), addr);
+	port = rxe_addr_owner_at(ndev, addr);
 	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;
 }
 
@@ -78,7 +78,8 @@ static struct dst_entry *rxe_route4(const struct rxe_path *path, struct net *net
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
-static struct dst_entry *rxe_route6(struct rxe_path *path, struct net *net, int oif)
+static struct dst_entry *rxe_route6(const struct rxe_path *path, struct net *net, int oif,
+				    u32 *cookie)
 {
 	struct flowi6 fl6 = {
 		.flowi6_oif	= oif,
@@ -94,16 +95,15 @@ static struct dst_entry *rxe_route6(struct rxe_path *path, struct net *net, int 
 					  htonl(path->flow_label));
 	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (!IS_ERR(dst))
-		WRITE_ONCE(path->dst_cookie,
-			   rt6_get_cookie(container_of(dst, struct rt6_info,
-						       dst)));
+		*cookie = rt6_get_cookie(container_of(dst, struct rt6_info, dst));
 	return dst;
 }
 
-static struct dst_entry *rxe_route_by(struct rxe_path *path, struct net *net, int oif)
+static struct dst_entry *rxe_route_by(const struct rxe_path *path, struct net *net, int oif,
+				      u32 *cookie)
 {
 	return path->proto == RXE_ROCE_V2_IPV4 ? rxe_route4(path, net, oif) :
-						 rxe_route6(path, net, oif);
+						 rxe_route6(path, net, oif, cookie);
 }
 
 /* May a route be looked up without a netdev? Within a VRF, that looks outside of it. */
@@ -121,8 +121,11 @@ static bool rxe_route_unbound(const struct rxe_path *path, const struct net_devi
  *
  * A lookup for a netdev takes the first of several equal routes. So the route that any
  * socket would get comes first: if it leads to the netdev, it was chosen by the flow.
+ *
+ * @cookie is set for IPv6.
  */
-static struct dst_entry *rxe_route_lookup(struct rxe_path *path, struct net_device *ndev)
+static struct dst_entry *rxe_route_lookup(const struct rxe_path *path,
+					  struct net_device *ndev, u32 *cookie)
 {
 	struct dst_entry *dst;
 	struct net *net;
@@ -131,15 +134,15 @@ static struct dst_entry *rxe_route_lookup(struct rxe_path *path, struct net_devi
 		return ERR_PTR(-ENETDOWN);
 	net = dev_net(ndev);
 	if (rxe_path_port(path))
-		return rxe_route_by(path, net, 0);
+		return rxe_route_by(path, net, l3mdev_master_ifindex_rcu(ndev), cookie);
 	if (rxe_route_unbound(path, ndev)) {
-		dst = rxe_route_by(path, net, 0);
+		dst = rxe_route_by(path, net, 0, cookie);
 		if (!IS_ERR(dst) && dst->dev == ndev)
 			return dst;
 		if (!IS_ERR(dst))
 			dst_release(dst);
 	}
-	return rxe_route_by(path, net, ndev->ifindex);
+	return rxe_route_by(path, net, ndev->ifindex, cookie);
 }
 
 static struct rxe_routes *rxe_routes_of(const struct rxe_path *path)
@@ -157,11 +160,12 @@ static struct hlist_head *rxe_routes_list(struct rxe_routes *routes,
  * rxe_route_keep - cache a route
  * @path: path, which other senders may use
  * @dst: the route; the path takes over the caller's reference
+ * @cookie: of the lookup, for IPv6. Another sender may have looked up a later route
  * @ndev: the netdev that it was looked up for, in the same run with bottom halves off
  *
  * Context: bottom halves off.
  */
-void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst,
+void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst, u32 cookie,
 		    const struct net_device *ndev)
 {
 	struct rxe_routes *routes = rxe_routes_of(path);
@@ -172,6 +176,7 @@ void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst,
 	hlist_del_init(&path->by_node);
 	path->by = ndev;
 	hlist_add_head(&path->by_node, rxe_routes_list(routes, ndev));
+	WRITE_ONCE(path->dst_cookie, cookie);
 	old = rcu_replace_pointer(path->dst, dst, lockdep_is_held(&routes->lock));
 	spin_unlock_irqrestore(&routes->lock, flags);
 	dst_release(old);
@@ -181,12 +186,13 @@ static struct dst_entry *rxe_route_anew(struct rxe_path *path)
 {
 	struct net_device *ndev;
 	struct dst_entry *dst;
+	u32 cookie = 0;
 
 	rcu_read_lock();
 	ndev = rxe_path_ndev(path);
-	dst = rxe_route_lookup(path, ndev);
+	dst = rxe_route_lookup(path, ndev, &cookie);
 	if (!IS_ERR(dst))
-		rxe_route_keep(path, dst, ndev);
+		rxe_route_keep(path, dst, cookie, ndev);
 	rcu_read_unlock();
 	return dst;
 }

@@ -224,7 +224,7 @@ class Foreign:
                   self.rc_send(4), self.ud(1, 5)]
         self.expect("all-kinds", self.burst, [self.v2(b) for b in bodies],
                     [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)],
-                    rx_drop_no_qp=1, rx_drop_malformed=1)
+                    rx_drop_no_qp=1, rx_drop_malformed=1, rx_drop_psn=1)
         self.expect("connection", self.burst, [self.v2(self.rc_send(i, 256)) for i in range(1, 7)],
                     [(rc, i) for i in range(1, 7)])
 
@@ -238,7 +238,7 @@ class Foreign:
         self.expect("all-kinds", self.segments,
                     [self.rc_send(1), roce.bth(0x0e, rc, 0x2000) + bytes(264), self.ud(0, 2), self.rc_send(3),
                      roce.bth(0x04, 0xabcdef, 0) + bytes(264), self.rc_send(4), self.ud(1, 5)],
-                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)], rx_drop_no_qp=1)
+                    [(rc, 1), (ud[0], 2), (rc, 3), (rc, 4), (ud[1], 5)], rx_drop_no_qp=1, rx_drop_psn=1)
         self.expect("junk", lambda bodies: self.segments(bodies, b"junk"),
                     [self.ud(0, i) for i in range(1, 7)], rx_icrc_encapsulated=6)
 
