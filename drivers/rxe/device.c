@@ -480,9 +480,10 @@ static struct rxe_dev *dev_alloc(struct net_device *ndev, u8 roce)
 	rxe->ndev = ndev;
 	netdev_hold(ndev, &rxe->ndev_tracker, GFP_KERNEL);
 	INIT_LIST_HEAD(&rxe->list);
-	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC);
-	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC);
-	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC);
+	/* Few objects with scattered numbers take a node each: charge that to their owner */
+	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&rxe->counters, XA_FLAGS_ALLOC1);
 	rxe_mcast_init(&rxe->mcast);
 	/* Packets under way to QPs of an earlier device should find no QP here */

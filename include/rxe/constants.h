@@ -19,6 +19,8 @@
 		 "tasks that may be entered on one stack")			\
 	CONSTANT(TRAIN_COST, SZ_1K,						\
 		 "least cost of a train, in bytes of a task's budget")		\
+	CONSTANT(PKT_COST, 64,							\
+		 "least cost of a packet, in bytes of a task's budget")		\
 	CONSTANT(TRAIN_BYTES, SZ_64K - 1,					\
 		 "largest train with all headers, bytes")			\
 	CONSTANT(LINEAR_BYTES, 512,						\

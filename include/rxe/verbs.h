@@ -87,6 +87,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  * @flushing: QPs of processes in ERR whose receives complete here; the next request for an
  *	event flushes the first ones, and puts them behind the others
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
+ * @told: the work has raised the event
  * @cpu: CPU of the completion handler, from the completion vector
  * @kicked: the handler was requested on @cpu and hasn't run yet
  * @csd: sends the request to @cpu
@@ -95,7 +96,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
-	spinlock_t		lock;	/* all below but the work */
+	spinlock_t		lock;	/* all below but the work and what it tells */
 	struct rxe_ring		*ring;
 	bool			is_user;
 	bool			may_lose;
@@ -110,6 +111,7 @@ struct rxe_cq {
 	struct mutex		resize;	/* rxe_resize_cq() */
 	struct list_head	flushing;
 	struct work_struct	overflow_work;
+	bool			told;
 	int			cpu;
 	atomic_t		kicked;
 	call_single_data_t	csd;

@@ -40,7 +40,10 @@ static u64 counter(struct kunit *test, enum rxe_counter which)
 	return sum;
 }
 
-/* Receive work requests for messages of a byte; nothing is asked for again */
+/*
+ * Receive work requests for messages of a byte; nothing is asked for again, and nothing gets old
+ * because the host takes its time.
+ */
 static int init(struct kunit *test)
 {
 	int err = fake_init(test);
@@ -48,6 +51,7 @@ static int init(struct kunit *test)
 
 	if (err)
 		return err;
+	rxe_knobs[RXE_KNOB_inq_age_ms] = 10000;
 	fake(test)->qp->rq.gap.patience = FOREVER;
 	for (i = 0; i < 12; i++)
 		fake_post_recv(test, i, i, 1);
@@ -404,6 +408,12 @@ static void reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
 }
 
+static void restore(struct kunit *test)
+{
+	rxe_knobs[RXE_KNOB_inq_age_ms] = 500;
+	fake_exit(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(forged_loses),
 	KUNIT_CASE(forged_in_train),
@@ -427,7 +437,7 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "queue-inq",
 	.init = init,
-	.exit = fake_exit,
+	.exit = restore,
 	.test_cases = cases,
 };
 

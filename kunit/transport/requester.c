@@ -585,6 +585,19 @@ static void rnr_lost(struct kunit *test)
 	expect_done(test, 2);
 }
 
+/* The refused packet had come twice: the second refusal of it is no other retry */
+static void rnr_twice(struct kunit *test)
+{
+	fake(test)->qp->attr.rnr_retry = 1;
+	send_and_take(test, 1, 1);
+	answer(test, PSN(0), RXE_AETH_RNR_NAK);	/* 655.36 ms */
+	answer(test, PSN(0), RXE_AETH_RNR_NAK);
+	answer(test, PSN(0), RXE_AETH_RNR_NAK);
+	expect_refused(test);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+}
+
 static void rnr_exceeded(struct kunit *test)
 {
 	u32 i;
@@ -600,6 +613,32 @@ static void rnr_exceeded(struct kunit *test)
 	expect_fails(test, 1, IB_WC_RNR_RETRY_EXC_ERR);
 	expect_fails(test, 2, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
+static void to_state(struct kunit *test, enum ib_qp_state to, int mask, bool notify)
+{
+	struct ib_qp_attr attr = { .qp_state = to, .en_sqd_async_notify = notify };
+
+	KUNIT_ASSERT_EQ(test, rxe_modify_qp(&fake(test)->qp->ibqp, &attr,
+					    IB_QP_STATE | mask, NULL), 0);
+	fake_settle(test);
+}
+
+static bool told_drained(struct kunit *test)
+{
+	return test_and_clear_bit(IB_EVENT_SQ_DRAINED, &fake(test)->events);
+}
+
+/* The event comes if this change to SQD asked for it, and once [10.3.1.5] [11.2.5.3] */
+static void drained(struct kunit *test)
+{
+	to_state(test, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, true);
+	KUNIT_EXPECT_TRUE(test, told_drained(test));
+	to_state(test, IB_QPS_SQD, 0, false);
+	KUNIT_EXPECT_FALSE(test, told_drained(test));
+	to_state(test, IB_QPS_RTS, 0, false);
+	to_state(test, IB_QPS_SQD, 0, false);
+	KUNIT_EXPECT_FALSE(test, told_drained(test));
 }
 
 static void read(struct kunit *test)
@@ -968,7 +1007,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr),
 	KUNIT_CASE(rnr_kept),
 	KUNIT_CASE(rnr_lost),
+	KUNIT_CASE(rnr_twice),
 	KUNIT_CASE(rnr_exceeded),
+	KUNIT_CASE(drained),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),
 	KUNIT_CASE(implied_nak),

@@ -563,6 +563,24 @@ static void local_error(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/* What SQE hasn't flushed yet is flushed by the change to RTS, not sent [10.3.1.6] */
+static void late_flush(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+	struct rxe_qp *qp = fake(test)->qp;
+
+	rxe_task_pause(&qp->send_task);
+	WRITE_ONCE(qp->state, IB_QPS_SQE);
+	fake_send(test, 1, 0, 8);
+	fake_send(test, 2, 0, 8);
+	KUNIT_ASSERT_EQ(test, rxe_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
+	fake_completion(test, fake(test)->scq, 1, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, fake(test)->scq, 2, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_expect_nothing(test);
+	fake_send(test, 3, 0, 8);
+	fake_completion(test, fake(test)->scq, 3, IB_WC_SUCCESS, NULL);
+}
+
 static void flush(struct kunit *test)
 {
 	fake_post_recv(test, 1, 0, 8);
@@ -610,6 +628,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(writes),
 	KUNIT_CASE(not_offered),
 	KUNIT_CASE(local_error),
+	KUNIT_CASE(late_flush),
 	KUNIT_CASE(flush),
 	KUNIT_CASE(drain),
 	{}

@@ -202,6 +202,41 @@ static void overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
 }
 
+static const struct rxe_cq_ops normal_ops = {
+	.failed = rxe_qp_cq_error, .armed = rxe_qp_cq_armed,
+};
+
+static u32 num_failed;
+
+static void count_failed(struct rxe_dev *rxe, struct rxe_cq *cq)
+{
+	num_failed++;
+}
+
+static const struct rxe_cq_ops failed_ops = { .failed = count_failed };
+
+/* A QP that comes to a dead CQ later is stopped, too; the event isn't repeated */
+static void overflow_again(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	rxe_cq_set_ops(&failed_ops);
+	num_failed = 0;
+	for (i = 0; i <= c->cq.ibcq.cqe; i++)
+		post(test, i, IB_WC_SUCCESS, false);
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, num_failed, 1u);
+	post(test, i, IB_WC_WR_FLUSH_ERR, false);
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, num_failed, 1u);
+	post(test, i, IB_WC_SUCCESS, false);
+	flush_work(&c->cq.overflow_work);
+	KUNIT_EXPECT_EQ(test, num_failed, 2u);
+	KUNIT_EXPECT_EQ(test, c->errors, 1u);
+	rxe_cq_set_ops(&normal_ops);
+}
+
 #define LONG_US	U16_MAX
 
 static void arm_and_moderate(struct kunit *test, u16 count, u16 period)
@@ -367,9 +402,6 @@ static void count_flush(struct list_head *link)
 }
 
 static const struct rxe_cq_ops count_ops = { .failed = rxe_qp_cq_error, .armed = count_flush };
-static const struct rxe_cq_ops normal_ops = {
-	.failed = rxe_qp_cq_error, .armed = rxe_qp_cq_armed,
-};
 
 static void request_events(struct ctx *c, u32 num)
 {
@@ -416,6 +448,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(missed),
 	KUNIT_CASE(handler_polls_and_arms),
 	KUNIT_CASE(overflow),
+	KUNIT_CASE(overflow_again),
 	KUNIT_CASE(overrun_ignored),
 	KUNIT_CASE(moderated_by_count),
 	KUNIT_CASE(moderated_by_time),

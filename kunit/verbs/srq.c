@@ -266,7 +266,7 @@ static void resize_while_taken(struct kunit *test)
 	struct rxe_sharedq *shared = &fake(test)->srq->shared;
 	struct ib_sge sge = { .length = 1 };
 	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
-	unsigned long deadline = jiffies + 20 * HZ;
+	unsigned long deadline = jiffies + 200 * HZ;
 	const struct ib_recv_wr *bad;
 	struct task_struct *t;
 	u32 n = 0;

@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <compat/umem.h>
 #include <compat/verbs.h>
 #include <mem/dmabuf.h>
@@ -145,6 +146,14 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 	return mr_finish(mr, 0);
 }
 
+/* kvmalloc_array() refuses more than INT_MAX bytes: the list of a region of 1 TiB */
+static void **alloc_page_list(size_t num)
+{
+	if (num > INT_MAX / sizeof(void *))
+		return __vmalloc_array(num, sizeof(void *), RXE_GFP_USER);
+	return kvmalloc_array(num, sizeof(void *), RXE_GFP_USER);
+}
+
 /* List the pages that @umem pinned; they come in long contiguous runs */
 static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 {
@@ -154,8 +163,7 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 	size_t n = 0;
 	u32 i, k;
 
-	pages = kvmalloc_array(ib_umem_num_pages(umem), sizeof(*pages),
-			       RXE_GFP_USER);
+	pages = alloc_page_list(ib_umem_num_pages(umem));
 	if (!pages)
 		return -ENOMEM;
 	mr->region.pages = pages;

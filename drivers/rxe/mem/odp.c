@@ -368,6 +368,9 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 
 	if (page - odp->first >= odp->num || page >= odp->process->mm->task_size >> PAGE_SHIFT)
 		return -EFAULT;
+	/* A long prefetch doesn't go on, in a process that is perhaps dead by now */
+	if (READ_ONCE(odp->ended))
+		return -EFAULT;
 	chunk = get_chunk(odp, page);
 	if (IS_ERR(chunk))
 		return PTR_ERR(chunk);

@@ -217,18 +217,49 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->rq.epsn = attr->rq_psn & RXE_PSN_MASK;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+		rxe_replay_move(&prep->replay, &qp->rq.replay);
 		rxe_replay_free(&qp->rq.replay);
 		qp->rq.replay = prep->replay;
 	}
 }
 
+/*
+ * SQE to RTS: work requests that the send task hasn't flushed yet are flushed, not sent
+ * [10.3.1.6]. A process may go on posting, so this ends after a ring of them.
+ */
+static void finish_sqe(struct rxe_qp *qp)
+{
+	u32 left = qp->attr.cap.max_send_wr / RXE_FLUSH_MOST + 2;
+	bool more;
+
+	do {
+		local_bh_disable();
+		more = rxe_sq_flush(qp);
+		rxe_cq_event(rxe_scq(qp));
+		local_bh_enable();
+		cond_resched();
+	} while (more && --left);
+}
+
+/* The event is asked for in each change to SQD anew [11.2.5.3] */
+static void begin_drain(struct rxe_qp *qp, int mask)
+{
+	qp->sq.drained = false;
+	if (!(mask & IB_QP_EN_SQD_ASYNC_NOTIFY))
+		qp->attr.en_sqd_async_notify = false;
+}
+
 static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
+	u8 state = READ_ONCE(qp->state);
+
 	if (!(mask & IB_QP_STATE))
 		return;
-	if (attr->qp_state == IB_QPS_SQD)
-		qp->sq.drained = false;
+	if (state != IB_QPS_SQD && attr->qp_state == IB_QPS_SQD)
+		begin_drain(qp, mask);
+	if (state == IB_QPS_SQE && attr->qp_state == IB_QPS_RTS)
+		finish_sqe(qp);
 	spin_lock_bh(&qp->state_lock);
 	/* If a CQ's error has set ERR since the check, keep ERR [11.6.3.4] */
 	if (qp->state != IB_QPS_ERR || attr->qp_state == IB_QPS_RESET)

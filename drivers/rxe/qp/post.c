@@ -200,6 +200,7 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->rq.shared)
 		return -EINVAL;
 	err = rxe_recvq_post(&qp->rq.recvq, wr, bad_wr);
+	smp_mb();	/* pairs with rxe_qp_flush(): one of both sees the other */
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		rxe_task_kick(&qp->recv_task);
 	return err;

@@ -68,6 +68,23 @@ void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig)
 }
 
 /**
+ * rxe_replay_move - take over replies that were saved before
+ * @replay: the replies, none yet
+ * @old: the earlier ones; the newest are taken over, as many as there is room for
+ */
+void rxe_replay_move(struct rxe_replay *replay, const struct rxe_replay *old)
+{
+	const struct rxe_replay_entry *entry;
+	u32 i;
+
+	for (i = 0; i < old->num; i++) {	/* from the oldest on */
+		entry = &old->entries[(old->next + i) % old->num];
+		if (entry->valid)
+			rxe_replay_keep(replay, entry->seq, entry->orig);
+	}
+}
+
+/**
  * rxe_replay_find - find the saved reply to an atomic
  * @replay: the replies
  * @seq: sequence number of the request

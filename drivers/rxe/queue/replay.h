@@ -25,6 +25,7 @@ int rxe_replay_init(struct rxe_replay *replay, u32 num);
 void rxe_replay_free(struct rxe_replay *replay);
 void rxe_replay_reset(struct rxe_replay *replay);
 void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig);
+void rxe_replay_move(struct rxe_replay *replay, const struct rxe_replay *old);
 bool rxe_replay_find(const struct rxe_replay *replay, u64 seq, u64 *orig);
 
 #endif /* RXE_QUEUE_REPLAY_H */

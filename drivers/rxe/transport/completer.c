@@ -369,7 +369,8 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_count(qp, RCVD_RNR);
-	if (sq->flight.una != pkt->psn)
+	/* While waiting, it answers another copy of the same packet */
+	if (sq->flight.una != pkt->psn || sq->rnr == RXE_RNR_WAIT)
 		return;
 	settle_timer(qp);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {

@@ -117,7 +117,7 @@ static void tell_last_wqe(struct rxe_qp *qp)
 void rxe_flush_init(struct rxe_qp *qp)
 {
 	INIT_LIST_HEAD(&qp->flushing);
-	INIT_DEFERRABLE_WORK(&qp->flush_work, look_for_recvs);
+	INIT_DELAYED_WORK(&qp->flush_work, look_for_recvs);
 	qp->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
@@ -155,6 +155,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 	if (qp->service->acked)
 		more = flush_sq(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
+		smp_mb();	/* pairs with rxe_post_recv() */
 		rxe_inq_drop_held(qp->rxe, &qp->requests);
 		rxe_inq_drop_held(qp->rxe, &qp->responses);
 		more |= flush_rq(qp);

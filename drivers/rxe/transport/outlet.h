@@ -61,7 +61,7 @@ static __always_inline bool rxe_outlet_send(struct rxe_outlet *outlet,
 
 	if (outlet->peer)
 		return rxe_local_send(outlet, pkt, data);
-	outlet->spent += len;
+	outlet->spent += max_t(u32, len, RXE_PKT_COST);
 	p = rxe_out_push(outlet->qp, outlet->out, pkt, hint);
 	if (!p) {
 		rxe_data_skip(data, len);

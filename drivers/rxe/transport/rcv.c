@@ -311,6 +311,19 @@ static bool receive_requests(struct rxe_qp *qp)
 	return more;
 }
 
+/*
+ * An answer of RC may let the next requests go. The sends of other services don't depend on what
+ * is received. They get a run of their own, or else a datagram to a group of this device, whose
+ * members send in turn, would make runs within runs without end.
+ */
+static void continue_sending(struct rxe_qp *qp)
+{
+	if (qp->service->acked)
+		rxe_task_run(&qp->send_task);
+	else
+		rxe_task_schedule(&qp->send_task);
+}
+
 /**
  * rxe_receiver_end - end a run of the receive task
  * @qp: the QP
@@ -340,7 +353,7 @@ bool rxe_receiver_end(struct rxe_qp *qp)
 	if (rxe_rcq(qp) != rxe_scq(qp))
 		rxe_cq_event(rxe_rcq(qp));
 	if (qp->service->due(qp))
-		rxe_task_run(&qp->send_task);
+		continue_sending(qp);
 	return more;
 }
 

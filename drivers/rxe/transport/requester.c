@@ -330,7 +330,8 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 			return false;
 	}
 	if (wqe->status) {
-		sq->stalled = true;
+		/* In SQD, those that haven't begun wait, good or bad [10.3.1.5] */
+		sq->stalled = wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD;
 		return false;
 	}
 	pick->wqe = wqe;

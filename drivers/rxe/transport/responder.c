@@ -417,7 +417,7 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 		return execute_atomic(qp, pkt);
 	if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE))
 		return execute_place(qp, pkt, data);
-	if (!(pkt->flags & RXE_OP_READ_REQ))
+	if (!(pkt->flags & RXE_OP_READ_REQ) || pkt->dma_len > RXE_MAX_MSG)
 		return refuse_op(qp);
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
 }

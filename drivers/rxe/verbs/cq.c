@@ -93,9 +93,13 @@ static void cq_publish(struct rxe_cq *cq)
 	cq->wakes = 0;
 }
 
-static void cq_overflow(struct rxe_cq *cq)
+/*
+ * A QP that comes to a dead CQ later goes to ERR with the first completion that it loses
+ * [11.6.3.4]. One that loses a flushed one is in ERR.
+ */
+static void cq_overflow(struct rxe_cq *cq, enum ib_wc_status status)
 {
-	if (cq->overflow || cq->may_lose)
+	if (cq->may_lose || (cq->overflow && status == IB_WC_WR_FLUSH_ERR))
 		return;
 	cq->overflow = true;
 	schedule_work(&cq->overflow_work);
@@ -121,7 +125,7 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 	spin_lock_irqsave(&cq->lock, flags);
 	place = cq->overflow ? NULL : rxe_ring_space(cq->ring);
 	if (!place) {
-		cq_overflow(cq);
+		cq_overflow(cq, wc->status);
 		goto unlock;
 	}
 	if (cq->is_user)
@@ -266,8 +270,9 @@ static void cq_overflow_work(struct work_struct *work)
 	};
 
 	ibdev_dbg(&rxe->ibdev, "CQ overflow: its QPs go to the error state\n");
-	if (cq->ibcq.event_handler)
+	if (!cq->told && cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	cq->told = true;
 	rxe_cq_ops->failed(rxe, cq);
 }
 
