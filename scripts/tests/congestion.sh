@@ -174,6 +174,7 @@ try swift-not-capable not_capable swift
 mark 99
 try slows slows
 try ud marked_run A run_ud_pingpong
+in_order	# or else UC loses packets
 try uc marked_run A run_uc_pingpong
 mark 0
 mark 20 A

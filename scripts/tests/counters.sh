@@ -65,6 +65,7 @@ details() {
 	local pid
 	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
 	pid=$!
+	wait_tcp 19999		# it has made all its objects by now
 	wait_for 10 eval "rdma resource show srq | grep -q 'pid $pid'" &&
 		shows qp "pid $pid .*mtu 4096.*open_sends 0.*early_bytes 0" &&
 		shows cq "pid $pid .*overflow 0" && shows mr "pid $pid .*access 0x.*valid 1" &&

@@ -71,14 +71,16 @@ on_b() {
 
 # wait_for SECONDS COMMAND...: poll until the command succeeds
 wait_for() {
-	local limit=$(($1 * PATIENCE)) deadline=$((SECONDS + $1 * PATIENCE))
+	local limit=$(($1 * PATIENCE)) deadline=$((SECONDS + $1 * PATIENCE)) late=''
 	shift
 	until "$@" > /dev/null 2>&1; do
-		if [ $SECONDS -ge "$deadline" ]; then
+		# the last look began after the deadline, however long this machine stood still
+		if [ "$late" ]; then
 			say "waited $limit s in vain for: $*"
 			return 1
 		fi
 		sleep 0.1
+		[ $SECONDS -lt "$deadline" ] || late=yes
 	done
 }
 

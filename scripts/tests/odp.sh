@@ -23,14 +23,22 @@ between() {
 }
 
 SWAP=
+# A datagram that waits for a page isn't dropped, however long this machine stands still
+patient() {
+	echo "inq_age_ms 10000" > /sys/kernel/debug/rdma_rxe/knobs
+}
+
 swap_on || say "no swap on this machine"
 path_up loop
+patient
 use_gid v2-ipv4
 cases "direct-" verbs_odp -d rxe0 -g "$SRV_GID"
 switch_is zero_copy 0
 cases "packets-" verbs_odp -d rxe0 -g "$SRV_GID"
 unload
 path_up ports
+patient
+in_order
 use_gid v2-ipv4
 between
 swap_off

@@ -12,7 +12,7 @@ versions() {
 }
 
 frames() { # PCAP-FILTER
-	tcpdump -r /tmp/cm.pcap "$1" 2> /dev/null | wc -l
+	tcpdump -r /tmp/cm.pcap --count "$1" 2> /dev/null | cut -d ' ' -f 1
 }
 
 # connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire

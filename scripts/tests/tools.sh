@@ -115,6 +115,14 @@ path_up() { # PATH: modules loaded, devices there, then path()
 	}
 }
 
+# On a pair of veths, packets of one sender change places when it moves to another processor, unless
+# one processor receives for each end.
+in_order() {
+	[[ $PATH_NAME = veth || $PATH_NAME = ports ]] && [ "$(nproc)" -gt 1 ] || return 0
+	srv sh -c "echo 1 > /sys/class/net/$SRV_NET/queues/rx-0/rps_cpus" &&
+		cli sh -c "echo 2 > /sys/class/net/$CLI_NET/queues/rx-0/rps_cpus"
+}
+
 # use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: what the programs below run over:
 # SRV_GID, CLI_GID (indexes), SRV_CM, CLI_CM (addresses for RDMA_CM) and its RoCE version
 use_gid() {
@@ -177,13 +185,23 @@ capture_begin() {
 	[ -z "$1" ] || in=(ip netns exec "$1")
 	rm -f "$log"
 	"${in[@]}" tcpdump -i "$2" -B 16384 --immediate-mode -U -w "$3" "${@:4}" 2> "$log" &
-	CAPTURE=$!
+	CAPTURE=$! CAPTURE_LOG=$log
 	wait_for 20 grep -q 'listening on' "$log"
 }
 
+# What the kernel has seen is in the file
 capture_end() {
+	wait_for 5 capture_is_written || true
 	kill -INT $CAPTURE
 	wait $CAPTURE || true
+}
+
+# tcpdump says how many frames it has written, and how many have come, when it is asked
+capture_is_written() {
+	local written came
+	kill -USR1 $CAPTURE && sleep 0.1 || return 1
+	read -r written came < <(sed -n 's/.* \([0-9]*\) packets* captured, \([0-9]*\) packets* received.*/\1 \2/p' "$CAPTURE_LOG" | tail -n 1)
+	[ -n "$came" ] && [ "$written" = "$came" ]
 }
 
 # sent_by NS NETDEV: packets that it has sent

@@ -34,14 +34,15 @@ for type in v2-ipv4 v1-ipv4; do
 	modprobe rds_rdma
 	on_b modprobe rds_rdma
 	try rds-$type sockets rds 18634
-	modprobe -r rds_rdma
-	on_b modprobe -r rds_rdma
+	wait_for 20 modprobe -r rds_rdma
+	wait_for 20 on_b modprobe -r rds_rdma
 done
 use_gid v2-ipv4
 modprobe smc
 on_b modprobe smc
 try smc sockets smc 6000
-modprobe -r smc
-on_b modprobe -r smc
+# the last sockets close in a worker
+wait_for 20 modprobe -r smc
+wait_for 20 on_b modprobe -r smc
 try resources-gone wait_for 10 resources_gone 99
 try resources-gone-peer on_b_tools wait_for 10 resources_gone 99

@@ -60,16 +60,13 @@ follows() {
 
 # tagged TYPE: each frame of a ping-pong has the tag, with the priority of its service level
 tagged() {
-	local pid total tags
+	local total tags
 	use_gid "$1" || return 1
 	PORT=$((PORT + 1))
-	ip netns exec A tcpdump -i veth --immediate-mode -B 8192 -U -w /tmp/vlan.pcap 'udp port 4791 or (vlan and udp port 4791)' 2> /tmp/tcpdump &
-	pid=$!
-	wait_for 20 grep -q 'listening on' /tmp/tcpdump || return 1
+	capture_begin A veth /tmp/vlan.pcap 'udp port 4791 or (vlan and udp port 4791)' || return 1
 	both wait_tcp ibv_rc_pingpong -e -p $PORT -l 3 -d "$SRV_DEV" -g "$SRV_GID" -n 5 -s 3000 -- \
 		ibv_rc_pingpong -e -p $PORT -l 3 -d "$CLI_DEV" -g "$CLI_GID" -n 5 -s 3000 "$SRV4" || return 1
-	kill -INT $pid
-	wait $pid || true
+	capture_end
 	total=$(tcpdump -r /tmp/vlan.pcap -n -e 2> /dev/null | grep -c '\.4791: ')
 	tags=$(tcpdump -r /tmp/vlan.pcap -n -e 2> /dev/null | grep -c 'vlan 5, p 6.*\.4791: ')
 	say "$total datagrams, $tags with the tag and priority 6"

@@ -42,14 +42,6 @@ wire_is() {
 	done
 }
 
-# On a veth, packets of one sender change places when it moves to another processor, unless
-# one processor receives for each end.
-in_order() {
-	[ "$PATH_NAME" = veth ] || return 0
-	srv sh -c 'echo 1 > /sys/class/net/veth/queues/rx-0/rps_cpus'
-	cli sh -c 'echo 2 > /sys/class/net/veth/queues/rx-0/rps_cpus'
-}
-
 # goodput_up: a server of rc_goodput for what use_gid chose, on a port of its own; goodput_down ends it
 goodput_up() {
 	PORT=$((PORT + 1)) GOODPUT=$PORT

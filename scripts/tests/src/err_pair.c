@@ -87,13 +87,16 @@ bool wait_event(enum ibv_event_type type, int ms)
 	uint64_t end = now_ms() + ms;
 	struct ibv_async_event e;
 
-	while (now_ms() < end) {
-		if (poll(&f, 1, end - now_ms()) <= 0 || ibv_get_async_event(ctx, &e))
-			continue;
-		ibv_ack_async_event(&e);
-		if (e.event_type == type)
-			return true;
-	}
+	int64_t left = ms;
+
+	do {
+		if (poll(&f, 1, left > 0 ? left : 0) > 0 && !ibv_get_async_event(ctx, &e)) {
+			ibv_ack_async_event(&e);
+			if (e.event_type == type)
+				return true;
+		}
+		left = end - now_ms();
+	} while (left > 0);
 	return false;
 }
 
