@@ -77,4 +77,5 @@ static struct kunit_suite suite = {
 	.name = "queue-replay",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
