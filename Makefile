@@ -97,13 +97,13 @@ help:
 	@echo 'In virtual machines, with Debian kernels (nothing but Debian packages is needed):'
 	@echo '  make demo          see it work: two machines, RoCE v1 and v2, every command shown'
 	@echo '  make vm            the two machines, with a terminal each'
-	@echo '  make check         all tests on trixie, the core of them on bookworm and backports'
+	@echo '  make check         all tests but the long ones on trixie, the core of them on bookworm and backports'
 	@echo '  make check-quick   one kernel, under three minutes'
-	@echo '  make check-long    all tests on all three kernels, some on one with KASAN and lockdep'
+	@echo '  make check-long    these on all three kernels, the long ones and the package too, some with KASAN'
 	@echo '  make kunit         unit tests, on User-Mode Linux'
 	@echo '  make bench         compare with the distribution'\''s own module'
 	@echo ''
 	@echo 'SUITE=bookworm|trixie|backports|debug picks a kernel, TEST=name one test ("make check TEST=smoke").'
-	@echo 'Each script in scripts/ tells more with --help; scripts/check --list names the tests.'
+	@echo 'The scripts named in Documentation/testing.rst tell more with --help; scripts/check --list names the tests.'
 
 .PHONY: modules headers install uninstall dist deb rpm clean check check-quick check-long kunit demo vm bench help
