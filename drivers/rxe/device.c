@@ -530,10 +530,12 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 	err = ib_device_set_netdev(&rxe->ibdev, rxe->ndev, 1);
 	if (!err)
 		err = ib_register_device(&rxe->ibdev, name, NULL);
-	if (err)
+	if (err) {
 		ib_dealloc_device(&rxe->ibdev);
-	else
+	} else {
+		smp_store_release(&rxe->registered, true);	/* pairs with rxe_rx_has_gid() */
 		err = finish_registration(rxe);
+	}
 	put_device(&rxe->ibdev.dev);
 	return err == -ENFILE ? -EEXIST : err;
 }

@@ -97,6 +97,7 @@ struct rxe_tune {
  * @ndev: the netdev underneath; a reference is held until the device is freed
  * @ndev_tracker: tracks that reference
  * @roce: RoCE versions (enum rxe_roce_enable); fixed before it is registered
+ * @registered: the RDMA core has its GIDs; set once, after it is registered
  * @heir: the device that takes its place, see rxe_dev_set_roce()
  * @renewer: the task that removes it in favour of @heir, or NULL
  * @list: link in the namespace's list of devices (net/), RCU
@@ -136,6 +137,7 @@ struct rxe_dev {
 	struct net_device	*ndev;
 	netdevice_tracker	ndev_tracker;
 	u8			roce;
+	bool			registered;
 	struct rxe_dev		*heir;
 	struct task_struct	*renewer;
 	struct list_head	list;

@@ -52,6 +52,7 @@ enum rxe_proto {
  *	and namespace) as ours, reference held; else NULL
  * @same_dev: @dgid_attr is set; packets never reach the wire
  * @mcast: @dgid is a multicast group
+ * @ecn: packets may leave ECN-capable: congestion control of its owner reacts to marks
  * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
  * @listened: somebody captures what leaves; as of @listen_tick
@@ -85,6 +86,7 @@ struct rxe_path {
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	bool			mcast;
+	bool			ecn;
 	u32			hash;
 	bool			alone;
 	bool			listened;
@@ -102,7 +104,8 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
 void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh);
 bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path);
-void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path);
+void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
+			   const struct ib_global_route *grh);
 void rxe_path_destroy(struct rxe_path *path);
 void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size);
 bool rxe_path_has_ids(const struct rxe_path *path);

@@ -122,6 +122,7 @@ static void round_trip(struct rxe_cc *cc, u64 rtt)
 {
 	struct rxe_cc_sample sample = {
 		.delivered = 100, .rtt = rtt, .rtt_min = rtt, .mtu = 1000,
+		.limited = true,
 	};
 
 	cc->ops->acked(cc, &sample, 0);

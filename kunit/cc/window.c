@@ -267,7 +267,29 @@ static void bounds(struct kunit *test)
 	}
 }
 
+/* After several timeouts the window was only late: it returns to what it was before the first */
+static void timeouts(struct kunit *test)
+{
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_window);
+	cc.window = 400;
+	cc.ops->timeout(&cc, 1000);
+	cc.ops->timeout(&cc, 1000);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	KUNIT_EXPECT_EQ(test, cc.enough, 200u);
+	cc.ops->undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 400u);
+	rxe_cc_init(&cc, &rxe_cc_swift);
+	cc.swift.cwnd = 400ULL << 16;
+	cc.ops->timeout(&cc, 1000);
+	cc.ops->timeout(&cc, 1000);
+	cc.ops->undo(&cc);
+	KUNIT_EXPECT_EQ(test, cc.window, 400u);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(timeouts),
 	KUNIT_CASE(grows),
 	KUNIT_CASE(grows_by_one),
 	KUNIT_CASE(jitter),

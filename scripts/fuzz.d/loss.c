@@ -89,8 +89,8 @@ static void check_conn(const struct conn *c)
 
 	CHECK(c->cc.window >= 1 && c->cc.window <= rxe_knob(window_max));
 	CHECK(!c->limit.timeout || wait);
-	CHECK(c->gap.patience >= rxe_knob(reorder_ns) ||
-	      c->gap.patience <= rxe_knob(reorder_max_ns));
+	CHECK(c->gap.patience >= min(rxe_knob(reorder_ns), rxe_knob(reorder_max_ns)) &&
+	      c->gap.patience <= max(rxe_knob(reorder_ns), rxe_knob(reorder_max_ns)));
 	CHECK(c->rec.retries <= c->limit.retry_cnt + 1);
 	if (c->cc.rate && (u64)c->now >= c->cc.next)
 		CHECK(rxe_pacer_room(&c->cc, c->now) > 0);

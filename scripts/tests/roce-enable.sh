@@ -208,6 +208,25 @@ quick() {
 	wait $pid && path veth && wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
+mac_of() { # NS
+	ip netns exec "$1" cat /sys/class/net/veth/address
+}
+
+# A device receives before it is registered, when it has no GIDs yet
+flooded() {
+	local pid n value
+	PYTHONDONTWRITEBYTECODE=1 ip netns exec B python3 "$TESTS/py/flood.py" veth "$(mac_of B)" "$(mac_of A)" \
+		203.0.113.2 203.0.113.1 & pid=$!
+	wait_for 20 eval '[ "$(cat $SYS/rxeA/ports/1/hw_counters/rcvd_pkts)" -gt 1000 ]' || { kill $pid; return 1; }
+	for n in 1 2 3 4 5; do
+		for value in v1 v2 0 1; do
+			echo $value > $ROCE || { kill $pid; return 1; }
+		done
+	done
+	kill $pid
+	wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
+}
+
 # toggle: until killed.  It writes itself, so that none of its writes goes on after stop.
 toggle() {
 	local value
@@ -289,6 +308,7 @@ try tunnel tunnel
 try port-taken port_taken
 try from-inside from_inside
 try twenty-beside-traffic quick
+try flooded flooded
 try two-writers writers
 try delete-meanwhile delete_meanwhile
 try netdev-goes-meanwhile netdev_meanwhile

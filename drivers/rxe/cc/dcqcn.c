@@ -203,12 +203,15 @@ static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sampl
 
 static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
+	u64 seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
 	struct rxe_cc_sample sample = *s;
 	bool first = !cc->seen;
 
 	cc->seen_rtt = s->rtt;
-	cc->seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
-	if (first && cc->rate)
+	/* A flow that had nothing more to send could perhaps have sent more */
+	if (s->limited || seen > cc->seen)
+		cc->seen = seen;
+	if (first && cc->rate && s->limited)
 		cut_anew(cc, cc->dcqcn.cut_at);
 	if (cc->rate)
 		sample.limited &= window_holds_back(cc, s);

@@ -90,7 +90,8 @@ static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 
 static void reduce_cwnd(struct rxe_cc *cc, u32 top, u64 cwnd)
 {
-	cc->swift.before = cc->swift.cwnd;
+	/* Of several timeouts, the first one's */
+	cc->swift.before = max(cc->swift.cwnd, cc->cut ? cc->swift.before : 0);
 	cc->recover = top;
 	cc->cut = true;
 	set_window(cc, cwnd);

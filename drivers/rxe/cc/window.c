@@ -113,7 +113,12 @@ void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
  */
 void rxe_window_timeout(struct rxe_cc *cc, u32 top)
 {
+	u32 before = cc->cut ? cc->before : 0, enough = cc->cut ? cc->enough : 0;
+
 	cut_window(cc, top, 1);
+	/* After the first of several timeouts, the window says nothing any more (RFC 5681, 3.1) */
+	cc->before = max(cc->before, before);
+	cc->enough = max(cc->enough, enough);
 	cc->restart = true;
 }
 

@@ -102,7 +102,7 @@ bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path)
 /* Multicast isn't ECN-capable: no receiver answers its marks */
 static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
-	if (!READ_ONCE(rxe->tune.ecn) || path->mcast || !rxe_path_ecn(rxe, path))
+	if (!path->ecn || path->mcast || !rxe_path_ecn(rxe, path))
 		return path->traffic_class;
 	return (path->traffic_class & ~INET_ECN_MASK) | INET_ECN_ECT_0;
 }
@@ -145,12 +145,13 @@ static bool rxe_subnet_parse(struct rxe_subnet *net, char *text)
 {
 	char *addr = strsep(&text, "/");
 	u8 most = 128, bits;
+	const char *end;
 	__be32 v4;
 
-	if (in4_pton(addr, -1, (u8 *)&v4, -1, NULL)) {
+	if (in4_pton(addr, -1, (u8 *)&v4, -1, &end) && !*end) {
 		ipv6_addr_set_v4mapped(v4, &net->addr);
 		most = 32;
-	} else if (!in6_pton(addr, -1, net->addr.s6_addr, -1, NULL)) {
+	} else if (!in6_pton(addr, -1, net->addr.s6_addr, -1, &end) || *end) {
 		return false;
 	}
 	bits = most;

@@ -130,17 +130,35 @@ static bool rxe_gro_singly(u8 proto, struct net_device *ndev)
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 
-/* Is the frame for this host, and not for one behind a bridge? */
-static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
+/* Does a netdev forward a frame with that MAC address, without asking for the IP address? */
+static bool rxe_gro_bridges(struct net_device *ndev, const u8 *mac)
 {
 	const struct net_device *br;
 
-	if (netif_is_ovs_port(skb->dev))
-		return false;
-	if (!netif_is_bridge_port(skb->dev) || skb->pkt_type == PACKET_HOST)
+	if (netif_is_ovs_port(ndev))
 		return true;
-	br = netdev_master_upper_dev_get_rcu(skb->dev);
-	return br && ether_addr_equal(eth_hdr(skb)->h_dest, br->dev_addr);
+	if (!netif_is_bridge_port(ndev) || ether_addr_equal(mac, ndev->dev_addr))
+		return false;
+	br = netdev_master_upper_dev_get_rcu(ndev);
+	return !br || !ether_addr_equal(mac, br->dev_addr);
+}
+
+static int rxe_gro_upper_bridges(struct net_device *ndev, struct netdev_nested_priv *priv)
+{
+	return rxe_gro_bridges(ndev, priv->data);
+}
+
+/*
+ * Is the frame for this host? The port of a bridge may be a bond or a VLAN on the netdev. With
+ * napi_gro_frags(), skb->pkt_type isn't set yet.
+ */
+static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
+{
+	struct netdev_nested_priv priv = { .data = eth_hdr(skb)->h_dest };
+
+	return !rxe_gro_bridges(skb->dev, priv.data) &&
+	       (list_empty(&skb->dev->adj_list.upper) ||
+		!netdev_walk_all_upper_dev_rcu(skb->dev, rxe_gro_upper_bridges, &priv));
 }
 
 static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb)

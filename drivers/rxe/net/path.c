@@ -138,6 +138,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	if (path->sl > RXE_MAX_SL)
 		path->sl = 0;
 	path->max_priority = U8_MAX;
+	path->ecn = READ_ONCE(rxe->tune.ecn);
 	rxe_path_class(rxe, path, grh);
 	path->vlan = rxe_path_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
@@ -179,6 +180,7 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 	if (IS_ERR(own))
 		return PTR_ERR(own);
 	attr.grh.sgid_attr = own;
+	attr.grh.traffic_class = rxe_l3_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto);
 	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false);
 	rdma_put_gid_attr(own);
 	return err;
@@ -240,18 +242,23 @@ static bool rxe_has_net_rights(const struct rxe_dev *rxe)
  * rxe_path_unprivileged - limit the priority to what a socket of the process could have
  * @rxe: device
  * @path: of a process, not of a kernel consumer
+ * @grh: what the process asks for
  *
  * The limit is that of SO_PRIORITY. A higher SL is no error, since some harmless
  * programs ask for one: the path keeps the SL, and its packets get the highest
- * priority that needs no privilege.
+ * priority that needs no privilege. That also holds if the administrator's traffic class,
+ * which decides now, is removed later.
  *
  * Context: process.
  */
-void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path)
+void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
+			   const struct ib_global_route *grh)
 {
-	if (path->priority > TC_PRIO_INTERACTIVE && !rxe_has_net_rights(rxe)) {
+	u8 most = max3(path->priority, path->sl, (u8)(grh->traffic_class >> 5));
+
+	if (most > TC_PRIO_INTERACTIVE && !rxe_has_net_rights(rxe)) {
 		path->max_priority = TC_PRIO_INTERACTIVE;
-		path->priority = TC_PRIO_INTERACTIVE;
+		path->priority = min_t(u8, path->priority, TC_PRIO_INTERACTIVE);
 	}
 }
 

@@ -107,6 +107,14 @@ static inline bool rxe_l3_ce(const void *l3, u8 proto)
 	return proto == RXE_ROCE_V2_IPV6 && INET_ECN_is_ce(ipv6_get_dsfield(l3));
 }
 
+/* The traffic class of a packet, without the ECN field */
+static inline u8 rxe_l3_tclass(const void *l3, u8 proto)
+{
+	u8 dsfield = proto == RXE_ROCE_V2_IPV4 ? ipv4_get_dsfield(l3) : ipv6_get_dsfield(l3);
+
+	return dsfield & ~INET_ECN_MASK;
+}
+
 /* ipv6.c; also for a GRH, whose addresses are at the same place */
 void rxe_ipv6_gids(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
 bool rxe_ipv6_is_from(const void *l3, const struct rxe_path *path);

@@ -124,6 +124,8 @@ static struct net_device *rxe_v2_owner(struct net_device *ndev,
 	struct in6_addr addr;
 
 	if (proto == RXE_ROCE_V2_IPV4) {
+		if (ipv4_is_multicast(ip_hdr(skb)->daddr) || ipv4_is_lbcast(ip_hdr(skb)->daddr))
+			return NULL;
 		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, &addr);
 	} else {
 		addr = ipv6_hdr(skb)->daddr;

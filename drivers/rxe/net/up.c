@@ -47,6 +47,9 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	rx->mcast = rxe_gid_is_mcast(&dgid);
 	if (rx->mcast)
 		return true;
+	/* A device receives before it is registered, when the core has no table of its GIDs */
+	if (!smp_load_acquire(&rx->rxe->registered))
+		return false;
 	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid, l3->gid_type, 1,
 				     (struct net_device *)ndev);
 	if (IS_ERR(attr))

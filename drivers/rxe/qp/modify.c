@@ -130,8 +130,11 @@ static int prepare_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int
 			rxe_replay_free(&prep->replay);
 			return err;
 		}
+		prep->path.ecn = qp->sq.cc.ops->ecn;
+		rxe_path_class(qp->rxe, &prep->path, rdma_ah_read_grh(&attr->ah_attr));
 		if (qp->is_user)
-			rxe_path_unprivileged(qp->rxe, &prep->path);
+			rxe_path_unprivileged(qp->rxe, &prep->path,
+					      rdma_ah_read_grh(&attr->ah_attr));
 	}
 	return 0;
 }
@@ -229,7 +232,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
  */
 static void finish_sqe(struct rxe_qp *qp)
 {
-	u32 left = qp->attr.cap.max_send_wr / RXE_FLUSH_MOST + 2;
+	u32 left = qp->cap.max_send_wr / RXE_FLUSH_MOST + 2;
 	bool more;
 
 	do {

@@ -106,8 +106,10 @@ static void undo_cut(struct rxe_sq *sq)
 /* If a retransmission proves unnecessary, undo its effect on the window */
 static void resolve_doubt(struct rxe_sq *sq)
 {
-	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
-		undo_cut(sq);
+	if (!rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
+		return;
+	sq->timed.start = 0;	/* it timed the second transmission, this answers the first */
+	undo_cut(sq);
 }
 
 /* Don't send again what has been acknowledged by now */
@@ -553,6 +555,8 @@ void rxe_complete_end(struct rxe_qp *qp)
 	u32 npkts = 0;
 
 	rxe_key_drop(&sq->target);
+	if (unlikely(READ_ONCE(qp->pace.waits)) && !READ_ONCE(sq->cc.rate))
+		rxe_pace_release(qp);
 	if (!sq->moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
@@ -577,7 +581,9 @@ void rxe_sq_retire(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status)
+	/* In SQD, one that hasn't begun waits, good or bad [10.3.1.5] */
+	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
+	    (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD))
 		fail_oldest(qp, wqe->status);
 	spin_unlock(&sq->lock);
 }

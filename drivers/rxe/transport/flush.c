@@ -171,7 +171,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
  * rxe_sq_flush - complete the queued sends of an unacknowledged service with an error
  * @qp: the QP, in ERR or SQE
  *
- * Context: send_task.
+ * Context: send_task; or process, with bottom halves off and both tasks paused.
  *
  * Return: true if there may be more.
  */

@@ -5,7 +5,8 @@
  * decides when one is due and by how much the rate falls.
  *
  * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow
- * it down, but not below rp_min_rate.
+ * it down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key: any host that
+ * knows the QP's number can slow it down likewise.
  *
  * Context: recv_task.
  */
@@ -40,7 +41,7 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 {
 	struct rxe_path path;
 
-	if (!(pkt->flags & RXE_OP_DETH) || rxe_rx(skb)->mcast || rxe_path_back(&path, skb))
+	if (!(pkt->flags & RXE_OP_DETH) || !rxe_ud_qkey_ok(qp, pkt) || rxe_path_back(&path, skb))
 		return;
 	if (rxe_path_ecn(qp->rxe, &path))
 		send_cnp(qp, &path, pkt->src_qpn);
@@ -51,7 +52,8 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
-	bool due = pkt->flags & RXE_OP_PAYLOAD && READ_ONCE(qp->rxe->tune.roce_np) &&
+	bool due = pkt->flags & RXE_OP_PAYLOAD && !rxe_rx(skb)->mcast &&
+		   READ_ONCE(qp->rxe->tune.roce_np) &&
 		   rxe_np_due(&qp->rq.np, ktime_get_ns());
 
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);

@@ -49,6 +49,20 @@ void rxe_pace_reset(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_pace_release - the rate may no longer be limited: don't wait for the timer
+ * @qp: the QP
+ *
+ * Context: recv_task, or what changes the rate; bottom halves off.
+ */
+void rxe_pace_release(struct rxe_qp *qp)
+{
+	spin_lock(&qp->sq.lock);
+	if (!qp->sq.cc.rate && qp->pace.waits)
+		hrtimer_start(&qp->pace.timer, ktime_get(), HRTIMER_MODE_ABS_SOFT);
+	spin_unlock(&qp->sq.lock);
+}
+
+/**
  * rxe_pace_room - how many bytes may leave now?
  * @qp: the QP
  * @who: the task that asks: RXE_PACE_SEND or RXE_PACE_RECV

@@ -28,6 +28,7 @@ struct rxe_pace {
 
 void rxe_pace_init(struct rxe_qp *qp);
 void rxe_pace_reset(struct rxe_qp *qp);
+void rxe_pace_release(struct rxe_qp *qp);
 u32 rxe_pace_room(struct rxe_qp *qp, u8 who);
 u32 rxe_pace_ask(struct rxe_qp *qp, u8 who);
 void rxe_pace_charge(struct rxe_qp *qp, u32 bytes);

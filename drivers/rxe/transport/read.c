@@ -138,7 +138,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
-	u32 stop = rq->read.resid - min(rq->read.resid, room);
+	u32 begin = rq->read.resid, stop = begin - min(begin, room);
 	struct rxe_pkt pkt;
 
 	outlet->spent = 0;
@@ -149,7 +149,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_full(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
-	rxe_pace_charge(qp, outlet->spent);
+	rxe_pace_charge(qp, begin - rq->read.resid);
 }
 
 /*

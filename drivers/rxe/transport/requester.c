@@ -521,7 +521,7 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 	if (num < 0)
 		return handle_unreadable(qp, pick, num);
 	if (unlikely(READ_ONCE(qp->sq.cc.rate)))
-		rxe_pace_charge(qp, len);
+		rxe_pace_charge(qp, max(len, pick->npkts * RXE_PKT_COST));
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
@@ -641,7 +641,6 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 
 	if (!rxe_fault_busy(qp->sq.sender.fault) && !queues_busy(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
-	rxe_tx_end_turn(qp->sq.sender.tx);
 	return more;
 }
 
@@ -655,6 +654,7 @@ bool rxe_requester(struct rxe_qp *qp)
 {
 	bool more = qp->service->send(qp);
 
+	rxe_tx_end_turn(qp->sq.sender.tx);	/* also if it only flushed: others wait */
 	rxe_key_drop(&qp->sq.sender.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;

@@ -62,7 +62,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		return err == -EAGAIN ? err : IB_WC_LOC_PROT_ERR;
 	}
 	if (!path->same_dev)
-		rxe_pace_charge(qp, wqe->length);
+		rxe_pace_charge(qp, max_t(u32, wqe->length, RXE_PKT_COST));
 	if (rxe_train_xmit(qp->rxe, path, &train))
 		rxe_count(qp, SEND_ERR);
 	rxe_count(qp, RDMA_SENDS);
@@ -138,10 +138,7 @@ static bool ud_send_run(struct rxe_qp *qp)
  */
 bool rxe_ud_requester(struct rxe_qp *qp)
 {
-	bool more = ud_send_run(qp);
-
-	rxe_tx_end_turn(qp->sq.sender.tx);
-	return more;
+	return ud_send_run(qp);
 }
 
 /**
@@ -175,7 +172,8 @@ static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 	}
 }
 
-static bool qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+/* Does a datagram have the QP's Q_Key? */
+bool rxe_ud_qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	return pkt->qkey == (qp->service->qpn ? IB_QP1_QKEY : qp->attr.qkey);
 }
@@ -248,7 +246,7 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 {
 	int err;
 
-	if (!qkey_ok(qp, pkt)) {
+	if (!rxe_ud_qkey_ok(qp, pkt)) {
 		rxe_drop(qp->rxe, RXE_DROP_QKEY, 1);
 		return;
 	}

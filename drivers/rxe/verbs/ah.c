@@ -138,7 +138,7 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		goto err_limit;
 	}
 	if (udata)
-		rxe_path_unprivileged(rxe, &r->path);
+		rxe_path_unprivileged(rxe, &r->path, rdma_ah_read_grh(attr->ah_attr));
 	ah->num = 0;
 	err = udata ? ah_number(rxe, ah, r, udata) : 0;
 	if (err)

@@ -95,7 +95,7 @@ static void cq_publish(struct rxe_cq *cq)
 
 /*
  * A QP that comes to a dead CQ later goes to ERR with the first completion that it loses
- * [11.6.3.4]. One that loses a flushed one is in ERR.
+ * [11.6.3.4]. One that loses a flushed one has stopped already.
  */
 static void cq_overflow(struct rxe_cq *cq, enum ib_wc_status status)
 {
