@@ -3,7 +3,7 @@
 # nodes: 1
 # level: full
 # debug: yes
-# timeout: 480
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

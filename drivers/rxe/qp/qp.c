@@ -266,6 +266,17 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/*
+ * The RDMA core's MAD agent destroys its QP before its CQ, whose work may still handle
+ * completions, and posts a receive for each.
+ */
+static void settle_mads(struct rxe_qp *qp)
+{
+	rxe_cq_settle(rxe_scq(qp));
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		rxe_cq_settle(rxe_rcq(qp));
+}
+
 /**
  * rxe_destroy_qp - ib_device_ops.destroy_qp
  * @ibqp: the QP
@@ -285,6 +296,8 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_qp_reset(qp);
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
+	if (qp->service->qpn)
+		settle_mads(qp);
 	cancel_work_sync(&qp->event_work);
 	rxe_windows_leave(&qp->windows);
 	if (qp->path_valid)

@@ -471,6 +471,21 @@ out:
 }
 
 /**
+ * rxe_cq_settle - wait until a kernel consumer has handled what was posted
+ * @cq: completion queue that the RDMA core polls for it, in a work; others don't wait
+ *
+ * Context: process, not in that work.
+ */
+void rxe_cq_settle(struct rxe_cq *cq)
+{
+	if (cq->is_user || (cq->ibcq.poll_ctx != IB_POLL_WORKQUEUE &&
+			    cq->ibcq.poll_ctx != IB_POLL_UNBOUND_WORKQUEUE))
+		return;
+	wait_var_event(&cq->kicked, !atomic_read(&cq->kicked));
+	flush_work(&cq->ibcq.work);
+}
+
+/**
  * rxe_destroy_cq - free a completion queue
  * @ibcq: no QP uses it any more
  * @udata: of the process; NULL for a kernel consumer
