@@ -99,7 +99,7 @@ struct rxe_path {
 };
 
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
-		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev);
+		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev, bool ecn);
 int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
 void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh);

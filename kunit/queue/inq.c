@@ -32,12 +32,7 @@ static u32 held(struct kunit *test)
 
 static u64 counter(struct kunit *test, enum rxe_counter which)
 {
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(fake(test)->rxe->stats, cpu)->cnt[which];
-	return sum;
+	return rxe_count_sum(fake(test)->rxe, which);
 }
 
 /*

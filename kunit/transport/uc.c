@@ -25,12 +25,7 @@ static u8 state(struct kunit *test)
 
 static u64 counter(struct kunit *test, enum rxe_counter c)
 {
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(fake(test)->rxe->stats, cpu)->cnt[c];
-	return sum;
+	return rxe_count_sum(fake(test)->rxe, c);
 }
 
 static void fill(u8 *p, u32 len, u32 seed)

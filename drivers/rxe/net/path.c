@@ -106,13 +106,14 @@ static u32 rxe_path_hash(const struct rxe_path *path)
  * @attr: address vector; must have a GRH, whose sgid_attr the core has set
  * @sport: UDP source port to use unless the flow label gives one
  * @same_dev: packets to a peer on the same device may bypass the stack
+ * @ecn: packets may leave ECN-capable
  *
  * Context: any.
  * Return: 0, -EINVAL if the vector is invalid, -EAFNOSUPPORT if it needs IPv6 and
  * the kernel has it disabled.
  */
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
-		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev)
+		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev, bool ecn)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct ib_gid_attr *sgid_attr = grh->sgid_attr;
@@ -138,7 +139,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	if (path->sl > RXE_MAX_SL)
 		path->sl = 0;
 	path->max_priority = U8_MAX;
-	path->ecn = READ_ONCE(rxe->tune.ecn);
+	path->ecn = ecn;
 	rxe_path_class(rxe, path, grh);
 	path->vlan = rxe_path_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
@@ -181,7 +182,8 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 		return PTR_ERR(own);
 	attr.grh.sgid_attr = own;
 	attr.grh.traffic_class = rxe_l3_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto);
-	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false);
+	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false,
+			    READ_ONCE(rxe->tune.ecn));
 	rdma_put_gid_attr(own);
 	return err;
 }

@@ -125,13 +125,12 @@ static int prepare_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int
 		return -ENOMEM;
 	if (mask & IB_QP_AV) {
 		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
-					sport, uses_local_path(qp, attr, dqpn));
+					sport, uses_local_path(qp, attr, dqpn),
+					qp->sq.cc.ops->ecn);
 		if (err) {
 			rxe_replay_free(&prep->replay);
 			return err;
 		}
-		prep->path.ecn = qp->sq.cc.ops->ecn;
-		rxe_path_class(qp->rxe, &prep->path, rdma_ah_read_grh(&attr->ah_attr));
 		if (qp->is_user)
 			rxe_path_unprivileged(qp->rxe, &prep->path,
 					      rdma_ah_read_grh(&attr->ah_attr));

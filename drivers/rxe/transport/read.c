@@ -18,12 +18,6 @@ static bool keep_read_key(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 			     va, len, &qp->rq.read.key);
 }
 
-static bool read_allowed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
-{
-	return pkt->dma_len <= RXE_MAX_MSG &&
-	       keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len);
-}
-
 static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -39,7 +33,7 @@ static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 /**
  * rxe_read_start - take in a new READ request
  * @qp: the QP
- * @pkt: the request
+ * @pkt: the request, for RXE_MAX_MSG bytes at most
  *
  * Return: false if the R_Key doesn't allow it.
  */
@@ -49,7 +43,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	u32 npkts;
 
 	rxe_count(qp, RX_READ_REQ);
-	if (!read_allowed(qp, pkt))
+	if (!keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return false;
 	npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
 	if (rq->out.firsts.score)
@@ -76,7 +70,8 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	u32 npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
 	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
-	if (npkts > before || !read_allowed(qp, pkt))
+	if (npkts > before || pkt->dma_len > RXE_MAX_MSG ||
+	    !keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return;
 	rxe_out_again(qp, &qp->rq.out, pkt->psn, npkts);
 	serve_read(qp, pkt);
