@@ -403,14 +403,19 @@ void fake_expect_nothing(struct kunit *test)
 			       pkt.syndrome);
 }
 
-void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
+static struct ib_sge sge_of(struct fake *f, u32 off, u32 len)
 {
-	struct fake *f = test->priv;
-	struct ib_sge sge = {
+	return (struct ib_sge) {
 		.addr = (uintptr_t)f->mem + off,
 		.length = len,
 		.lkey = f->mr->lkey,
 	};
+}
+
+void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
+{
+	struct fake *f = test->priv;
+	struct ib_sge sge = sge_of(f, off, len);
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
 
@@ -420,11 +425,7 @@ void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
 void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len)
 {
 	struct fake *f = test->priv;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)f->mem + off,
-		.length = len,
-		.lkey = f->mr->lkey,
-	};
+	struct ib_sge sge = sge_of(f, off, len);
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
 
@@ -434,11 +435,7 @@ void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len)
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len)
 {
 	struct fake *f = test->priv;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)f->mem + off,
-		.length = len,
-		.lkey = f->mr->lkey,
-	};
+	struct ib_sge sge = sge_of(f, off, len);
 	const struct ib_send_wr *bad;
 
 	wr->sg_list = &sge;

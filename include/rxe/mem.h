@@ -124,6 +124,7 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid);
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key);
 struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value);
+bool rxe_key_covers(const struct rxe_key *key, u64 va, u64 len);
 int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key);
 int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,

@@ -16,15 +16,10 @@ capture_sent() {
 	capture_begin A veth /tmp/admin.pcap -Q out 'udp port 4791'
 }
 
-# count FILTER: frames of the capture
-count() {
-	tcpdump -r /tmp/admin.pcap -n "$1" 2> /dev/null | wc -l
-}
-
 # all FILTER: each captured frame is like that
 all() {
 	local hits total
-	hits=$(count "$1") total=$(count "")
+	hits=$(frames /tmp/admin.pcap "$1") total=$(frames /tmp/admin.pcap)
 	say "$hits of $total frames: $1"
 	[ "$total" -ge 10 ] && [ "$hits" = "$total" ]
 }

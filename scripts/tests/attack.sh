@@ -18,8 +18,8 @@ attack() { # TYPE OPTION...
 	gid=$(in_netns B gid_index rxeB "$type" 203.0.113.2) || return 1
 	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_attack.py" --netdev veth \
 		--target "ip netns exec B wire_target -d rxeB -g $gid -p ::ffff:203.0.113.1" \
-		--src-mac "$(ip netns exec A cat /sys/class/net/veth/address)" \
-		--dst-mac "$(ip netns exec B cat /sys/class/net/veth/address)" "$@"
+		--src-mac "$(mac_of A veth)" \
+		--dst-mac "$(mac_of B veth)" "$@"
 }
 
 counted() { # WHICH BEFORE LEAST

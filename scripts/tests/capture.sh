@@ -25,7 +25,7 @@ valid() {
 }
 
 big() { # frames of more than a packet
-	tcpdump -r "$1" -n greater 2000 2> /dev/null | wc -l
+	frames "$1" greater 2000
 }
 
 writes() {

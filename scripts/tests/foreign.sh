@@ -9,10 +9,6 @@
 # Namespace A has no RDMA device: it sends frames.  What is behind its netdev "veth" differs.
 SRC4=203.0.113.1 SRC6=2001:db8:1::1
 
-mac() { # NS DEV
-	ip netns exec "$1" cat "/sys/class/net/$2/address"
-}
-
 # link NS DEV ADDRESS... -- NS DEV ADDRESS...: a veth pair
 link() {
 	local ns=$1 dev=$2 ends=("$@") i
@@ -54,7 +50,7 @@ throw() {
 	[ $# = 0 ] || shift 2
 	gid=$(in_netns "$ns" gid_index "$dev" v2 "$dst") || return 1
 	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/foreign.py" \
-		--netdev veth --src-mac "$(mac A veth)" --dst-mac "$mac" --src $SRC4 --src6 $SRC6 \
+		--netdev veth --src-mac "$(mac_of A veth)" --dst-mac "$mac" --src $SRC4 --src6 $SRC6 \
 		--dst "$dst" --dst6 "$dst6" --sink-ns "$ns" --sink-dev "$dev" --sink-gid "$gid" "$@" "$cases"
 }
 
@@ -87,11 +83,11 @@ tunnel() {
 	ip -n A link set vx0 up
 	ip -n A route add 10.8.0.0/24 dev vx0
 	ip -n A neigh add 10.8.0.2 lladdr 02:00:00:00:00:01 nud permanent dev vx0
-	cases "" throw tunnel 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+	cases "" throw tunnel 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
 forwarded() { # PREFIX CASES
-	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac R ra)"
+	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac_of R ra)"
 }
 
 # Clear text is forbidden, but for the marker's port
@@ -99,7 +95,7 @@ policy() {
 	neighbours
 	ip -n B xfrm policy add src $SRC4 dst 203.0.113.2 proto udp sport $((0xc123)) dport 4791 dir in \
 		tmpl src $SRC4 dst 203.0.113.2 proto esp mode transport level required
-	cases policy- throw policy 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+	cases policy- throw policy 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
 strict() {
@@ -110,19 +106,19 @@ strict() {
 	ip -n B link add dummy0 type dummy
 	link_up B dummy0 192.0.2.99/32
 	wait_for 20 in_netns B rxe_ready rxeB veth.5
-	cases "" throw strict 203.0.113.2 2001:db8:1::2 "$(mac B veth)" B rxeB \
+	cases "" throw strict 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)" B rxeB \
 		--vlan-dst 203.0.113.130 --other-dst 192.0.2.99
-	cases "" throw vlan 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+	cases "" throw vlan 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
 # The same with GRO in B
 strict_gro() {
 	ip netns exec A ethtool -K veth tso off
 	ip netns exec B ethtool -K veth gro on
-	cases gro- throw strict 203.0.113.2 2001:db8:1::2 "$(mac B veth)" B rxeB \
+	cases gro- throw strict 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)" B rxeB \
 		--vlan-dst 203.0.113.130 --other-dst 192.0.2.99
-	cases gro- throw datagrams 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
-	cases gro- throw junk 203.0.113.2 2001:db8:1::2 "$(mac B veth)"
+	cases gro- throw datagrams 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
+	cases gro- throw junk 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
 # Two tenants of B have the same address, each in a VRF of its own, and each a device: what comes
@@ -142,11 +138,11 @@ vrf() {
 		link_up B veth$n 203.0.113.2/24
 		in_netns B rxe_add rxeB$n veth$n
 	done
-	cases vrf1- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth1)" B rxeB1
+	cases vrf1- throw own 203.0.113.2 2001:db8:1::2 "$(mac_of B veth1)" B rxeB1
 	ip -n A link set veth name other
 	ip -n C link set veth netns A
 	link_up A veth $SRC4/24
-	cases vrf2- throw own 203.0.113.2 2001:db8:1::2 "$(mac B veth2)" B rxeB2
+	cases vrf2- throw own 203.0.113.2 2001:db8:1::2 "$(mac_of B veth2)" B rxeB2
 	try vrf2-with-queue vrf_with_queue
 	try vrf2-peer-is-port vrf_peer_is_port
 }
@@ -180,7 +176,7 @@ bridged() {
 	ip -n B link add br0 type bridge && link_up B br0 203.0.113.2/24 &&
 		link A veth $SRC4/24 -- B ba && link C veth 203.0.113.2/24 -- B bc &&
 		ip -n B link set ba master br0 && ip -n B link set bc master br0 &&
-		ip -n A neigh replace 203.0.113.2 lladdr "$(mac C veth)" nud permanent dev veth || return 1
+		ip -n A neigh replace 203.0.113.2 lladdr "$(mac_of C veth)" nud permanent dev veth || return 1
 	ip netns exec A ethtool -K veth tso off tx-udp-segmentation off
 	ip netns exec B ethtool -K ba gro on
 	in_netns A rxe_add rxeA veth && in_netns B rxe_add rxeB br0 && in_netns C rxe_add rxeC veth || return 1

@@ -14,8 +14,8 @@ attack() {
 	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/kept_attack.py" --netdev veth \
 		--target "ip netns exec B rc_kept -d rxeB -g $gid -p ::ffff:203.0.113.1" \
 		--dev rxeB \
-		--src-mac "$(ip netns exec A cat /sys/class/net/veth/address)" \
-		--dst-mac "$(ip netns exec B cat /sys/class/net/veth/address)" \
+		--src-mac "$(mac_of A veth)" \
+		--dst-mac "$(mac_of B veth)" \
 		--src 203.0.113.1 --dst 203.0.113.2
 }
 

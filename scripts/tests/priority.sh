@@ -49,7 +49,7 @@ marked() {
 	capture_end
 	tcpdump -r /tmp/prio.pcap -nnev 2> /dev/null | awk '/^[0-9]/ { if (line) print line; line = $0; next } { line = line $0 } END { print line }' > /tmp/prio.txt
 	for ns in A B; do
-		mac=$(in_netns $ns cat /sys/class/net/veth/address)
+		mac=$(mac_of $ns veth)
 		all=$(grep -c " $mac >" /tmp/prio.txt) hits=$(grep " $mac >" /tmp/prio.txt | grep -c "$what")
 		say "$ns sent $all frames, $hits with $what"
 		[ "$hits" -ge "$count" ] && [ "$hits" = "$all" ] || return 1

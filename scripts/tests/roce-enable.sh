@@ -59,8 +59,8 @@ habit() {
 	SRV_GID=1 CLI_GID=1
 	run_perftest write_bw || return 1
 	capture_end
-	[ "$(tcpdump -r /tmp/habit.pcap -n 'udp dst port 4791' 2> /dev/null | wc -l)" -gt 10 ] &&
-		[ "$(tcpdump -r /tmp/habit.pcap -n 'ether proto 0x8915' 2> /dev/null | wc -l)" = 0 ]
+	[ "$(frames /tmp/habit.pcap 'udp dst port 4791')" -gt 10 ] &&
+		[ "$(frames /tmp/habit.pcap 'ether proto 0x8915')" = 0 ]
 }
 
 # programs VALUE TYPE: with that on both ends, these work
@@ -208,14 +208,10 @@ quick() {
 	wait $pid && path veth && wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-mac_of() { # NS
-	ip netns exec "$1" cat /sys/class/net/veth/address
-}
-
 # A device receives before it is registered, when it has no GIDs yet
 flooded() {
 	local pid n value
-	PYTHONDONTWRITEBYTECODE=1 ip netns exec B python3 "$TESTS/py/flood.py" veth "$(mac_of B)" "$(mac_of A)" \
+	PYTHONDONTWRITEBYTECODE=1 ip netns exec B python3 "$TESTS/py/flood.py" veth "$(mac_of B veth)" "$(mac_of A veth)" \
 		203.0.113.2 203.0.113.1 & pid=$!
 	wait_for 20 eval '[ "$(cat $SYS/rxeA/ports/1/hw_counters/rcvd_pkts)" -gt 1000 ]' || { kill $pid; return 1; }
 	for n in 1 2 3 4 5; do

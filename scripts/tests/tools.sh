@@ -204,6 +204,16 @@ capture_is_written() {
 	[ -n "$came" ] && [ "$written" = "$came" ]
 }
 
+# frames FILE [FILTER...]: how many frames of a capture match
+frames() {
+	tcpdump -r "$1" -n "${@:2}" 2> /dev/null | wc -l
+}
+
+# mac_of NS NETDEV: its address
+mac_of() {
+	ip netns exec "$1" cat "/sys/class/net/$2/address"
+}
+
 # sent_by NS NETDEV: packets that it has sent
 sent_by() {
 	ip netns exec "$1" cat "/sys/class/net/$2/statistics/tx_packets"

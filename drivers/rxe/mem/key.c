@@ -76,8 +76,17 @@ struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value)
 	return xa_load(&to_rxe_dev(pd->device)->keys, value >> RXE_KEY_VARIANT_BITS);
 }
 
-/* Are @len bytes at @va in the key's range? No sum may wrap around [o10-37]. */
-static bool key_covers(const struct rxe_key *key, u64 va, u64 len)
+/**
+ * rxe_key_covers - is a range inside of a key's? [o10-37]
+ * @key: the key
+ * @va: first byte
+ * @len: bytes
+ *
+ * No sum wraps around.
+ *
+ * Return: true if so; zero bytes may also begin at the end of the key's range.
+ */
+bool rxe_key_covers(const struct rxe_key *key, u64 va, u64 len)
 {
 	u64 off = va - key->iova;
 
@@ -149,7 +158,7 @@ int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int acc
 	*key = key_take(pd, value);
 	if (!*key)
 		return -EACCES;
-	if (key_permits(*key, pd, remote, value, access) && key_covers(*key, va, len))
+	if (key_permits(*key, pd, remote, value, access) && rxe_key_covers(*key, va, len))
 		return 0;
 	rxe_key_drop(key);
 	return -EACCES;
@@ -193,7 +202,7 @@ int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int ac
 		 u64 va, u64 len, struct rxe_key **key)
 {
 	if (*key && key_permits(*key, pd, remote, value, access) &&
-	    key_covers(*key, va, len))
+	    rxe_key_covers(*key, va, len))
 		return 0;
 	rxe_key_drop(key);
 	return rxe_key_get(pd, remote, value, access, va, len, key);

@@ -118,16 +118,13 @@ int rxe_dealloc_mw(struct ib_mw *ibmw)
 /* May a region be bound for this? [10.6.7] Its rights limit those of the window */
 static bool region_allows(const struct rxe_key *key, const struct rxe_bind *bind)
 {
-	u64 off = bind->addr - key->iova;
-
 	if (READ_ONCE(key->value) != bind->mr_lkey || !(key->access & IB_ACCESS_MW_BIND))
 		return false;
 	if ((bind->access & WINDOW_WRITES) && !(key->access & IB_ACCESS_LOCAL_WRITE))
 		return false;
 	if (bind->access & WINDOW_FLUSHES & ~key->access)
 		return false;
-	return bind->addr >= key->iova && off <= key->length &&
-	       bind->length <= key->length - off;
+	return rxe_key_covers(key, bind->addr, bind->length);
 }
 
 /* Return: the region, counted as bound; NULL if it can't be */

@@ -41,8 +41,6 @@ static void prefetch_work(struct work_struct *work)
 static int check_key(const struct rxe_key *key, const struct ib_pd *pd,
 		     const struct ib_sge *sge, enum rxe_odp_how how)
 {
-	u64 off = sge->addr - key->iova;
-
 	if (READ_ONCE(key->value) != sge->lkey || key->kind != RXE_KEY_FIXED)
 		return -ENOENT;
 	if (READ_ONCE(key->pd) != pd)
@@ -51,9 +49,7 @@ static int check_key(const struct rxe_key *key, const struct ib_pd *pd,
 		return -EPERM;
 	if (!key->paged)
 		return -EINVAL;
-	if (sge->addr < key->iova || off > key->length || sge->length > key->length - off)
-		return -EFAULT;
-	return 0;
+	return rxe_key_covers(key, sge->addr, sge->length) ? 0 : -EFAULT;
 }
 
 /* Find the memory of a range, and take a reference. Return: 0, or an error as check_key() */
