@@ -94,7 +94,7 @@ killed() {
 load_ours
 extra_up
 trap tenant_down EXIT
-rdma system set netns exclusive
+each_netns_its_devices
 try user tenant_up
 try devices ends_up
 try container container_up

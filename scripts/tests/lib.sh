@@ -98,11 +98,11 @@ wait_cm() {
 # tests whose header says "extra: yes"
 extra_up() {
 	! mountpoint -q /usr || return 0
-	mkdir -p /run/extra
+	mkdir -p /run/extra /run/usr/{new,work}
 	modprobe loop
 	mount -o loop,ro /job/extra.ext4 /run/extra
 	cp -an /run/extra/etc/. /etc/
-	mount -t overlay -o lowerdir=/run/extra/usr:/usr overlay /usr
+	mount -t overlay -o lowerdir=/run/extra/usr:/usr,upperdir=/run/usr/new,workdir=/run/usr/work overlay /usr
 }
 
 # --- the module -------------------------------------------------------------

@@ -214,7 +214,7 @@ limited() {
 
 load_ours
 path veth
-rdma system set netns exclusive
+each_netns_its_devices
 try hundred hundred
 try hundred-gone hundred_gone
 netns_pair
