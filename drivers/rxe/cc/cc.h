@@ -137,14 +137,14 @@ struct rxe_cc {
 	};
 };
 
-/* The algorithms; each has a file of its name */
+/* The algorithms; rxe_cc_NAME is in NAME.c */
 extern const struct rxe_cc_ops rxe_cc_window, rxe_cc_dcqcn, rxe_cc_swift;
 
 /* rows.c: all algorithms, then NULL; the first is the default */
 extern const struct rxe_cc_ops *const rxe_cc_rows[];
 int rxe_cc_find(const char *name);
 
-/* window.c, also used by algorithms that limit a rate beside the window */
+/* window.c; also for algorithms that limit the rate in addition to the window */
 void rxe_window_init(struct rxe_cc *cc);
 void rxe_window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una);
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top);

@@ -20,11 +20,11 @@
  * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * A QP that got no CNP has no rate, and costs nothing. The first CNP cuts the throughput of
- * the last round trip, and makes the result the rate. If none was measured yet, the first
- * round trip does so when it is over. The limit ends at rp_max_rate. No timer runs: what was
- * due in the meantime is done when the next train leaves, or the next CNP comes. The window
- * limits the packets in flight beside the rate, and reacts to loss.
+ * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput
+ * of the last round trip, and the result is the rate. If no round trip was measured yet, the
+ * rate is set anew at the end of the first one. At rp_max_rate, the limit ends. No timer runs:
+ * timer events are handled when the next train leaves, or the next CNP comes. The window also
+ * limits the packets in flight, and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */
@@ -47,7 +47,7 @@ static u64 min_rate(void)
 	return min(rxe_knob(rp_min_rate) * MBIT, max_rate());
 }
 
-/* Raise the target by what the stages say, and the rate by half of the way to the target */
+/* Raise the target as the stages require, and move the rate halfway to the target */
 static void increase_rate(struct rxe_cc *cc)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
@@ -63,11 +63,11 @@ static void increase_rate(struct rxe_cc *cc)
 }
 
 /*
- * A timer of @us. Marks of what was sent before a cut say nothing about the rate after it,
- * so the time between cuts is a round trip at least, if one was measured. The other timers
- * keep their proportion to it: while there are CNPs all the time, neither alpha decays nor
- * the rate rises between two cuts. The paper's networks have short queues, and its timers
- * are longer than round trips anyway.
+ * Scale a timer of @us to the round trip. Marks on packets sent before a cut say nothing about
+ * the rate after the cut, so cuts are at least one measured round trip apart. The other timers
+ * keep their ratio to the time between cuts: under continuous CNPs, neither alpha decays nor
+ * the rate rises between two cuts. In the paper, queues are short, and the timers are longer
+ * than round trips anyway.
  */
 static u64 period_ns(const struct rxe_cc *cc, u64 us)
 {
@@ -78,7 +78,7 @@ static u64 period_ns(const struct rxe_cc *cc, u64 us)
 	return mul_u64_u64_div_u64(cc->seen_rtt, us, max(cut, 1ULL));
 }
 
-/* The time between cuts: a round trip, if that is longer */
+/* Minimum time between cuts: the knob, or one round trip if that is longer */
 static u64 cut_ns(const struct rxe_cc *cc)
 {
 	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC, cc->seen_rtt);
@@ -183,7 +183,7 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 	end_at_max(cc);
 }
 
-/* CNPs came before the first round trip was over, and cut a rate that nobody had */
+/* CNPs during the first round trip cut an assumed rate: repeat the cut with the measured one */
 static void cut_anew(struct rxe_cc *cc, u64 at)
 {
 	first_cnp(cc, at);
@@ -191,8 +191,9 @@ static void cut_anew(struct rxe_cc *cc, u64 at)
 }
 
 /*
- * Is the window less than twice of what the rate sends in a round trip? Else it needn't
- * grow. It would, where the first round trips have a queue in them, which isn't known yet.
+ * Is the window less than twice what the rate sends in a round trip? Otherwise, the window
+ * needn't grow. Without this check it would: if the first round trips include a queue, so
+ * does rtt_min, and the queue isn't detected.
  */
 static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
@@ -208,7 +209,7 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 	bool first = !cc->seen;
 
 	cc->seen_rtt = s->rtt;
-	/* A flow that had nothing more to send could perhaps have sent more */
+	/* If the allowance was not the limit, the throughput is only a lower bound */
 	if (s->limited || seen > cc->seen)
 		cc->seen = seen;
 	if (first && cc->rate && s->limited)

@@ -4,15 +4,15 @@
  *
  * Theory (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in
  * the Datacenter", SIGCOMM 2020). The target is the round trip of the empty path plus a
- * short queue. With many flows each window is small, and sharing the queue fairly takes a
- * longer one:
+ * short queue. With many flows, each window is small, and a fair share needs a longer
+ * queue:
  *
  *   target	rtt_min + swift_target_ns +
  *		min(swift_flows_ns / sqrt(cwnd), swift_flows_ns)
  *		rtt_min counts up to swift_path_ns: a flow that begins while there is a
  *		queue measures the queue, too, and would aim higher than the others. The
- *		administrator may set swift_path_ns to what the network takes; in the paper
- *		the whole target is configured.
+ *		administrator may set swift_path_ns to the round trip of the network; in the
+ *		paper, the whole target is configured.
  *   below it	cwnd += swift_ai / 1024 per round trip, if the window kept packets back
  *   above it	cwnd *= 1 - swift_beta / 1024 * (rtt - target) / rtt
  *   loss	cwnd *= 1 - swift_mdf / 1024
@@ -38,7 +38,7 @@
 #define CWND_BITS	16			/* fraction of cwnd */
 #define ONE		BIT_ULL(CWND_BITS)	/* a cwnd of one packet */
 
-/* Set cwnd within its bounds, and the allowance that it stands for */
+/* Set cwnd within its bounds, and derive the allowance from it */
 static void set_window(struct rxe_cc *cc, u64 cwnd)
 {
 	struct rxe_swift *s = &cc->swift;
@@ -90,7 +90,7 @@ static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 
 static void reduce_cwnd(struct rxe_cc *cc, u32 top, u64 cwnd)
 {
-	/* Of several timeouts, the first one's */
+	/* After several timeouts, keep the cwnd from before the first one */
 	cc->swift.before = max(cc->swift.cwnd, cc->cut ? cc->swift.before : 0);
 	cc->recover = top;
 	cc->cut = true;

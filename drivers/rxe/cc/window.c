@@ -7,7 +7,7 @@
  * there is no queue, and otherwise follows delay and loss:
  *
  *   calm   = 2 * (rtt_min + rtt_var) + window_queue_ns
- *				the longest round trip without a queue to speak of
+ *				the longest round trip without a significant queue
  *   grow     if rtt <= calm, and the window kept packets back: window = 2 * delivered.
  *            After a recent loss, this holds up to half of the window before the loss.
  *            Above that, and as the smallest step, window += delivered / 4 + 1.
@@ -116,7 +116,7 @@ void rxe_window_timeout(struct rxe_cc *cc, u32 top)
 	u32 before = cc->cut ? cc->before : 0, enough = cc->cut ? cc->enough : 0;
 
 	cut_window(cc, top, 1);
-	/* After the first of several timeouts, the window says nothing any more (RFC 5681, 3.1) */
+	/* After several timeouts, keep the values from before the first one (RFC 5681, 3.1) */
 	cc->before = max(cc->before, before);
 	cc->enough = max(cc->enough, enough);
 	cc->restart = true;
