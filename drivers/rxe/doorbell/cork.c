@@ -2,10 +2,10 @@
 /*
  * Doorbells: in which context, and when, the sends of a process are sent.
  *
- * The default is at once, in the context of the poster: this is the fastest for a
- * single message. Exception: if the message is large, and the next completions belong
- * to other QPs, the process doesn't wait for this message. Then a worker sends it, on
- * an idle CPU if there is one. So a thread with many QPs uses more than its own CPU.
+ * Default: at once, in the context of the poster, which is fastest for a single message.
+ * Exception: if the message is large, and the next completion belongs to another QP, the
+ * process doesn't wait for this message. Then a worker sends it, on an idle CPU if there
+ * is one. So a thread with many QPs uses more than its own CPU.
  *
  * Corks: small messages that a process posts in a row leave together; many messages
  * then need one train, one ACK and one wake-up. A process doesn't wait for an answer
@@ -29,7 +29,7 @@
 static struct workqueue_struct *rxe_cork_wq;
 
 /**
- * rxe_cork_start - the module is loaded
+ * rxe_cork_start - create the workers, at module load
  *
  * Return: 0, or -ENOMEM.
  */
@@ -41,7 +41,7 @@ int __init rxe_cork_start(void)
 }
 
 /**
- * rxe_cork_stop - the module is unloaded; no QP is left
+ * rxe_cork_stop - undo rxe_cork_start(), at module unload; no QP is left
  */
 void rxe_cork_stop(void)
 {
@@ -190,7 +190,7 @@ static void send_corked(struct rxe_qp *qp)
 	}
 }
 
-/* Is the next completion that the poster will find one of another QP? */
+/* Does the next completion that the poster will find belong to another QP? */
 static bool is_other_next(const struct rxe_qp *qp)
 {
 	u32 polled, next = rxe_cq_next(rxe_scq(qp), &polled);
@@ -199,8 +199,8 @@ static bool is_other_next(const struct rxe_qp *qp)
 }
 
 /*
- * Should a worker send? If it is a large message, or a worker is sending already:
- * packets that two CPUs send may be reordered.
+ * Should a worker send? Yes, if one is sending already: packets sent by two CPUs may be
+ * reordered. Also for a large message, if the process polls other QPs first.
  */
 static bool needs_worker(struct rxe_qp *qp)
 {
@@ -216,7 +216,7 @@ static bool needs_worker(struct rxe_qp *qp)
 		is_other_next(qp));
 }
 
-/* In the poster's context; if that takes too long, the tasklet continues */
+/* Send in the poster's context; if that takes too long, the tasklet continues */
 static void send_here(struct rxe_qp *qp)
 {
 	struct rxe_task *task = sq_task(qp);
@@ -230,7 +230,7 @@ static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
-	/* A running worker takes messages before many can gather: nothing to learn */
+	/* Learn nothing while a worker runs: it takes messages before many can gather */
 	if (pending && !READ_ONCE(qp->cork.working))
 		rxe_cork_late(&qp->cork, pending);
 	send_corked(qp);
@@ -248,7 +248,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_pending(qp->sq.q.ring);
 
-	/* Another doorbell or the timer has sent it already */
+	/* Another doorbell or the timer has sent the message already */
 	if (!pending)
 		return;
 	if (!should_cork(qp, pending)) {
@@ -263,7 +263,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 		send_corked(qp);
 		return;
 	}
-	/* A timer armed already finds what was posted before this barrier */
+	/* If the timer is armed already, it sees what was posted before this barrier */
 	if (!atomic_xchg(&cork->armed, 1))
 		hrtimer_start(&cork->timer, ns_to_ktime(rxe_knob(cork_ns)),
 			      HRTIMER_MODE_REL_SOFT);
