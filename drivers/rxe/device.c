@@ -59,7 +59,7 @@ static void set_object_limits(struct ib_device_attr *attr)
 	attr->max_res_rd_atom = RXE_MAX_RD_ATOM * RXE_MAX_QP;
 }
 
-/* All operations of a message work on memory that isn't pinned */
+/* Every operation that reads or writes memory supports on-demand paging */
 static void set_odp_caps(struct ib_device_attr *attr)
 {
 	struct ib_odp_caps *caps = &attr->odp_caps;
@@ -203,7 +203,7 @@ static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-/* What the administrator has set, and what names the device, stays */
+/* Keep the administrator's settings and what identifies the device */
 static void hand_over(struct rxe_dev *rxe, struct rxe_dev *heir)
 {
 	heir->tune = rxe->tune;
@@ -217,8 +217,8 @@ static void hand_over(struct rxe_dev *rxe, struct rxe_dev *heir)
 }
 
 /*
- * The last callback for a device, after it is removed or adding it has failed. If somebody
- * else than the renewer has removed it, it has no heir.
+ * The last callback for a device, after it was removed or couldn't be added. The heir takes
+ * over only if the renewer itself removes the device.
  */
 static void rxe_dealloc_driver(struct ib_device *ibdev)
 {
@@ -320,7 +320,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 	RXE_QP_OBJ_SIZE,
 };
 
-/* The IB MTU that a netdev can carry, -EINVAL if not even the least fits */
+/* The IB MTU that a netdev can carry; -EINVAL if not even the smallest one fits */
 static int ndev_ib_mtu(const struct net_device *ndev)
 {
 	unsigned int room = READ_ONCE(ndev->mtu);
@@ -391,8 +391,8 @@ void rxe_dev_changed(struct rxe_dev *rxe)
 }
 
 /*
- * Can the netdev have a device? The netlink interface has no way to report why not, so
- * the log does.
+ * Can the netdev have a device? The reason why not is logged, since the netlink interface
+ * can't report it.
  */
 static int check_ndev(struct net_device *ndev)
 {
@@ -480,7 +480,7 @@ static struct rxe_dev *dev_alloc(struct net_device *ndev, u8 roce)
 	rxe->ndev = ndev;
 	netdev_hold(ndev, &rxe->ndev_tracker, GFP_KERNEL);
 	INIT_LIST_HEAD(&rxe->list);
-	/* Few objects with scattered numbers take a node each: charge that to their owner */
+	/* Scattered numbers take an xarray node each: charge it to the owner of the object */
 	xa_init_flags(&rxe->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&rxe->keys, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&rxe->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
@@ -495,8 +495,8 @@ static struct rxe_dev *dev_alloc(struct net_device *ndev, u8 roce)
 }
 
 /*
- * Catch up with changes of the netdev during registration, whose events the device has
- * missed. The device may already have been deleted again.
+ * Catch up with changes of the netdev during registration: the device missed their events.
+ * The device may already have been deleted again.
  */
 static int finish_registration(struct rxe_dev *rxe)
 {
@@ -520,7 +520,7 @@ static int finish_registration(struct rxe_dev *rxe)
 	return 0;
 }
 
-/* Gives up the device on failure */
+/* Consumes the caller's reference to the device on failure */
 static int dev_register(struct rxe_dev *rxe, const char *name)
 {
 	int err;
@@ -540,7 +540,7 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 	return err == -ENFILE ? -EEXIST : err;
 }
 
-/* A device that receives already, but isn't registered; or an ERR_PTR */
+/* Make a device that receives, but isn't registered yet. Return: the device or an ERR_PTR */
 static struct rxe_dev *dev_make(struct net_device *ndev, u8 roce)
 {
 	struct rxe_dev *rxe = dev_alloc(ndev, roce);
@@ -599,8 +599,9 @@ int rxe_dev_add(const char *name, struct net_device *ndev)
 static bool renewed_ever;	/* under add_lock */
 
 /*
- * Put @heir into the place of @rxe, whose references the caller holds, one of them by
- * ib_device_try_get(). Whoever else has removed @rxe meanwhile wants no device.
+ * Replace @rxe by @heir. The caller holds references to @rxe, one of them from
+ * ib_device_try_get(). If another task removed @rxe first, @heir is dropped: the
+ * administrator wants no device.
  */
 static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 {
@@ -614,7 +615,7 @@ static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 		ib_dealloc_device(&heir->ibdev);
 		return -ENODEV;
 	}
-	name = dev_name(&rxe->ibdev.dev);	/* nobody can rename it any more */
+	name = dev_name(&rxe->ibdev.dev);	/* unregistered: the name is stable */
 	err = dev_register(heir, name);
 	if (err)
 		pr_err("rdma_rxe: %s is lost: its RoCE versions were to change, and it can't be added again: %pe\n",
@@ -622,7 +623,7 @@ static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 	return err;
 }
 
-/* The device to take the place of @rxe; nothing has changed if there is none */
+/* Make the device that replaces @rxe. Return: the device, or an ERR_PTR: nothing has changed */
 static struct rxe_dev *make_heir(struct rxe_dev *rxe, u8 roce)
 {
 	struct rxe_dev *heir;
@@ -663,9 +664,9 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
  * @roce: the versions (enum rxe_roce_enable)
  *
  * The RDMA core asks for a port's protocols once, when a device is registered. So a
- * change removes the device, as for its users, and adds another one with its name and
- * settings. All that can fail for a reason that the administrator can mend is done
- * before the device is removed: memory, and the UDP port.
+ * change removes the device and adds another one with its name and settings; users see a
+ * removal. Steps that may fail for a reason that the administrator can fix (memory, the UDP
+ * port) come before the removal.
  *
  * Context: process, no lock held, outside of the files' active protection.
  * Return: 0; -ENODEV if the device or its netdev is going away; -EINVAL for RoCE v1 alone
@@ -684,8 +685,8 @@ int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce)
 /**
  * rxe_dev_exit - at module unload, when no device is left
  *
- * A task in rxe_dev_set_roce() holds a reference to the module, but has yet to leave
- * the module's text when it has put that.
+ * Waits for tasks in rxe_dev_set_roce(): such a task still runs in the module's text after it
+ * has put its reference to the module.
  */
 void rxe_dev_exit(void)
 {

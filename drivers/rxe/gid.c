@@ -3,9 +3,9 @@
  * GIDs of a device. The RDMA core finds them and keeps the table; this file decides
  * which device has the addresses of a VLAN.
  *
- * They are GIDs of the real netdev's device. If the VLAN netdev has a device of its own,
- * only that one has them: received packets are assigned by netdev, and RDMA_CM takes
- * the first device that has an address.
+ * By default, the addresses of a VLAN are GIDs of the real netdev's device. Exception: if the
+ * VLAN netdev has a device of its own, only that device has them. Received packets are
+ * assigned by netdev, and RDMA_CM takes the first device that has an address.
  *
  * Context: process, may sleep.
  */
@@ -16,9 +16,9 @@
 #include <rxe/net.h>
 
 /*
- * The port's netdev is the VLAN netdev, except when the core looks for addresses: it
- * finds those of a VLAN only by the real netdev. It looks while the device is being
- * registered, and later from work items.
+ * The port's netdev is the VLAN netdev. Exception: while the RDMA core looks for addresses, it
+ * is the real netdev, since the core finds the addresses of a VLAN only there. The core looks
+ * while the device is being registered, and later from work items.
  */
 static struct net_device *rxe_vlan_get_netdev(struct ib_device *ibdev, u32 port)
 {
@@ -75,7 +75,7 @@ int rxe_del_gid(const struct ib_gid_attr *attr, void **context)
 }
 
 /**
- * rxe_gid_init - before a device is registered
+ * rxe_gid_init - set up the GIDs of a device, before it is registered
  * @rxe: the device, with its netdev
  */
 void rxe_gid_init(struct rxe_dev *rxe)

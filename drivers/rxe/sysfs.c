@@ -22,7 +22,7 @@
 static const struct rxe_sysfs_ops *rxe_sysfs_ops;
 
 /**
- * rxe_sysfs_set_ops - at module load, before there is a device
+ * rxe_sysfs_set_ops - set the callbacks, at module load, before there is a device
  * @ops: what to call
  */
 void rxe_sysfs_set_ops(const struct rxe_sysfs_ops *ops)
@@ -93,7 +93,7 @@ static ssize_t congestion_control_store(struct device *dev, struct device_attrib
 }
 static DEVICE_ATTR_RW(congestion_control);
 
-/* Set what packets are marked with, those of connections too. @usage is for the log */
+/* Set ecn_priorities or ttl, also for existing connections. @usage is for the log */
 static int set_mark(struct rxe_dev *rxe, u8 *mark, const char *buf, const char *usage)
 {
 	u8 value;
@@ -134,10 +134,10 @@ static ssize_t roce_enable_show(struct device *dev, struct device_attribute *att
 }
 
 /*
- * The device is removed meanwhile, and this file with it. Removing a file waits for the
- * functions of the file, hence the active protection is broken: before add_lock is taken,
- * so that another writer doesn't keep the first one waiting for it. Nothing but the
- * reference keeps the module then.
+ * The change removes the device, and this file with it. Removing a file waits for the file's
+ * functions, so the active protection is broken. This is done before add_lock is taken: a
+ * writer that waits for add_lock must not block the removal by another writer. From then on,
+ * only the caller's reference keeps the module.
  */
 static int set_roce(struct device *dev, struct device_attribute *attr, u8 roce)
 {
