@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions from a dma-buf: memory that another driver has made and a process names
- * by a file descriptor.
+ * Memory regions on a dma-buf: memory that another driver has allocated, and that a process
+ * names by a file descriptor.
  *
  * An adapter maps such a buffer for DMA, and maps it again when the exporter moves it.
  * This driver copies with the CPU, so it needs the kernel's own mapping (dma_buf_vmap()):
@@ -77,7 +77,7 @@ free:
 
 /**
  * rxe_dmabuf_put - give back a region's buffer
- * @dmabuf: the buffer, which nobody copies from or to any more
+ * @dmabuf: the buffer, no longer in use
  */
 void rxe_dmabuf_put(struct rxe_dmabuf *dmabuf)
 {
@@ -125,5 +125,5 @@ void **rxe_dmabuf_pages(const struct rxe_dmabuf *dmabuf, u64 offset, u64 length)
 	return pages;
 }
 
-/* The same string on all kernels, for a macro whose argument became one in 6.13 */
+/* MODULE_IMPORT_NS() takes a string only since 6.13; this form works on all kernels */
 MODULE_INFO(import_ns, "DMA_BUF");

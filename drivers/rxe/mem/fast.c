@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fast registration (section 10.6.4): regions of kernel consumers that work
- * requests give their memory.
+ * Fast registration (section 10.6.4): regions of kernel consumers that get their memory
+ * by work requests.
  *
- * A region has two lists of pages: that of its memory, and that of the next
- * registration. ib_map_mr_sg() fills the second one, also while the region is valid. A
- * Fast Register work request exchanges the two. Invalidation is the key's (key.c).
+ * A region has two lists of pages: the pages of its memory, and those of the next
+ * registration. ib_map_mr_sg() fills the second list, also while the region is valid. A
+ * Fast Register work request swaps the two lists. The key is invalidated by invalidate.c.
  *
  * Context: alloc: process; map: any; register: bottom halves off.
  */
@@ -101,8 +101,8 @@ static void register_next(struct rxe_mr *mr, u32 value, int access)
  * @value: the key that the region gets; its index names the region
  * @access: enum ib_access_flags
  *
- * Return: 0; -EINVAL if the region is valid, or isn't for this, or not in the QP's
- * protection domain, or the device lacks a right.
+ * Return: 0; -EINVAL if the region is valid already, isn't for fast registration, isn't in
+ * the QP's protection domain, or if the device lacks an access right.
  */
 int rxe_mr_register(const struct ib_qp *qp, u32 value, int access)
 {

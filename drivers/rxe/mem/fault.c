@@ -33,7 +33,7 @@ static void release_fault(struct kref *ref)
 	kfree(fault);
 }
 
-/* Partial success is no error: the task asks again, and learns the error of the next page */
+/* Partial success is no error: the task retries, and then gets the error of the next page */
 static void fault_work(struct work_struct *work)
 {
 	struct rxe_fault *fault = container_of(work, struct rxe_fault, work);
@@ -91,14 +91,14 @@ void rxe_fault_free(struct rxe_fault *fault)
 	spin_lock_bh(&fault->lock);
 	fault->owner = NULL;
 	spin_unlock_bh(&fault->lock);
-	if (cancel_work(&fault->work))	/* it had no worker yet */
+	if (cancel_work(&fault->work))	/* the work hadn't started */
 		kref_put(&fault->ref, release_fault);
 	kref_put(&fault->ref, release_fault);
 }
 
 /**
  * rxe_fault_reset - forget the last request
- * @fault: the QP's pointer to its fault, which may be NULL; a fault that a worker has is
+ * @fault: the QP's pointer to its fault, which may be NULL; a fault in use by a worker is
  *	replaced by a new one
  *
  * Context: process; the owner's task doesn't run.
@@ -162,7 +162,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
  * @write: as rxe_key_ready()
  * @va: as rxe_key_ready()
  * @len: as rxe_key_ready()
- * @rest: as rxe_key_ready(); of it, RXE_ODP_AHEAD bytes at most are requested
+ * @rest: as rxe_key_ready(); at most RXE_ODP_AHEAD of these bytes are requested
  *
  * Context: as rxe_key_ready().
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invalidation (section 10.6.5): a QP, or its peer, takes back a key that a work request
- * has given out.
+ * Invalidation (section 10.6.5): a QP, or its peer, ends a key that a work request has made
+ * valid.
  *
  * Context: bottom halves off.
  */

@@ -125,7 +125,7 @@ static bool key_permits(const struct rxe_key *key, const struct ib_pd *pd,
 	return (READ_ONCE(key->access) & access) == access;
 }
 
-/* A reference to the memory of a key that isn't judged yet. Return: NULL if there is none */
+/* Reference the memory of a key, before the key is checked. Return: NULL if there is none */
 static struct rxe_key *key_take(struct ib_pd *pd, u32 value)
 {
 	struct rxe_key *key = rxe_key_find(pd, value);
@@ -212,8 +212,10 @@ int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int ac
  * rxe_key_end - make a key invalid
  * @key: the key, its lock held
  *
- * Return: 0; -EAGAIN while a task uses its memory, which it does for one run at most: no
- * lookup finds the key from now on, and the caller asks again later.
+ * No lookup finds the key from now on.
+ *
+ * Return: 0; -EAGAIN while a task uses the key's memory, which it does for at most one run:
+ * the caller tries again later.
  */
 int rxe_key_end(struct rxe_key *key)
 {

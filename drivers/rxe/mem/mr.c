@@ -17,14 +17,14 @@
 #include <mem/odp.h>
 #include <mem/pmem.h>
 
-/* Access flags of a region, those that may be ignored included */
+/* Access flags of a region, including those that may be ignored */
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
 			 IB_ACCESS_FLUSH_GLOBAL | \
 			 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* More of them: pinned memory of a process may be persistent; all may be on demand */
+/* Further flags for memory of a process: it may be persistent if pinned, or on demand */
 #define RXE_USER_MR_ACCESS	(RXE_ODP_ACCESS | IB_ACCESS_FLUSH_PERSISTENT)
 
 /**
@@ -38,7 +38,7 @@ bool rxe_mr_access_ok(int access)
 	return !(access & ~RXE_MR_ACCESS);
 }
 
-/* Memory that can be taken away isn't persistent */
+/* Only pinned memory can be persistent */
 static bool user_access_ok(int access)
 {
 	if ((access & RXE_ODP_ACCESS) && (access & IB_ACCESS_FLUSH_PERSISTENT))
@@ -146,7 +146,7 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 	return mr_finish(mr, 0);
 }
 
-/* kvmalloc_array() refuses more than INT_MAX bytes: the list of a region of 1 TiB */
+/* kvmalloc_array() refuses more than INT_MAX bytes; the list of a region of 1 TiB has more */
 static void **alloc_page_list(size_t num)
 {
 	if (num > INT_MAX / sizeof(void *))
@@ -299,7 +299,7 @@ struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 
 	return mr_finish(mr, mr_attach(mr, offset, length, iova, fd));
 }
 
-/* Can the region keep its memory and its key? Not if PD and access change at once */
+/* Can the region keep its memory and its key? Never if both PD and access change */
 static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 {
 	if (flags & IB_MR_REREG_TRANS)
@@ -312,8 +312,8 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 }
 
 /*
- * No window can be bound to the region from now on. Return: false if one is bound: it
- * would keep the old memory and rights [11.2.7.5]. A region that another one has replaced
+ * Refuse to bind windows to the region from now on. Return: false if a window is bound: it
+ * would keep the old memory and rights [11.2.7.5]. A region that was replaced by another one
  * is closed already.
  */
 static bool mr_close(struct rxe_mr *mr)
@@ -343,14 +343,14 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Normally the region is changed in place. A new one with a new key is made for other
- * memory, for write access to memory that was pinned for reading, for a change between
- * pinned and on-demand memory or between persistent and other access, and if PD and access
- * change at once. Then the RDMA core frees the old one.
+ * Normally the region is changed in place. Exceptions: a new region with a new key is made
+ * for other memory, for write access to memory that was pinned for reading, for a change
+ * between pinned and on-demand memory or between persistent and other access, and if both PD
+ * and access change. Then the RDMA core frees the old region.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
- * region; or ERR_PTR as rxe_reg_user_mr(), -EBUSY if a window is bound to it, -EOPNOTSUPP
- * if it is to keep the memory of a dma-buf, with the old one unchanged.
+ * region; or an ERR_PTR, with the old region unchanged: as rxe_reg_user_mr(), -EBUSY if a
+ * window is bound to the region, -EOPNOTSUPP to keep the memory of a dma-buf.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -381,7 +381,7 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	else
 		new = rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
 	if (IS_ERR_OR_NULL(new))
-		atomic_set(&mr->windows, 0);	/* it stays */
+		atomic_set(&mr->windows, 0);	/* undo mr_close() */
 	return new;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows (section 10.6.7): keys of their own on parts of a region, which work
- * requests give out and take back.
+ * Memory windows (section 10.6.7): separate keys for parts of a region, which work requests
+ * bind and invalidate.
  *
- * Type 1: bound anew at any time, which ends the old binding; any QP of the protection
- * domain may use it. Type 2B: belongs to the QP that it was bound on; it is invalidated
- * before it is bound anew. Type 2A isn't offered: the verbs can't tell it from 2B.
+ * Type 1: may be bound again at any time, which ends the old binding; any QP of the
+ * protection domain may use the window. Type 2B: belongs to the QP on which it was bound, and
+ * must be invalidated before it is bound again. Type 2A isn't offered: the verbs can't tell
+ * it from 2B.
  *
- * Each QP has a list of its bound windows of type 2B, so that destroying it costs what it
- * has bound, however many keys the device has. A window is on the list exactly while it is
+ * Each QP has a list of its bound windows of type 2B. So the cost of destroying a QP doesn't
+ * depend on the number of keys of the device. A window is on the list exactly while it is
  * bound.
  *
  * Context: alloc and dealloc: process; the others: bottom halves off.
@@ -76,7 +77,7 @@ void rxe_windows_init(struct rxe_windows *windows)
 }
 
 /**
- * rxe_window_unbind - the window doesn't use its region any more
+ * rxe_window_unbind - release the region of a window
  * @window: the window; its key is invalid, and its lock is held
  */
 void rxe_window_unbind(struct rxe_window *window)
@@ -107,7 +108,7 @@ int rxe_dealloc_mw(struct ib_mw *ibmw)
 
 	rxe_key_retire(rxe, &window->key);
 	rxe_region_end(&window->region);
-	spin_lock_bh(&window->key.lock);	/* its QP may be going away */
+	spin_lock_bh(&window->key.lock);	/* the QP may be unbinding it */
 	rxe_window_unbind(window);
 	spin_unlock_bh(&window->key.lock);
 	kfree_rcu(window, rcu);
@@ -115,7 +116,7 @@ int rxe_dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-/* May a region be bound for this? [10.6.7] Its rights limit those of the window */
+/* May a window be bound to the region? [10.6.7] The region's rights limit the window's */
 static bool region_allows(const struct rxe_key *key, const struct rxe_bind *bind)
 {
 	if (READ_ONCE(key->value) != bind->mr_lkey || !(key->access & IB_ACCESS_MW_BIND))
@@ -127,7 +128,7 @@ static bool region_allows(const struct rxe_key *key, const struct rxe_bind *bind
 	return rxe_key_covers(key, bind->addr, bind->length);
 }
 
-/* Return: the region, counted as bound; NULL if it can't be */
+/* Find the region, and count the window as bound. Return: NULL if the bind isn't allowed */
 static struct rxe_mr *bind_region(struct ib_pd *pd, const struct rxe_bind *bind)
 {
 	struct rxe_key *key = rxe_key_find(pd, bind->mr_lkey);
@@ -174,8 +175,8 @@ static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
 }
 
 /*
- * Is the window the one that the work request names, and may it be bound? [10.6.7] Local
- * write access is accepted without effect, as on hardware: an R_Key has no local rights.
+ * Is it the window that the work request names, and may it be bound? [10.6.7] Local write
+ * access is accepted without effect, as on hardware: an R_Key has no local rights.
  */
 static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
 		     const struct rxe_bind *bind)
@@ -250,8 +251,8 @@ int rxe_window_bind(const struct ib_qp *qp, struct rxe_windows *windows,
 }
 
 /*
- * Another process may free the window, and so unbind it, at any time before its key's lock
- * is taken. It is freed after a grace period. Return: false if no window is bound any more.
+ * Another process may free the window, which unbinds it, at any time before the lock of its
+ * key is taken. The memory is freed after a grace period. Return: false if no window was left.
  */
 static bool unbind_first(struct rxe_windows *windows)
 {
@@ -276,8 +277,8 @@ static bool unbind_first(struct rxe_windows *windows)
 
 /**
  * rxe_windows_leave - unbind the windows of type 2B of a QP that goes away
- * @windows: those of the QP, which sends and receives nothing any more, so that these
- *	windows aren't used, and no window is bound
+ * @windows: the windows of the QP. The QP no longer sends or receives, so nothing uses or
+ *	binds its windows
  *
  * Context: process, may sleep: a process may have bound any number of windows.
  */

@@ -34,7 +34,7 @@
 #include <rxe/knobs.h>
 #include <rxe/memory.h>
 
-static struct workqueue_struct *free_wq;	/* free_odp() sleeps */
+static struct workqueue_struct *free_wq;	/* for free_odp(), which sleeps */
 
 /**
  * rxe_odp_start - prepare; at module load
@@ -146,9 +146,9 @@ void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bo
  * reference to the region after this point doesn't find the pages. References to a memory
  * window's region aren't counted here, so a bound window always costs a grace period.
  *
- * A region that has ended has no user: either no key ever named it, or rxe_dereg_mr() has
- * closed it to windows while none was bound, has hidden its key, and has waited for the last
- * reference. A window's references end before it is unbound.
+ * A region that has ended has no user. Either no key ever named it. Or rxe_dereg_mr() has
+ * refused further windows while none was bound, has hidden the key, and has waited for the
+ * last reference. References by way of a window end before the window is unbound.
  */
 static void wait_for_users(struct rxe_odp *odp)
 {
@@ -204,7 +204,7 @@ void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned lon
 		forget_page(&chunk->pages[i]);
 }
 
-/* Called when the process's memory management takes pages back; maybe in direct reclaim */
+/* Take pages back for the process's memory management, perhaps in direct reclaim */
 static bool invalidate_range(struct mmu_interval_notifier *notifier,
 			     const struct mmu_notifier_range *range, unsigned long seq)
 {
@@ -368,7 +368,7 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 
 	if (page - odp->first >= odp->num || page >= odp->process->mm->task_size >> PAGE_SHIFT)
 		return -EFAULT;
-	/* A long prefetch doesn't go on, in a process that is perhaps dead by now */
+	/* Stop a long prefetch when the region has ended: the process may be dead */
 	if (READ_ONCE(odp->ended))
 		return -EFAULT;
 	chunk = get_chunk(odp, page);
@@ -379,7 +379,7 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 		cond_resched();
 	} while (got == -EAGAIN && --tries);
 	if (got == -EFAULT && how == RXE_ODP_NO_FAULT)
-		return 1;	/* the page isn't mapped: leave it so */
+		return 1;	/* the page isn't mapped: skip it */
 	return got;
 }
 
@@ -496,10 +496,10 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 }
 
 /**
- * rxe_odp_close - the owner of the region is about to give back its reference
+ * rxe_odp_close - note that the owner is about to give back its reference to the region
  * @odp: the memory
  *
- * From now on the number of references doesn't tell whether a task uses the region.
+ * From now on, the number of references doesn't tell whether a task uses the region.
  */
 void rxe_odp_close(struct rxe_odp *odp)
 {
@@ -510,9 +510,9 @@ void rxe_odp_close(struct rxe_odp *odp)
  * rxe_odp_end - take all pages back, and give back the region's reference
  * @odp: memory of a region without references
  *
- * This waits for no grace period, of which there would be one for each chunk: the region
- * has no users. It doesn't wait for faults either, which may take any time: they have
- * references of their own.
+ * No grace period is waited for, since the region has no users. Otherwise each chunk would
+ * cost one. Faults aren't waited for either, since they may take any time: they have their
+ * own references.
  *
  * Context: process.
  */

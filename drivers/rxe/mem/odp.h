@@ -66,7 +66,7 @@ struct rxe_odp_chunk {
  * @process: the process
  * @mr: the region; valid until rxe_odp_end()
  * @closing: the region's owner has given back its reference to the region, or is about to
- * @ended: the region is gone, and all references to its memory; no chunk is added any more
+ * @ended: the region and all references to its memory are gone; no more chunks are added
  * @work: frees the struct, in process context
  * @lock: orders adding chunks and rxe_odp_end()
  * @chunks: index of the chunk -> struct rxe_odp_chunk; added on demand, kept until the end
@@ -92,7 +92,7 @@ struct rxe_odp {
  * enum rxe_odp_how - what pages are made present for
  * @RXE_ODP_READ: to be read
  * @RXE_ODP_WRITE: to be read and written
- * @RXE_ODP_NO_FAULT: to be read, and only if the process has them mapped already
+ * @RXE_ODP_NO_FAULT: to be read; pages that the process hasn't mapped are left out
  */
 enum rxe_odp_how {
 	RXE_ODP_READ,

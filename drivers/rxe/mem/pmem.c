@@ -14,8 +14,9 @@
 #include <mem/pmem.h>
 
 /*
- * Of the firmware, or (LEGACY) of a machine without NVDIMM tables or the command line. Such
- * memory can also be used as RAM (kmem), which loses its meaning with the power.
+ * Does the firmware describe the memory as persistent? LEGACY: on machines without NVDIMM
+ * tables, or by the kernel command line. Persistent memory that is used as RAM (kmem) isn't
+ * zone device memory: its contents mean nothing after a loss of power.
  */
 static bool is_persistent(struct scatterlist *sg)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
- * wait for them. A worker makes them present. If RXE_ODP_PREFETCHES of the process wait for a
- * worker already, or memory is short, the caller's context does it.
+ * wait for them. A worker makes the pages present. Exception: if RXE_ODP_PREFETCHES of the
+ * process are pending already, or memory is short, the caller makes them present itself.
  *
  * Context: process.
  */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions: references that keep memory while a task copies from or to it.
+ * Regions: reference counts that keep the memory while a task copies from or to it.
  *
  * Context: references anywhere but NMI.
  */
 #include <rxe/mem.h>
 
 /**
- * rxe_region_init - a region with one reference, its owner's
+ * rxe_region_init - set up a region with one reference, the owner's
  * @region: the region
  */
 void rxe_region_init(struct rxe_region *region)
