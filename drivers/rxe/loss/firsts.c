@@ -46,13 +46,13 @@
 #include <rxe/psn.h>
 
 /**
- * rxe_firsts_again - packets are sent again
+ * rxe_firsts_again - judge a resending
  * @firsts: what is known of the connection
  * @from: the first missing packet
  * @npkts: how many are sent, in trains
  *
- * Return: true if the score is high enough to say that only the first packet of each
- * train arrives; @firsts is reset then.
+ * Return: true if only the first packet of each train arrives, by a high enough score;
+ * @firsts is reset then.
  */
 bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 {
@@ -72,8 +72,8 @@ bool rxe_firsts_again(struct rxe_firsts *firsts, u32 from, u32 npkts)
 }
 
 /**
- * rxe_firsts_new - a READ is answered for the first time
- * @firsts: what is known of the connection; has an effect if the score isn't 0
+ * rxe_firsts_new - judge the first answer to a READ
+ * @firsts: what is known of the connection; only used if the score isn't 0
  * @from: the first packet
  * @npkts: how many are sent
  */

@@ -2,9 +2,9 @@
 /*
  * Gaps: a packet is missing while later ones have come. Is it lost, or only late?
  *
- * Packets that came first on one CPU may be handed on later than those of another, so
- * a missing packet is not requested again at once, but when patience is over. How long
- * that is, is learned:
+ * Packets that came first on one CPU may be handed on later than those of another. So a
+ * missing packet is not requested again at once, but after a time called patience, which
+ * is learned:
  *   - a packet that was requested again comes twice: it had only been late, and
  *     patience doubles;
  *   - the next packet is requested, and the one before has come once: it had been lost,
@@ -43,10 +43,10 @@ ktime_t rxe_gap_until(struct rxe_gap *gap, u32 psn, ktime_t now)
 }
 
 /**
- * rxe_gap_asked - the missing packet is requested again
+ * rxe_gap_asked - note that the missing packet is requested again
  * @gap: the gap
  *
- * If the packet requested before it hasn't come twice, that one had been lost.
+ * If the packet requested before hasn't come twice, it had been lost.
  */
 void rxe_gap_asked(struct rxe_gap *gap)
 {
@@ -57,7 +57,7 @@ void rxe_gap_asked(struct rxe_gap *gap)
 }
 
 /**
- * rxe_gap_late - a packet came for the second time
+ * rxe_gap_late - note that a packet came for the second time
  * @gap: the gap
  * @psn: its PSN
  */

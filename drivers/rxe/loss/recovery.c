@@ -3,8 +3,8 @@
  * Loss recovery (section 9.7.5.1.2, 9.7.6.1.3).
  *
  * Theory. A packet without an answer is lost, or it is late: in a queue, at a busy
- * peer, or because this host's own CPU was away. To send a late packet again makes the
- * queue longer and answers even later. So:
+ * peer, or because this host's own CPU was away. Sending a late packet again makes the
+ * queue longer, and delays the answers further. So:
  *
  *   - A NAK, or responses behind a gap, show a loss. A packet that was sent again less
  *     than a round trip ago doesn't count as lost again.
@@ -17,14 +17,14 @@
  *     comes after that long without progress. None is counted if the peer answered
  *     anything new meanwhile, which shows that it is alive.
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
- *     silence shows nothing. If they are stuck, it is a retry, but sends nothing.
+ *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
  *   - An answer much sooner after a resending than any round trip, or a second answer,
  *     shows that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
  *     round trip is remembered.
  *
- * Only as much is sent again as one loss takes away, a packet or a train: a peer like
- * this driver keeps what follows. If that is missing, too, the peer doesn't keep it:
- * then, and for the next losses, everything is sent again.
+ * Only what one loss takes away is sent again, a packet or a train: a peer like this driver
+ * keeps the packets that follow. If these are missing, too, the peer doesn't keep them. Then
+ * everything is sent again, also for the next losses.
  *
  * Pure; any context.
  */
@@ -59,8 +59,7 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  * @now: the time
  *
  * The specification allows one to four times the QP's timeout. The upper bound here is
- * that, but not beyond patience_ns, or the QP's timeout if that is longer: an older
- * packet is more likely lost than late.
+ * patience_ns, moved into that range: an older packet is more likely lost than late.
  *
  *   after a retry       the upper bound
  *   on a lossy path     twice the measured round trip, within the bounds
@@ -68,7 +67,7 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  *                       CPU is probably away, as those of virtual machines are
  *   nothing measured    patience_ns at least (RFC 6298)
  *
- * Recent round trips that took longer than that are waited for.
+ * If a recent round trip was longer, the result is at least twice that, up to rto_max_ns.
  *
  * Return: nanoseconds; 0: wait for ever.
  */
@@ -99,7 +98,7 @@ static bool is_in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt
 	return !rto || ktime_before(now, ktime_add_ns(rec->since, rto));
 }
 
-/* How long to be silent before a probe; 0: no probe */
+/* Silence after which a probe is sent; 0: no probe */
 static u64 probe_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,
 			 const struct rxe_retry_limit *limit, ktime_t now)
@@ -115,7 +114,7 @@ static u64 probe_wait_ns(const struct rxe_recovery *rec,
 }
 
 /**
- * rxe_recovery_least_ns - a lower bound of rxe_recovery_wait_ns() that costs little
+ * rxe_recovery_least_ns - a cheap lower bound of rxe_recovery_wait_ns()
  * @rec: loss recovery, just after rxe_recovery_wait_anew()
  * @limit: of the QP
  * @now: the time
@@ -157,8 +156,8 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 }
 
 /**
- * rxe_recovery_wait_anew - something was acknowledged, or sent while nothing was in
- *	flight
+ * rxe_recovery_wait_anew - restart the wait, after an acknowledgment or the first packet
+ *	in flight
  * @rec: loss recovery
  * @now: the time
  */
@@ -169,7 +168,7 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
 }
 
 /**
- * rxe_recovery_resent - packets are sent again
+ * rxe_recovery_resent - note that packets are sent again
  * @rec: loss recovery
  * @from: the first, which is the oldest that isn't acknowledged
  * @end: one after the last
@@ -195,7 +194,7 @@ static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now
 }
 
 /**
- * rxe_recovery_answered - progress after a resending that is in doubt
+ * rxe_recovery_answered - note progress after a resending that is in doubt
  * @rec: loss recovery
  * @rtt: round trips; learns how long this one took
  * @una: oldest PSN that isn't acknowledged now
@@ -220,15 +219,15 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 }
 
 /**
- * rxe_recovery_doubled - an answer came twice
+ * rxe_recovery_doubled - note that an answer came twice
  * @rec: loss recovery
  * @rtt: round trips; learns how long the doubtful one took
  * @psn: what it answers
  * @exact: it answers @psn only; an ACK answers all packets before it, too
  * @now: the time
  *
- * The peer received both transmissions. That shows something for the oldest packet
- * only: later packets may have arrived the first time, even if the oldest was lost.
+ * The peer received both transmissions. This proves the resending needless only for the
+ * oldest packet: later packets may have arrived the first time, even if the oldest was lost.
  *
  * Return: true if a resending was in doubt, and nothing had been lost.
  */
@@ -287,7 +286,7 @@ static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
 
 /*
  * The packet may only be late; on a path that reorders, even after a NAK. If another
- * packet was in doubt before, that one counts as lost now.
+ * packet was in doubt before, it counts as lost now.
  */
 static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 {
@@ -303,12 +302,12 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 }
 
 /**
- * rxe_recovery_suspect - the path isn't what it was: what is in flight may be lost
+ * rxe_recovery_suspect - note a change of the path: packets in flight may be lost
  * @rec: loss recovery
  * @now: the time
  *
- * From now on the path counts as lossy, so the next probe comes soon. The timeout begins anew,
- * since that of a lossy path is shorter.
+ * The path now counts as lossy, so the next probe comes soon. The timeout is restarted, since
+ * it is shorter on a lossy path.
  */
 void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
 {
@@ -319,7 +318,7 @@ void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
 }
 
 /*
- * Packets are still in this host's queues. If the queues are stuck, that is a retry, but
+ * Packets are still in this host's queues. If the queues are stuck, a retry is counted, but
  * not before patience_ns: the netdev's CPU may have been away.
  */
 static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,

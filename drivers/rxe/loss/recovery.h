@@ -25,7 +25,7 @@ enum rxe_loss_act {
 /**
  * struct rxe_loss_verdict - what to do
  * @act: enum rxe_loss_act
- * @npkts: RXE_LOSS_RESEND: packets
+ * @npkts: RXE_LOSS_RESEND: packets to send
  * @timeout: the QP's timeout is over
  */
 struct rxe_loss_verdict {
@@ -68,8 +68,8 @@ struct rxe_retry_limit {
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
  * @probes: probes since the last progress, which aren't counted as retries
- * @go_back: how many more losses send everything that follows again
- * @heard: the peer answered a packet after the oldest one since the last retry
+ * @go_back: number of next losses after which everything is sent again
+ * @heard: since the last retry, the peer answered a packet behind the oldest one
  * @in_doubt: the last resending may have been needless
  * @told: a NAK, or responses behind a gap, caused the last resending
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
