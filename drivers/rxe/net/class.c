@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The traffic class, TTL and priority of paths. A program asks for them; settings of the
- * administrator override that.
+ * The traffic class, TTL and priority of paths. Programs ask for values; settings of the
+ * administrator override them.
  *
  * A device may have one traffic class for all paths (global), and rules by source and
  * destination address. The global class comes first, then the first matching rule with
@@ -361,7 +361,7 @@ int rxe_tclass_show(struct rxe_dev *rxe, char *buf)
 /**
  * rxe_tclass_move - give a device's traffic classes to another one
  * @to: device that isn't registered yet
- * @from: device that isn't any more
+ * @from: device that is no longer registered
  */
 void rxe_tclass_move(struct rxe_dev *to, struct rxe_dev *from)
 {

@@ -24,7 +24,7 @@ static void rxe_handle_event(struct rxe_dev *rxe, unsigned long event)
 	case NETDEV_CHANGEMTU:
 		rxe_net_ops->changed(rxe);
 		break;
-	case NETDEV_CHANGELOWERSTATE:	/* of one below */
+	case NETDEV_CHANGELOWERSTATE:	/* of a lower netdev */
 		rxe_net_ops->rerouted(rxe);
 		break;
 	case NETDEV_UNREGISTER:
@@ -51,7 +51,7 @@ static int tell_upper(struct net_device *upper, struct netdev_nested_priv *unuse
 	return 0;
 }
 
-/* The bond or team that has @lower sends by it from now on, or no longer does. */
+/* Tell the netdevs above @lower: a bond or team has begun or stopped to send by it */
 static void tell_uppers(struct net_device *lower)
 {
 	struct netdev_nested_priv unused = {};
@@ -74,13 +74,13 @@ static int rxe_dev_event(struct notifier_block *nb, unsigned long event, void *i
 	return NOTIFY_DONE;
 }
 
-/* Before the RDMA core, which then asks who has the addresses of a VLAN (gid.c) */
+/* Called before the RDMA core, which then asks for the owner of a VLAN's addresses (gid.c) */
 static struct notifier_block rxe_dev_nb = {
 	.notifier_call	= rxe_dev_event,
 	.priority	= 1,
 };
 
-/* Also for VLANs, whose addresses the device of the real netdev has */
+/* VLAN netdevs count, too: the real netdev's device has their addresses */
 static int rxe_mcast_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(info);
@@ -97,14 +97,14 @@ static int rxe_mcast_event(struct notifier_block *nb, unsigned long event, void 
 	return NOTIFY_DONE;
 }
 
-/* After IP, whose groups are joined */
+/* Called after IP, since groups are joined by IP */
 static struct notifier_block rxe_mcast_nb = {
 	.notifier_call	= rxe_mcast_event,
 };
 
 /**
  * rxe_events_init - begin to follow netdevs
- * @ops: what to call
+ * @ops: callbacks into the layers above net/
  *
  * Return: 0 or a negative error.
  */

@@ -68,7 +68,7 @@ static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
 					get_unaligned_be24(last_bth + 9)) >= 0;
 }
 
-/* Do the network headers continue, as far as the flow doesn't imply it? */
+/* Do the network headers continue the first packet's? Equal flows imply most fields */
 static bool rxe_gro_l3_joins(u8 proto, const void *first, const void *l3, u32 n)
 {
 	if (proto == RXE_ROCE_V2_IPV4)
@@ -98,7 +98,7 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
 	skb_pull(skb, skb_gro_offset(skb));
-	/* skb_segment_list() needs it; since 6.12, only GRO's own note of it is right */
+	/* skb_segment_list() needs it; since 6.12, GRO keeps the right offset in its own cb */
 	skb_set_network_header(skb, -(int)rxe_l3(proto)->bytes);
 	if (NAPI_GRO_CB(train)->last == train)
 		skb_shinfo(train)->frag_list = skb;
@@ -130,7 +130,7 @@ static bool rxe_gro_singly(u8 proto, struct net_device *ndev)
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 
-/* Does a netdev forward a frame with that MAC address, without asking for the IP address? */
+/* Does a netdev forward a frame with that MAC address, whatever the IP address is? */
 static bool rxe_gro_bridges(struct net_device *ndev, const u8 *mac)
 {
 	const struct net_device *br;
@@ -180,7 +180,7 @@ static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb
 	}
 }
 
-/* Asked for the second packet of a train only, since GRO holds a train for a short time */
+/* Checked only for the second packet of a train, since GRO holds a train for a short time */
 static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void *l3,
 			      const struct sk_buff *skb)
 {
@@ -189,7 +189,7 @@ static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void 
 	return !rxe_gro_singly(proto, skb->dev) && rxe_gro_is_local(proto, l3, skb);
 }
 
-/* The train that a packet belongs to, as far as its headers are checked by now */
+/* The held train of the packet's flow, by the headers that were compared so far */
 static struct sk_buff *rxe_gro_held(struct list_head *head)
 {
 	struct sk_buff *train;
@@ -229,7 +229,7 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 		goto flush;
 	return skb->len < skb_shinfo(train)->gso_size ? train : NULL;
 flush:
-	/* The packet, perhaps a train that the sender made, must not overtake what is held */
+	/* The packet, perhaps a train that the sender made, must not overtake held packets */
 	NAPI_GRO_CB(skb)->flush = 1;
 	return rxe_gro_held(head);
 }

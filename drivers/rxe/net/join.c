@@ -5,11 +5,11 @@
  *
  * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join
  * it: its own, and VLANs on that without a device of their own. Netdevs that come later
- * join when they go up. IP may lose its part while a netdev stays (IPv6, if the MTU becomes
- * too small); then the group is joined again as soon as IP is back.
+ * join when they go up. A netdev may lose IP and get it back (IPv6, if the MTU becomes too
+ * small): then the group is joined again.
  *
- * Context: process; everything under RTNL. The netdev's IP is followed by pointer: a
- * reference keeps the address from being used again.
+ * Context: process; everything under RTNL. A netdev's in_dev and in6_dev are compared by
+ * pointer: the references keep the memory from being reused.
  */
 #include <linux/etherdevice.h>
 #include <linux/igmp.h>
@@ -66,7 +66,7 @@ static void follow_ipv4(struct rxe_join_link *link, __be32 group)
 	if (in_dev == link->in_dev)
 		return;
 	if (link->in_dev)
-		in_dev_put(link->in_dev);	/* gone, with its groups */
+		in_dev_put(link->in_dev);	/* its groups are gone with it */
 	link->in_dev = in_dev;
 	if (in_dev) {
 		in_dev_hold(in_dev);
@@ -118,7 +118,7 @@ static int join_mac(struct rxe_join_link *link, const union ib_gid *mgid)
 	int err;
 
 	if (link->ndev->addr_len != ETH_ALEN)
-		return 0;	/* a tunnel: all that is for IP comes in */
+		return 0;	/* a tunnel has no MAC filter */
 	mcast_mac(mgid, mac);
 	err = dev_mc_add(link->ndev, mac);
 	link->mac = !err;
@@ -197,7 +197,7 @@ static int link_netdevs(struct rxe_join *join)
 	int err = 0;
 
 	if (!READ_ONCE(rxe->netns))
-		return 0;	/* it receives nothing any more */
+		return 0;	/* the device no longer receives */
 	for_each_netdev(dev_net(rxe->ndev), ndev) {
 		if (!err && is_netdev_of(rxe, ndev))
 			err = link_netdev(join, ndev);

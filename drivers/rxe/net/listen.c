@@ -3,9 +3,10 @@
  * Captures should show packets as the wire has them, so no trains are made while one runs.
  * Any packet socket for all protocols counts, whatever its filter.
  *
- * A netdev that is reached through a bridge or a router isn't looked at. Before 7.x, sockets
- * that aren't bound to a netdev are in one list of the host, whatever their namespace. If the
- * netdev's namespace has no packet socket at all, they are others', and hear nothing of it.
+ * A netdev that is reached through a bridge or a router isn't checked. Before 7.x, the host
+ * has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
+ * netdev's namespace has no packet socket at all, these sockets belong to other namespaces,
+ * and don't see the netdev's packets.
  *
  * Context: any; the netdev must not go away.
  */
@@ -35,7 +36,7 @@ static bool rxe_listen_uppers(struct net_device *ndev)
 }
 
 /**
- * rxe_listen_above - does anybody see what is received by a netdev?
+ * rxe_listen_above - does a packet socket see what a netdev receives?
  * @ndev: netdev
  *
  * Return: true if there is a listener on it, or on a netdev above.
@@ -78,7 +79,7 @@ static bool rxe_listen_lowers(struct net_device *ndev)
 }
 
 /**
- * rxe_listen_below - does anybody see what is sent by a netdev?
+ * rxe_listen_below - does a packet socket see what a netdev sends?
  * @ndev: netdev
  *
  * This is cheap: few netdevs have another one below, and only those of a pair (veth) have a

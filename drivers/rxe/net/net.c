@@ -4,8 +4,8 @@
  * devices with RoCE v2, it has UDP port 4791 and the hooks open. While any namespace has
  * devices with RoCE v1, the Ethertype of v1 is received; while any has devices, ARP is.
  *
- * Context: process. Serialised by rxe_net_lock, which may be taken under RTNL: RTNL isn't
- * taken under it, nor any other lock of the driver.
+ * Context: process. Serialised by rxe_net_lock, which may be taken under RTNL. Neither RTNL
+ * nor another lock of the driver is taken under rxe_net_lock.
  */
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
@@ -202,7 +202,7 @@ static struct pernet_operations rxe_netns_ops = {
 };
 
 /**
- * rxe_net_init - at module load
+ * rxe_net_init - set up net/, at module load
  * @ops: callbacks into the layers above net/
  *
  * Return: 0 or a negative error.
@@ -226,7 +226,7 @@ int rxe_net_init(const struct rxe_net_ops *ops)
 }
 
 /**
- * rxe_net_exit - at module unload, when no device is left
+ * rxe_net_exit - undo rxe_net_init(), at module unload, when no device is left
  */
 void rxe_net_exit(void)
 {

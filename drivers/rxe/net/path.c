@@ -212,7 +212,7 @@ struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
 		return NULL;
 	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
 	rdma_put_gid_attr(now);
-	/* another netdev may be where the old one was in memory */
+	/* the memory of the old netdev may have been reused for another one */
 	return ndev && rxe_netdev_vlan(ndev) == path->vlan ? ndev : NULL;
 }
 
@@ -227,7 +227,7 @@ bool rxe_path_has_ids(const struct rxe_path *path)
 	return rxe_l3(path->proto)->ids;
 }
 
-/* The netdev may leave its namespace at any time, and that end: RCU keeps it */
+/* The netdev may leave its namespace at any time; RCU keeps the namespace */
 static bool rxe_has_net_rights(const struct rxe_dev *rxe)
 {
 	struct user_namespace *user_ns;
@@ -241,7 +241,7 @@ static bool rxe_has_net_rights(const struct rxe_dev *rxe)
 }
 
 /**
- * rxe_path_unprivileged - limit the priority to what a socket of the process could have
+ * rxe_path_unprivileged - limit the priority to what the process could set on a socket
  * @rxe: device
  * @path: of a process, not of a kernel consumer
  * @grh: what the process asks for

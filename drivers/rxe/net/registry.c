@@ -15,7 +15,7 @@
 
 unsigned int rxe_net_id;
 
-/* @roce: one of these versions is enabled; RXE_ENABLE_NONE: whatever is */
+/* @roce: one of these versions must be enabled; RXE_ENABLE_NONE: any or none */
 static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
 				     const struct net_device *ndev, u8 roce)
 {
@@ -48,7 +48,7 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 
 }
 
 /**
- * rxe_net_has_dev - has a netdev an RDMA device of its own?
+ * rxe_net_has_dev - does a netdev have an RDMA device of its own?
  * @ndev: the netdev
  *
  * Context: RCU read side.

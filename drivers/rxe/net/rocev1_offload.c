@@ -11,9 +11,9 @@
  * The type needs ip_summed to be CHECKSUM_PARTIAL or CHECKSUM_UNNECESSARY, else the stack
  * segments at once. RoCE v1 has no checksum to complete, so it is CHECKSUM_UNNECESSARY.
  *
- * GSO of a tunnel needs more of a protocol than that of a netdev: room for the tunnel's
- * headers in front of each packet, and the sums from which it makes its own. Packets in a
- * frag_list have no such room. So in a tunnel, all trains are cut from fragments.
+ * In a tunnel, GSO must also provide room for the tunnel's headers in front of each packet,
+ * and the sum of the packet's bytes for the tunnel's checksum. Packets in a frag_list have no
+ * such room. So in a tunnel, all trains are cut from fragments.
  *
  * The offload stays as long as the module, since NAPI may hold trains at any time.
  *
@@ -28,7 +28,7 @@
 static bool rxe_v1_gro_on;
 
 /**
- * rxe_v1_gro_switch - begin or end to chain packets
+ * rxe_v1_gro_switch - start or stop chaining packets
  * @on: chain them
  */
 void rxe_v1_gro_switch(bool on)
@@ -76,7 +76,7 @@ static struct sk_buff *rxe_v1_cut(struct sk_buff *skb, netdev_features_t feature
 	return skb_segment(skb, (features & ~NETIF_F_GSO_PARTIAL) | NETIF_F_HW_CSUM);
 }
 
-/* What the checksum of a tunnel's header is made from: the sum of what follows that header */
+/* Sum the bytes behind a tunnel's header, for the tunnel's checksum */
 static void rxe_v1_sum(struct sk_buff *skb)
 {
 	SKB_GSO_CB(skb)->csum = skb_checksum(skb, 0, skb->len, 0);
@@ -155,7 +155,7 @@ static struct sk_buff *rxe_v1_gro_receive(struct list_head *head, struct sk_buff
 	u32 off = skb_gro_offset(skb);
 	struct sk_buff *held;
 
-	/* What comes in a tunnel is chained behind it, where it passes GRO again */
+	/* Packets in a tunnel are chained after decapsulation, when they pass GRO again */
 	if (!grh || NAPI_GRO_CB(skb)->encap_mark || !READ_ONCE(rxe_v1_gro_on)) {
 		NAPI_GRO_CB(skb)->flush = 1;
 		return NULL;

@@ -58,9 +58,9 @@ static void rxe_v2_partial_csum(struct sk_buff *skb)
 }
 
 /*
- * Trains need a checksum. A single packet gets one only where the netdev computes it: by
- * CHECKSUM_PARTIAL a receiver on this host sees that the packet never left its memory. But
- * a capture would show the checksum as wrong.
+ * Trains need a checksum. A single packet gets one only if the netdev computes it:
+ * CHECKSUM_PARTIAL shows a receiver on this host that the packet never left its memory.
+ * Exception: while packets are captured, since the capture would show a wrong checksum.
  */
 static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 			   const struct net_device *ndev)
@@ -315,7 +315,7 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* IPv4's multicast loop is off on a tunnel's socket. */
+/* IPv4 needs no such call: multicast loop is off on a tunnel's socket */
 static int rxe_v2_no_loop6(struct socket *sock)
 {
 	int off = 0;
@@ -357,7 +357,7 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 
 /*
  * Senders find a socket under RCU and take a reference of their own to its memory
- * (rxe_tx_own()). None may begin to when the socket's own reference goes.
+ * (rxe_tx_own()). Wait for such senders before the socket's own reference is dropped.
  */
 static void rxe_v2_release(struct rxe_netns *ns)
 {

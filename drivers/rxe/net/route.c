@@ -23,13 +23,13 @@
 #include "internal.h"
 
 /**
- * struct rxe_routes - paths with a cached route: a part of all, by where they are in memory
+ * struct rxe_routes - some of the paths with a cached route, by a hash of the path's pointer
  * @lock: protects @by, and of its paths dst, by and by_node; innermost, any context
  * @by: lists of paths, by a hash of the netdev
  *
- * A path has the same lock all its life, also if its netdev changes. There are several, so
- * that senders don't wait for one another, and that none is held for long, also if all
- * paths have the same addresses.
+ * A path has the same lock for its lifetime, even if its netdev changes. There are several
+ * locks, so that senders don't wait for one another, and that no lock is held for long, even
+ * if all paths have the same addresses.
  */
 struct rxe_routes {
 	spinlock_t		lock;	/* @by and the paths there */
@@ -106,7 +106,7 @@ static struct dst_entry *rxe_route_by(const struct rxe_path *path, struct net *n
 						 rxe_route6(path, net, oif, cookie);
 }
 
-/* May a route be looked up without a netdev? Within a VRF, that looks outside of it. */
+/* May a route be looked up without a netdev? Not in a VRF: the lookup would leave the VRF */
 static bool rxe_route_unbound(const struct rxe_path *path, const struct net_device *ndev)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
@@ -116,11 +116,12 @@ static bool rxe_route_unbound(const struct rxe_path *path, const struct net_devi
 }
 
 /*
- * Packets leave by the netdev of the source GID. A peer that is another port of this
- * host is the exception: its address is only reached through loopback.
+ * Packets leave by the netdev of the source GID. Exception: a peer that is another port of
+ * this host is only reached through loopback.
  *
- * A lookup for a netdev takes the first of several equal routes. So the route that any
- * socket would get comes first: if it leads to the netdev, it was chosen by the flow.
+ * A lookup for a netdev takes the first of several equal routes. So a lookup without a netdev
+ * is tried first, which selects the route by the flow. Its result is used if it leads to the
+ * netdev.
  *
  * @cookie is set for IPv6.
  */
@@ -223,7 +224,7 @@ static void rxe_route_clear(struct rxe_routes *routes, struct rxe_path *path)
 }
 
 /**
- * rxe_route_drop - give the cached route back, at the end of a path
+ * rxe_route_drop - give back the cached route of a path
  * @path: path that is no longer sent on; may be all zero
  *
  * When it returns, rxe_routes_forget() doesn't use the path any more. A path that never had
@@ -259,14 +260,14 @@ static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device 
 }
 
 /**
- * rxe_routes_forget - a netdev leaves its namespace: give all cached routes by it back
+ * rxe_routes_forget - give back all cached routes by a netdev that leaves its namespace
  * @ndev: the netdev; of a device, on top of one, such as a VLAN, or any other
  *
  * The netdev is down, and a grace period has passed since then. So all senders that saw it
  * up have cached their route, and no other one gets a route by it, until it is up in its
  * new namespace.
  *
- * Each netdev of the host that goes comes here. Mostly the lists are empty for it.
+ * Called for every netdev of the host that goes. Mostly, no path has a route by it.
  *
  * Context: process, RTNL held.
  */

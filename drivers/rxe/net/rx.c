@@ -174,8 +174,8 @@ u32 rxe_skb_pkt(const struct sk_buff *skb, u32 bytes)
 }
 
 /*
- * Has no link been reached that would change the packets' form? With UDP, the checksum
- * isn't complete yet. RoCE v1 has no checksum: a train is still whole, and not GRO's.
+ * Do the packets still have the form in which they were sent? With UDP, the checksum isn't
+ * complete yet. RoCE v1 has no checksum: a train is still whole, and wasn't made by GRO.
  */
 static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
 {
@@ -185,10 +185,10 @@ static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
 }
 
 /*
- * Can the ICRC go unverified? As with TCP's checksum, it can if the train never left
- * this host's memory. That is so if it is in the driver's own pages (rxe_blocks_made())
- * and in the form in which it was sent. The form alone doesn't tell: a router's GRO and
- * a guest's network card set CHECKSUM_PARTIAL on any packet.
+ * Can the ICRC go unverified? Yes, as with TCP's checksum, if the train never left this
+ * host's memory: it is in the driver's own pages (rxe_blocks_made()), and has the form in
+ * which it was sent. The form alone proves nothing: a router's GRO and a guest's network
+ * card set CHECKSUM_PARTIAL on any packet.
  */
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
 			  u8 proto)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains that the sender may not have built: GRO of a router, a guest or this host,
- * or a process with UDP_SEGMENT may have built them.
+ * Trains that weren't necessarily built by a sender like this driver: GRO of a router, a
+ * guest or this host, or a process with UDP_SEGMENT, also builds trains.
  *
  * Other builders group packets by address and port, which two queue pairs may share. So
  * each packet is checked before the transport gets a train: RC or UC, one QP, all requests

@@ -75,7 +75,7 @@ static bool rxe_page_marked(struct page *head)
 	       READ_ONCE(page_private(head)) == (unsigned long)&rxe_block_mark;
 }
 
-/* The frags, mostly in the block where the linear part is */
+/* Are all frags in the driver's blocks? Most are in @last, the block of the linear part */
 static bool rxe_frags_made(const struct sk_buff *skb, struct page *last)
 {
 	struct page *page;
@@ -224,7 +224,7 @@ static struct sk_buff *rxe_head_alloc(u32 bytes)
 	return skb;
 }
 
-/* Does the netdev, and what is under a VLAN, take trains of a protocol whole? */
+/* Does the netdev, and the real netdev of a VLAN, take trains of a protocol whole? */
 static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 {
 	netdev_features_t gso = rxe_l3(proto)->gso;
@@ -248,8 +248,8 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
 }
 
 /*
- * Does somebody capture what leaves? A look costs as much as a lookup of the route, so it
- * is repeated only in the next tick.
+ * Is there a capture of what leaves? The check costs as much as a route lookup, so the result
+ * is kept for one tick.
  */
 static bool rxe_train_listened(struct rxe_path *path, struct net_device *ndev)
 {

@@ -26,7 +26,7 @@
  * If nothing leaves for txq_stuck_ns, each waiting sender may send once. If the queue stays
  * stuck, the retransmission timer of these packets ends in an error.
  *
- * While no sender waits, there are only two counters and no lock.
+ * While no sender waits, only two counters are updated, without a lock.
  *
  * Context: any, since skbs are freed anywhere.
  */
@@ -250,7 +250,7 @@ static void txq_take_turn(struct rxe_txq *q, struct rxe_tx *tx)
 }
 
 /**
- * rxe_tx_leave - the sender has nothing to send for now
+ * rxe_tx_leave - give up a sender's turn, or its place among the waiting senders
  * @tx: the sender
  */
 void rxe_tx_leave(struct rxe_tx *tx)
@@ -279,7 +279,7 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 	kref_put(&tx->ref, tx_release);
 }
 
-/* Wait behind the other senders. The first of them gets what has become free. */
+/* Wait behind the other senders. If there is room by now, the first of them gets its turn */
 static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	unsigned long flags;
@@ -305,7 +305,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 }
 
 /**
- * rxe_tx_busy - are the queues full, or do others wait for them?
+ * rxe_tx_busy - are the queues full, or do other senders wait for them?
  * @tx: the sender
  *
  * Return: true if rxe_tx_full() must be asked before sending.

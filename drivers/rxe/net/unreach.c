@@ -81,7 +81,7 @@ static const struct icmphdr *icmp_header(const struct sk_buff *skb)
 	return enclosed - sizeof(struct icmphdr);
 }
 
-/* The enclosed packet, as the UDP layer has checked it, was sent to this address */
+/* The destination of the enclosed packet, which the UDP layer has checked */
 static void enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *dst)
 {
 	if (v6)
@@ -91,12 +91,12 @@ static void enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *ds
 }
 
 /**
- * rxe_unreach_note - an ICMP error came for a UDP packet to port 4791
+ * rxe_unreach_note - note an ICMP error for a UDP packet to port 4791
  * @sk: the socket that keeps the port
  * @skb: its network header is that of the enclosed packet, which ICMP's precedes
  *
  * Context: softirq.
- * Return: -ENOENT: no socket has to be told.
+ * Return: -ENOENT, so that no socket is told.
  */
 int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 {

@@ -58,7 +58,7 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	return true;
 }
 
-/* A datagram must be for an address of the device. A connected QP checks them itself. */
+/* A datagram must be for an address of the device. A connected QP checks addresses itself. */
 static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 bth[RXE_BTH_BYTES];

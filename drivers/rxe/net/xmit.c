@@ -81,8 +81,8 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /*
- * Members of a group on this device get a datagram without the wire, the sender included
- * if it is one. On loopback, that is all: @skb would only come back.
+ * Give a multicast datagram to the members on this device, without the wire. The sender may
+ * be a member, too. On loopback nothing else is sent, since @skb would only come back.
  *
  * Return: true if there is no wire.
  */
