@@ -3,8 +3,8 @@
  * Scatter lists: from work requests to memory, with the checks of their L_Keys
  * (section 10.6.3).
  *
- * Context: the task whose work request it is. The QP lends its PD for sends, its
- * ownership of L_Key 0, and the key that it used last.
+ * Context: the task that handles the work request. The QP is used for its PD (sends), for
+ * its right to use L_Key 0, and for the key that it used last.
  */
 #include <rxe/transport.h>
 
@@ -51,8 +51,8 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  *
  * Context: send_task, which drops sq.sender.source when its run ends.
  *
- * Return: how many there are, for rxe_unmap(); -EFAULT if the list is too short; or an error
- * of rxe_key_use() with sq.sender.fault.
+ * Return: number of segments, for rxe_unmap(); -EFAULT if the scatter list is too short; or
+ * an error of rxe_key_use() with sq.sender.fault.
  */
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs)
