@@ -227,7 +227,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 
 /*
  * SQE to RTS: work requests that the send task hasn't flushed yet are flushed, not sent
- * [10.3.1.6]. A process may go on posting, so this ends after a ring of them.
+ * [10.3.1.6]. A process may go on posting, so this ends after about one ring of work requests.
  */
 static void finish_sqe(struct rxe_qp *qp)
 {
@@ -243,7 +243,7 @@ static void finish_sqe(struct rxe_qp *qp)
 	} while (more && --left);
 }
 
-/* The event is asked for in each change to SQD anew [11.2.5.3] */
+/* The event must be requested with each change to SQD [11.2.5.3] */
 static void begin_drain(struct rxe_qp *qp, int mask)
 {
 	qp->sq.drained = false;

@@ -47,7 +47,7 @@ static int fill_ud(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	return 0;
 }
 
-/* The kernel's API has no FLUSH; of the local ones it has REG_MR and LOCAL_INV */
+/* The kernel's API has no FLUSH. Its local work requests are REG_MR and LOCAL_INV */
 static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
@@ -124,9 +124,9 @@ static bool can_send(u8 state)
 }
 
 /*
- * Posting isn't allowed in this state. What a process has put into its ring anyway is
- * dropped, so that it isn't sent later. Context: process, for a process's QP. Return:
- * false if the state has changed, and posting is allowed now.
+ * Posting isn't allowed in this state. Drop what a process has put into its ring anyway, so
+ * that it isn't sent later. Context: process, for a process's QP. Return: false if the state
+ * has changed, and posting is allowed now.
  */
 static bool drop_posted(struct rxe_qp *qp)
 {
@@ -200,7 +200,7 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->rq.shared)
 		return -EINVAL;
 	err = rxe_recvq_post(&qp->rq.recvq, wr, bad_wr);
-	smp_mb();	/* pairs with rxe_qp_flush(): one of both sees the other */
+	smp_mb();	/* pairs with rxe_qp_flush(): one side sees what the other wrote */
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		rxe_task_kick(&qp->recv_task);
 	return err;

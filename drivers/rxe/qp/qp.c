@@ -102,7 +102,7 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	return 0;
 }
 
-/* A QP with an SRQ has no receive queue of its own, whatever its creator asks for */
+/* A QP with an SRQ has no receive queue of its own, whatever capabilities were requested */
 static void init_rq(struct rxe_qp *qp, struct ib_qp_init_attr *init)
 {
 	struct rxe_rq *rq = &qp->rq;
@@ -267,8 +267,8 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /*
- * The RDMA core's MAD agent destroys its QP before its CQ, whose work may still handle
- * completions, and posts a receive for each.
+ * The RDMA core destroys the QP of MADs before the CQ. The CQ's work may still handle
+ * completions, and post a receive for each: wait for it.
  */
 static void settle_mads(struct rxe_qp *qp)
 {

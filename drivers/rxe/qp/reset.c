@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reset of a QP (section 10.3.1.1): each part forgets its own.
+ * Reset of a QP (section 10.3.1.1): each part resets its own state.
  */
 #include <rxe/transport.h>
 #include <qp/qp.h>
