@@ -15,8 +15,8 @@
  *     is asked for missing packets adds one packet to them (completer.c); a sender
  *     that goes back sends everything.
  * If neither happens, the packet is requested again. When the same packet comes in
- * order, that one is executed, and the held one is dropped. If these two differ, or
- * two packets that came early, all held packets are dropped.
+ * order, it is executed, and the held copy is dropped. If the two differ, or if two early
+ * packets of one PSN differ, all held packets are dropped.
  *
  * Context: bottom halves off; all but rxe_inq_queue() in recv_task, or while it is
  * paused.
@@ -253,8 +253,8 @@ static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 }
 
 /*
- * The first held train that ends after @psn, or NULL. A peer decides how many are held, and
- * in which order they come, so they are never walked through to find one.
+ * The first held train that ends after @psn, or NULL. A linear search would be slow: the peer
+ * decides how many trains are held, and in which order they come.
  */
 static struct sk_buff *held_after(const struct rxe_inq *in, u32 psn)
 {
@@ -298,7 +298,7 @@ static enum same compare_early(const struct rxe_inq *in, struct sk_buff *skb)
 	u32 off, psn = rx->psn;
 
 	if (!held_after(in, psn))
-		return NOTHING_SHARED;	/* mostly so: it comes after all of them */
+		return NOTHING_SHARED;	/* the usual case: behind all held trains */
 	for (off = rx->done; off < rx->end && result != DIFFERENT; off += rx->pkt) {
 		result = max(result, compare_packet(in, skb, off, psn));
 		psn = rxe_psn_add(psn, 1);
@@ -391,7 +391,7 @@ void rxe_inq_unhold(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb)
 {
 	rb_erase_cached(&skb->rbnode, &in->held);
-	memset(&skb->rbnode, 0, sizeof(skb->rbnode));	/* it is the memory of skb->dev, too */
+	memset(&skb->rbnode, 0, sizeof(skb->rbnode));	/* a union with skb->dev */
 	in->held_bytes -= skb->truesize;
 	atomic_sub(skb->truesize, &rxe->rx_held);
 	consume_skb(skb);
@@ -531,8 +531,9 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in)
  * @rxe: the device
  * @in: the queue
  *
- * A peer decides how many are held, and a stream of them has one to drop at any time. So the
- * walk through all of them waits for an eighth of inq_age_ms, and so may a train.
+ * The peer decides how many trains are held, and with a steady stream, one is due at any
+ * time. So all held trains are checked at most every inq_age_ms / 8, and a train may be
+ * dropped that much later.
  */
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 {

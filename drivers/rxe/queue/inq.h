@@ -34,8 +34,8 @@ struct rxe_qp;
  * @skipped_psn: PSN of the first such packet
  * @sport: UDP source port of the last train that came in order; 0 for none
  * @sent: value of sq.q.head when the last single-packet message came
- * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: so
- *	many more don't wait
+ * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: minus
+ *	the number of next messages that don't wait
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits for a page or for another run
  * @fault: fault for that page

@@ -2,8 +2,8 @@
 /*
  * The shared receive queue (section 10.2.9): taking, the limit, changing the size.
  *
- * Work requests are taken in the order in which they were posted, one at a time, by
- * whichever QP needs one. So a lock is needed, which a QP's own queue does without.
+ * Several QPs take work requests, one at a time, in the order in which they were posted.
+ * Unlike a QP's own queue, this needs a lock.
  *
  * Context: take: the receive task of any of the QPs; the others: process.
  */
@@ -92,8 +92,8 @@ int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 }
 
 /*
- * Direct posters to @new, behind places for the work requests that wait. Return: how many
- * these are, or -EINVAL if they, or the limit, don't fit.
+ * Direct posters to @new, behind places for the work requests that are posted already.
+ * Return: the number of these, or -EINVAL if they, or the limit, don't fit.
  */
 static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 {
@@ -114,7 +114,7 @@ static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 	return fits ? num : -EINVAL;
 }
 
-/* Take from the new ring alone, and give back the places of what was taken meanwhile */
+/* Take only from the new ring, and give back the places of what was taken during the move */
 static void move_end(struct rxe_sharedq *shared)
 {
 	struct rxe_recvq *q = &shared->q;

@@ -14,7 +14,7 @@
  * @limit: @low is scheduled when fewer work requests than this are left; 0: disarmed
  * @low: the owner's work; it raises the limit event
  * @old: while a resize moves the work requests: the ring that they come from
- * @moving: how many come from there
+ * @moving: number of work requests that come from @old
  */
 struct rxe_sharedq {
 	struct rxe_recvq	q;
