@@ -21,7 +21,7 @@ static void import_ud(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 	wqe->ah_num = READ_ONCE(wr->wr.ud.ah_num);
 }
 
-/* [A19.4.1]. The provider puts the length where that of data is, and 0 here */
+/* [A19.4.1]. The provider puts the length into struct rxe_dma_info, and 0 into @wr */
 static void import_flush(const struct rxe_flush_wr *wr, struct rxe_swqe *wqe)
 {
 	u32 type = READ_ONCE(wr->type), level = READ_ONCE(wr->level);
@@ -47,7 +47,7 @@ static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 	u8 kind = rxe_wr_type(wqe)->kind;
 
 	if (rxe_wr_type(wqe)->inv) {
-		wqe->rkey = (__force u32)wqe->imm;	/* has its place */
+		wqe->rkey = (__force u32)wqe->imm;	/* a union in struct rxe_send_wr */
 	} else if (kind == RXE_WR_LOCAL) {
 		import_bind(wr, wqe);
 	} else if (kind == RXE_WR_FLUSH) {
