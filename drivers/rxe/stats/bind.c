@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own, or one
- * that it shares with others by type or process. What the QP counts goes there, and no
- * longer to the port's counters; the RDMA core adds the two where it shows the port.
+ * that it shares with others by type or process. The QP then counts there, and no longer in
+ * the port's counters. The RDMA core adds both when it shows the port.
  *
  * Context: process; the RDMA core holds the lock of the counter.
  */
@@ -49,7 +49,7 @@ static struct counter_set *add_set(struct rdma_counter *counter)
 }
 
 /**
- * rxe_counter_bind - have a QP count into a counter from now on
+ * rxe_counter_bind - bind a QP to a counter
  * @counter: the counter; has no number before its first QP
  * @ibqp: the QP; its member counter is set, which the RDMA core reads
  *
@@ -69,7 +69,7 @@ int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 }
 
 /**
- * rxe_counter_unbind - have a QP count for its port again
+ * rxe_counter_unbind - undo rxe_counter_bind(): the QP counts for its port again
  * @ibqp: the QP
  *
  * Return: 0
@@ -84,7 +84,7 @@ int rxe_counter_unbind(struct ib_qp *ibqp)
 }
 
 /**
- * rxe_counter_dealloc - the last QP of a counter is unbound
+ * rxe_counter_dealloc - free a counter after its last QP was unbound
  * @counter: the counter; the RDMA core has read it before
  *
  * Return: 0. No QP counts into the counter any more.

@@ -6,7 +6,7 @@
  *
  * Counters can't be reset, since other readers would see wrong values.
  *
- * Context: process, or the work that takes MADs in.
+ * Context: process, or the work that handles received MADs.
  */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
@@ -128,7 +128,7 @@ static u16 pma_answer(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
  * @ibdev: the device
  * @flags: enum ib_process_mad_flags; of no effect
  * @port: port number
- * @in_wc: completion of the received MAD; NULL for a local question
+ * @in_wc: completion of the received MAD; NULL for a local request
  * @in_grh: its GRH
  * @in_mad: the MAD
  * @out_mad: the answer

@@ -29,7 +29,7 @@ static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 	err = rdma_nl_put_driver_u32(msg, "mtu", qp->mtu) ?:
 	      rdma_nl_put_driver_u32(msg, "open_sends", sends) ?:
 	      rdma_nl_put_driver_u32(msg, "early_bytes", held);
-	if (err || !READ_ONCE(qp->path_valid))	/* the rest is of connected QPs */
+	if (err || !READ_ONCE(qp->path_valid))	/* the rest is only for connected QPs */
 		return err;
 	return rdma_nl_put_driver_u32(msg, "in_flight_pkts", in_flight) ?:
 	       rdma_nl_put_driver_u32(msg, "window_pkts", window) ?:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tracepoints' code, and the choice of the one that a change of the allowance hits.
+ * The code of the tracepoints, and the choice of the tracepoint for a changed allowance.
  *
  * Context: sq.lock held.
  */
-#define CREATE_TRACE_POINTS	/* once: it makes the code at each inclusion */
+#define CREATE_TRACE_POINTS	/* only here, since it generates the code */
 #include <stats/allowance.h>
 
-/* No limit is more than any */
+/* Rate 0 means no limit, so it is the highest rate */
 static bool rate_less(u64 rate, u64 than)
 {
 	return rate - 1 < than - 1;

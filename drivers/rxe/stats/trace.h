@@ -13,7 +13,7 @@
 #include <linux/tracepoint.h>
 #include <rxe/transport.h>
 
-/* Packets came that a switch had marked; @told: the sender gets a CNP for them */
+/* Packets with an ECN mark came; @told: the sender gets a CNP for them */
 TRACE_EVENT(rxe_mark,
 	    TP_PROTO(const struct rxe_qp *qp, u32 npkts, bool told),
 	    TP_ARGS(qp, npkts, told),
@@ -28,7 +28,7 @@ TRACE_EVENT(rxe_mark,
 	    TP_printk("%s qpn %u packets %u cnp %d",
 		      __entry->dev, __entry->qpn, __entry->npkts, __entry->told));
 
-/* A CNP came, or a packet with a BECN; @handled: the algorithm takes them */
+/* A CNP came, or a packet with a BECN; @handled: the algorithm reacts to CNPs */
 TRACE_EVENT(rxe_cnp,
 	    TP_PROTO(const struct rxe_qp *qp, bool handled),
 	    TP_ARGS(qp, handled),
