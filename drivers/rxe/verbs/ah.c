@@ -61,7 +61,7 @@ struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah)
 
 	rcu_read_lock();
 	do {
-		/* Without a reference to take, rxe_modify_ah() is replacing it: try again */
+		/* If no reference is left, rxe_modify_ah() is replacing the part: try again */
 		r = rcu_dereference(to_rxe_ah(ibah)->r);
 	} while (!kref_get_unless_zero(&r->ref));
 	rcu_read_unlock();

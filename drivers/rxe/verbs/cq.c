@@ -94,8 +94,8 @@ static void cq_publish(struct rxe_cq *cq)
 }
 
 /*
- * A QP that comes to a dead CQ later goes to ERR with the first completion that it loses
- * [11.6.3.4]. One that loses a flushed one has stopped already.
+ * A QP that uses a dead CQ goes to ERR with the first completion that it loses [11.6.3.4].
+ * Exception: a flushed completion, since its QP has stopped already.
  */
 static void cq_overflow(struct rxe_cq *cq, enum ib_wc_status status)
 {
@@ -166,7 +166,7 @@ static void cq_schedule_tasklet(void *info)
 	tasklet_schedule(&cq->tasklet);
 }
 
-/* Return: true if an event was due; it is the caller's to raise */
+/* Return: true if an event was due; the caller must raise it */
 static bool cq_take_event(struct rxe_cq *cq)
 {
 	unsigned long flags;
@@ -472,7 +472,7 @@ out:
 
 /**
  * rxe_cq_settle - wait until a kernel consumer has handled what was posted
- * @cq: completion queue that the RDMA core polls for it, in a work; others don't wait
+ * @cq: completion queue; no wait unless the RDMA core polls it in a work
  *
  * Context: process, not in that work.
  */
@@ -568,9 +568,9 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 }
 
 /*
- * Have the QPs at the head of the list flushed. A process decides how long the list is, and
- * this is done under the lock: so it takes RXE_FLUSH_ARMED of them, and the next call takes
- * the next ones. Those whose turn doesn't come look for themselves (watch_rq()).
+ * Have the QPs at the head of the list flushed: at most RXE_FLUSH_ARMED, since this is done
+ * under the lock, and a process decides how long the list is. The next call takes the next
+ * QPs. A QP whose turn doesn't come is flushed by its own delayed work (watch_rq()).
  */
 static void cq_flush_some(struct rxe_cq *cq)
 {
@@ -591,8 +591,8 @@ static void cq_flush_some(struct rxe_cq *cq)
  * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED; with IB_CQ_REPORT_MISSED_EVENTS, report
  *	completions that are there already
  *
- * Receives that a process posts on a QP in ERR ring no doorbell, so they are flushed when
- * the process asks for an event; those of RXE_FLUSH_ARMED QPs at a time.
+ * Receives that a process posts on a QP in ERR ring no doorbell. So they are flushed when the
+ * process asks for an event, for at most RXE_FLUSH_ARMED QPs per request.
  *
  * Context: any but NMI.
  *

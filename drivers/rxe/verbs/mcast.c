@@ -2,8 +2,8 @@
 /*
  * Multicast groups: which QPs are attached to which group (section 11.3).
  *
- * A group exists while a QP is attached to it. It is known by its MGID alone: members
- * get what comes for it by any RoCE version, and by any VLAN of the device.
+ * A group exists while a QP is attached to it. It is identified by its MGID alone: members
+ * get its packets from any RoCE version, and from any VLAN of the device.
  *
  * Context: attach and detach may sleep and are serialised by rxe_mcast.lock. Lookups are
  * in RCU.
@@ -77,7 +77,7 @@ static struct rxe_mcast_grp *create_grp(struct rxe_dev *rxe, const union ib_gid 
 	return grp;
 }
 
-/* A group without members ends */
+/* Free a group if it has no members left */
 static void end_grp(struct rxe_dev *rxe, struct rxe_mcast_grp *grp)
 {
 	struct rxe_mcast *mcast = &rxe->mcast;
@@ -147,11 +147,11 @@ static int attach_qp(struct rxe_dev *rxe, u32 qpn, const union ib_gid *mgid)
 /**
  * rxe_attach_mcast - make a QP a member of a group [11.3.1]
  * @ibqp: UD QP, as the RDMA core has checked
- * @mgid: the group's address, which is one of multicast
- * @lid: means nothing with RoCE
+ * @mgid: the group's multicast address
+ * @lid: has no meaning with RoCE
  *
- * A QP that is attached twice gets one copy of a packet, and is a member until it has
- * been detached as often: for the RDMA core, the same group with another LID is another.
+ * A QP that is attached twice gets one copy of a packet, and is a member until it has been
+ * detached twice. This happens, since the RDMA core counts one group with two LIDs as two.
  *
  * Return: 0; -ENOMEM if the group has RXE_MAX_MCAST_QP_ATTACH members, the device
  * RXE_MAX_MCAST_GRP groups or RXE_MAX_TOTAL_MCAST_QP_ATTACH attachments, or memory is
@@ -187,7 +187,7 @@ static int detach_qp(struct rxe_dev *rxe, u32 qpn, const union ib_gid *mgid)
  * rxe_detach_mcast - undo rxe_attach_mcast() [11.3.2]
  * @ibqp: QP
  * @mgid: the group's address
- * @lid: means nothing with RoCE
+ * @lid: has no meaning with RoCE
  *
  * The RDMA core doesn't destroy a QP that is attached.
  *
