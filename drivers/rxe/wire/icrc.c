@@ -21,9 +21,9 @@
 
 /*
  * A CRC is linear: what a bit of the message changes in the state doesn't depend
- * on the other bits. So a train's network headers need one pass, not one for each
- * packet; and the BTH, of which byte 4 counts as ones whatever it is (FECN, BECN
- * and reserved bits), needs none of its own.
+ * on the other bits. So a train's network headers need one pass, not one per packet.
+ * And the BTH needs no masked copy: its byte 4 (FECN, BECN and reserved bits), which
+ * counts as ones, is corrected in the state.
  *
  * What each bit of the IPv4 ID changes in the state behind the UDP header:
  */

@@ -65,8 +65,8 @@ static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
 }
 
 /*
- * A response with data says ACK; of NAKs there are four (RD has a fifth one). All
- * else is reserved [9.7.5.1.1].
+ * A response with data is an ACK. There are four NAK codes (RD has a fifth one). All
+ * other syndromes are reserved [9.7.5.1.1].
  */
 static bool aeth_ok(const struct rxe_pkt *pkt)
 {
