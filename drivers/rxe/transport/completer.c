@@ -27,7 +27,7 @@ static void finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	/* Before the completion: its reader may post into this place at once */
+	/* Before the completion: once it is visible, the consumer may post into this place */
 	sq->q.tail++;
 	rxe_ring_release(sq->q.ring, sq->q.tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
@@ -108,7 +108,7 @@ static void resolve_doubt(struct rxe_sq *sq)
 {
 	if (!rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
 		return;
-	sq->timed.start = 0;	/* it timed the second transmission, this answers the first */
+	sq->timed.start = 0;	/* the second transmission is timed, the first is answered */
 	undo_cut(sq);
 }
 
@@ -157,7 +157,7 @@ static void settle_timer(struct rxe_qp *qp)
 		rxe_wait_anew(qp);
 }
 
-/* The peer doesn't answer: say so, and why, for whoever looks for the reason */
+/* The peer doesn't answer: log this, with the likely reason, and fail the work request */
 static void fail_retries(struct rxe_qp *qp)
 {
 	char why[96];
@@ -303,7 +303,7 @@ static struct rxe_list response_list(struct rxe_qp *qp, const struct rxe_swqe *w
 	};
 }
 
-/* The data of a response can't be put into its place, now or at all */
+/* The data of a response can't be placed: not now if @err is -EAGAIN, else not at all */
 static void refuse_placement(struct rxe_qp *qp, int err)
 {
 	if (err == -EAGAIN)
@@ -371,7 +371,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_sq *sq = &qp->sq;
 
 	rxe_count(qp, RCVD_RNR);
-	/* While waiting, it answers another copy of the same packet */
+	/* An RNR NAK during the wait answers another copy of the same packet */
 	if (sq->flight.una != pkt->psn || sq->rnr == RXE_RNR_WAIT)
 		return;
 	settle_timer(qp);
@@ -534,7 +534,7 @@ static u32 count_missing_responses(const struct rxe_qp *qp)
 	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
 
 	if (qp->responses.parked)
-		return 0;	/* it is here */
+		return 0;	/* the next response is here, but waits for a page */
 	if (!npkts && sq->flight.implied)
 		npkts = rxe_psn_diff(sq->flight.implied_psn, sq->flight.una) + 1;
 	return npkts;
@@ -581,7 +581,7 @@ void rxe_sq_retire(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-	/* In SQD, one that hasn't begun waits, good or bad [10.3.1.5] */
+	/* In SQD, a work request that hasn't begun waits, even if it can't be sent [10.3.1.5] */
 	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
 	    (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD))
 		fail_oldest(qp, wqe->status);

@@ -42,11 +42,11 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	sq->flight.psn = sq->flight.una;
 	sq->q.cur = sq->q.tail;
 	sq->rto.deadline = 0;	/* armed again with the first packet */
-	sq->stalled = false;	/* set again when its turn comes */
+	sq->stalled = false;	/* set again when that work request is reached */
 }
 
 /**
- * rxe_sq_catch_up - return to where we were before rxe_sq_rewind()
+ * rxe_sq_catch_up - return to the position before rxe_sq_rewind()
  * @sq: the send queue
  *
  * More was acknowledged than was sent again. So the peer keeps packets that follow a

@@ -45,7 +45,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	return !left;
 }
 
-/* Those in an SRQ aren't the QP's, but for the one in use */
+/* Receives in an SRQ don't belong to the QP, except for the one in use */
 static bool take_flushed_recv(struct rxe_qp *qp)
 {
 	return qp->rq.shared ? qp->rq.wqe.valid : rxe_rq_next(qp);
@@ -70,11 +70,11 @@ static bool flush_rq(struct rxe_qp *qp)
 }
 
 /*
- * A receive that a process posts on a QP in ERR must complete, though it has no
- * doorbell: programs drain a QP by posting one and waiting for it. So a delayed work
- * looks for them, less and less often while there are none. When the process asks for
- * an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once, unless
- * RXE_FLUSH_ARMED others are before it.
+ * A receive that a process posts on a QP in ERR must complete, though it rings no
+ * doorbell: programs drain a QP by posting a receive and waiting for it. So a delayed work
+ * looks for new receives, less and less often while there are none. When the process asks
+ * for an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once, unless
+ * RXE_FLUSH_ARMED other QPs come first.
  */
 static void watch_rq(struct rxe_qp *qp)
 {

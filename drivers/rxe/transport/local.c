@@ -166,7 +166,7 @@ static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
 }
 
 /*
- * Most requests are RC's, which are taken without an indirect call. Return: true if the
+ * Requests of RC, the usual case, are taken without an indirect call. Return: true if the
  * request came too early.
  */
 static bool take_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
@@ -210,7 +210,7 @@ static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 /**
  * rxe_local_send - have the peer take in a packet
  * @outlet: of requests or responses; has a peer
- * @pkt: what the packet would say; flags are filled in
+ * @pkt: the headers; flags are filled in
  * @data: its payload; advances to its end
  *
  * Return: false if the peer is busy with a READ now.

@@ -43,7 +43,7 @@ void rxe_outlet_end(struct rxe_outlet *outlet);
 /**
  * rxe_outlet_send - send a packet
  * @outlet: where to
- * @pkt: what it says; flags are filled in
+ * @pkt: the headers; flags are filled in
  * @data: its payload; advances to its end
  * @hint: packets that may leave in one train from here, this one included
  *

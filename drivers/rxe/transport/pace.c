@@ -52,7 +52,7 @@ void rxe_pace_reset(struct rxe_qp *qp)
  * rxe_pace_release - the rate may no longer be limited: don't wait for the timer
  * @qp: the QP
  *
- * Context: recv_task, or what changes the rate; bottom halves off.
+ * Context: recv_task, or the task that changes the rate; bottom halves off.
  */
 void rxe_pace_release(struct rxe_qp *qp)
 {

@@ -45,8 +45,8 @@ static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * The next step of a persistent FLUSH. Its first step waits for another run, so that a run has
- * one step, however many such requests have come. Return: 0, or RXE_UNFINISHED.
+ * Do the next step of a persistent FLUSH. The first step waits for the next run, so that a run
+ * does at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
  */
 static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
 {
@@ -136,6 +136,6 @@ u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return RXE_NAK_INV_REQ;
 	if (!rxe_data_read(data, &value, sizeof(value)))
 		return RXE_NAK_REM_OP;
-	smp_store_release(p, value);	/* readers of what was written before */
+	smp_store_release(p, value);	/* after all earlier writes */
 	return 0;
 }

@@ -149,7 +149,7 @@ static void deliver_to_members(struct rxe_dev *rxe, struct rxe_mcast_grp *grp,
 
 /*
  * A datagram for a multicast group goes to QP number 0xffffff [9.6.1.2], and to each
- * member [10.5.2]. A sender on this device doesn't ask whether its group has members.
+ * member [10.5.2]. A sender on this device doesn't check whether the group has members.
  */
 static void rcv_group(struct rxe_dev *rxe, struct sk_buff *skb, u32 flags,
 		      const u8 *bth)
@@ -312,9 +312,9 @@ static bool receive_requests(struct rxe_qp *qp)
 }
 
 /*
- * An answer of RC may let the next requests go. The sends of other services don't depend on what
- * is received. They get a run of their own, or else a datagram to a group of this device, whose
- * members send in turn, would make runs within runs without end.
+ * With RC, a response may allow the next requests. Sends of other services don't depend on
+ * what is received, and get a run of their own. Otherwise, a datagram to a group of this
+ * device, whose members send in turn, would lead to runs within runs without end.
  */
 static void continue_sending(struct rxe_qp *qp)
 {
@@ -401,7 +401,7 @@ bool rxe_receiver(struct rxe_qp *qp)
 	expire_trains(qp);
 	note_wait(&qp->requests);
 	more = receive_queue(qp, &qp->responses, &budget);
-	/* after the responses: one that waited in the queue isn't late */
+	/* after the responses: a response that waited in the queue isn't late */
 	if (!more && READ_ONCE(qp->sq.rto.fired) && !qp->responses.parked)
 		rxe_timeout(qp);
 	more |= receive_requests(qp);

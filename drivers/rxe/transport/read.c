@@ -98,7 +98,7 @@ static void set_next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 	pkt->psn = rq->read.psn;
 }
 
-/* The packet is about to be sent */
+/* Move on behind a packet that is about to be sent */
 static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 {
 	rq->read.first = false;
@@ -110,7 +110,7 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 }
 
 /*
- * Trains to send before the queues below are asked again: one, or as many single packets
+ * Trains to send before the queues below are checked again: one, or as many single packets
  * as these queues and the budget have room for.
  */
 static u32 run_length(const struct rxe_qp *qp, u32 budget)

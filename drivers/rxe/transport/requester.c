@@ -169,8 +169,8 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 }
 
 /*
- * No acknowledgment will come: what was handed on is complete [9.8.2.1]. Its data was
- * copied. Context: sq.lock held, all picked packets have been emitted.
+ * Complete what was handed on by an unacknowledged service [9.8.2.1]. Its data was copied.
+ * Context: sq.lock held, all picked packets have been emitted.
  */
 static void retire_sent(struct rxe_qp *qp)
 {
@@ -223,7 +223,7 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	}
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
-	/* at the end of the window, or before other senders' turns, we may pause for long */
+	/* sending may pause for long at the end of the window, or if other senders wait */
 	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
 }
 
@@ -285,8 +285,8 @@ static void end_run(struct rxe_qp *qp)
 
 /*
  * The next work request that sends something; NULL if there is none, or it has to wait. Local
- * ones before it are executed, RXE_MEMOPS_MOST at a time: they cost no budget, and a process
- * can refill the ring as fast as they are executed.
+ * work requests before it are executed, at most RXE_MEMOPS_MOST at a time: they cost no
+ * budget, and a process can refill the ring as fast as they are executed.
  */
 static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 {
@@ -330,7 +330,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 			return false;
 	}
 	if (wqe->status) {
-		/* In SQD, those that haven't begun wait, good or bad [10.3.1.5] */
+		/* In SQD, it waits if it hasn't begun, even if it can't be sent [10.3.1.5] */
 		sq->stalled = wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD;
 		return false;
 	}
@@ -378,7 +378,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	ok = pick_locked(qp, pick);
 	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
-	if (stalled)	/* it is the oldest, so it fails now; else after an ACK */
+	if (stalled)	/* the oldest work request: it fails now, not after an ACK */
 		rxe_task_schedule(&qp->recv_task);
 	return ok;
 }
@@ -464,7 +464,7 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 	rxe_task_schedule(&qp->recv_task);
 }
 
-/* Missing packets weren't resent. If recv_task has decided anew meanwhile, nothing is undone */
+/* Missing packets weren't resent: undo the pick, unless recv_task has decided anew meanwhile */
 static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if (sq->resend.psn != rxe_psn_add(pick->psn, pick->npkts) ||
@@ -474,7 +474,7 @@ static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->resend.npkts += pick->npkts;
 }
 
-/* New packets weren't sent. If recv_task has gone back meanwhile, nothing is undone */
+/* New packets weren't sent: undo the pick, unless recv_task has gone back meanwhile */
 static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	if ((s32)(pick->index - sq->q.tail) < 0 ||
@@ -497,7 +497,7 @@ static void undo_pick(struct rxe_qp *qp, const struct pick *pick)
 	spin_unlock(&qp->sq.lock);
 }
 
-/* The data can't be read, now or at all. Return: false if this run should end */
+/* The data can't be read: not now (-EAGAIN), or not at all. Return: false if this run should end */
 static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int err)
 {
 	if (err == -EAGAIN) {
@@ -561,7 +561,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
 
-/* A process yields at once; a softirq doesn't, as ksoftirqd would have to continue it */
+/* A process yields on need_resched(). A softirq doesn't: ksoftirqd would have to continue it */
 static bool budget_left(const struct rxe_qp *qp, const struct run *run)
 {
 	const struct rxe_out *out = &qp->sq.sender.out;
@@ -654,7 +654,7 @@ bool rxe_requester(struct rxe_qp *qp)
 {
 	bool more = qp->service->send(qp);
 
-	rxe_tx_end_turn(qp->sq.sender.tx);	/* also if it only flushed: others wait */
+	rxe_tx_end_turn(qp->sq.sender.tx);	/* even after a mere flush: others wait */
 	rxe_key_drop(&qp->sq.sender.source);
 	rxe_cq_event(rxe_scq(qp));
 	return more;

@@ -137,7 +137,7 @@ static inline void rxe_resend_reset(struct rxe_resend *resend)
 	*resend = (struct rxe_resend){};
 }
 
-/* Are there no trains on this path? Known from the last packet that was sent */
+/* Does the path take only single packets, as of the last packet that was sent? */
 static inline bool rxe_sq_alone(const struct rxe_sq *sq)
 {
 	return READ_ONCE(sq->sender.out.train.alone);

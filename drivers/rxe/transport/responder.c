@@ -121,7 +121,7 @@ static enum verdict answer_not_ready(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* A page isn't present: the request is executed anew when it is, so no state may change */
+/* A page isn't present: the request is executed again later, so no state may change now */
 static enum verdict wait_for_page(struct rxe_qp *qp)
 {
 	qp->requests.parked = true;
@@ -225,7 +225,7 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	return SILENT;
 }
 
-/* Bytes that the receive work request in use still takes */
+/* Bytes that still fit into the receive work request in use */
 static u32 send_room(const struct rxe_rq *rq)
 {
 	u64 most = min_t(u64, rq->wqe.length, RXE_MAX_MSG);
@@ -334,7 +334,7 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return DONE;
 }
 
-/* Atomic towards all devices and all processors of this machine */
+/* Atomic with respect to all devices and all CPUs of this machine */
 static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
 {
 	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
@@ -342,7 +342,7 @@ static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
 	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
 }
 
-/* The reply to a request of one packet acknowledges everything, too */
+/* The reply to a single-packet request also acknowledges everything before */
 static void note_replied(struct rxe_rq *rq)
 {
 	rxe_rq_advance(rq, 1);
@@ -495,7 +495,7 @@ static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_respond_established - a request came: the peer is there
+ * rxe_respond_established - note that the peer is connected, since a request came
  * @qp: the QP
  */
 void rxe_respond_established(struct rxe_qp *qp)
@@ -511,8 +511,8 @@ void rxe_respond_established(struct rxe_qp *qp)
  * @qp: the QP
  * @pkt: the request
  *
- * No peer has more in flight than its window. A request that would be refused isn't
- * worth keeping: it may come again.
+ * Requests beyond window_max aren't kept: no peer has that many packets in flight. A request
+ * that would be refused isn't worth keeping: it may come again.
  *
  * Return: true if so.
  */

@@ -76,9 +76,9 @@ struct rxe_persist {
  * @shared: the queue of the QP's SRQ, or NULL
  * @pd: protection domain of the receive work requests
  * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
- * @wqe: the one in use
+ * @wqe: the receive work request in use
  * @epsn: expected PSN
- * @seq: the same without wrapping: differs from that of the same PSN 2^24 packets ago
+ * @seq: the same without wrap-around: tells it from the same PSN 2^24 packets ago
  * @msn: message sequence number
  * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
  *	and not ended; 0 between messages
@@ -130,7 +130,7 @@ static inline void rxe_persist_reset(struct rxe_persist *persist)
 	*persist = (struct rxe_persist){};
 }
 
-/* Forget the WRITE in progress. No run of recv_task is, so no key is held */
+/* Forget the WRITE in progress. recv_task isn't running, so no key is held */
 static inline void rxe_write_reset(struct rxe_write_msg *write)
 {
 	*write = (struct rxe_write_msg){};
@@ -149,7 +149,7 @@ static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
 	rq->seq += npkts;
 }
 
-/* Results in place of an AETH syndrome: the request waits for a page; it isn't finished */
+/* Results in place of an AETH syndrome: waits for a page; to be continued in another run */
 #define RXE_WAITS	0xff
 #define RXE_UNFINISHED	0xfe
 

@@ -37,7 +37,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
 
-/* Mark the task as running here. @must: if another CPU runs it, that must run it again */
+/* Mark the task as running here. @must: if another CPU runs it, it must run once more there */
 static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;

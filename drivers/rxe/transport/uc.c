@@ -79,7 +79,8 @@ void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type e
 
 /*
  * Does the packet continue a message or begin one? Any PSN may begin a message
- * [9.8.2.2]. A packet from behind is late or came twice, and changes nothing.
+ * [9.8.2.2]. Other packets before the expected PSN are late or duplicates: they change
+ * nothing.
  */
 static bool uc_in_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {

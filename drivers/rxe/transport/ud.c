@@ -131,7 +131,7 @@ static bool ud_send_run(struct rxe_qp *qp)
 }
 
 /**
- * rxe_ud_requester - send datagrams; the send task's function for UD and GSI
+ * rxe_ud_requester - a run of the send task for UD and GSI, rxe_service.send
  * @qp: the QP
  *
  * Return: true if the budget was spent.
@@ -142,11 +142,11 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 }
 
 /**
- * rxe_ud_requester_due - has the send task anything to do? rxe_service.due for UD
+ * rxe_ud_requester_due - does the send task have anything to do? rxe_service.due for UD
  *	and GSI
  * @qp: the QP
  *
- * Return: true if it may have.
+ * Return: true if it may have something to do.
  */
 bool rxe_ud_requester_due(const struct rxe_qp *qp)
 {
@@ -216,10 +216,10 @@ static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
 }
 
 /*
- * Has the receive work request room for the datagram? If not, it completes with an
- * error [11.6.2], so that the next work request can be used. The QP stays usable, since
- * any host may have sent the datagram. Exception: on the GSI no work request completes:
- * all have the same size, and the GSI's owner takes an error for the end of the QP.
+ * Does the datagram fit into the receive work request? If not, the work request completes
+ * with an error [11.6.2], so that the next one can be used. The QP stays usable, since any
+ * host may have sent the datagram. Exception: on the GSI, no work request completes. All have
+ * the same size there, and the GSI's owner treats an error as the end of the QP.
  */
 static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 			 const struct rxe_pkt *pkt)
