@@ -10,7 +10,7 @@
 
 #ifdef RXE_CRC32_SHASH
 
-/* Below this many bytes the way to the instructions costs more than they save */
+/* Below this many bytes, calling the crypto API costs more than its instructions save */
 #define RXE_CRC32_MIN	64
 
 static struct crypto_shash *tfm;
@@ -18,7 +18,7 @@ static struct crypto_shash *tfm;
 /**
  * rxe_crc32_init - find the fastest CRC-32 of this machine
  *
- * Return: 0; without a "crc32" hash the table serves.
+ * Return: 0. Without a "crc32" hash, the table is used.
  */
 int rxe_crc32_init(void)
 {

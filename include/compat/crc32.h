@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CRC-32 with crc32_le()'s meaning (no inversion), as fast as the CPU can.
+ * CRC-32 as by crc32_le() (no inversion), with the CPU's instructions where possible.
  *
- * Before 6.14 crc32_le() is a table on x86 and the instructions are behind the
- * crypto API's "crc32".
+ * Before 6.14, crc32_le() uses a table on x86. There, only the hash "crc32" of the crypto
+ * API uses the instructions.
  */
 #ifndef RXE_COMPAT_CRC32_H
 #define RXE_COMPAT_CRC32_H

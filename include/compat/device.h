@@ -17,9 +17,9 @@
  * @net: network namespace of the netdev
  *
  * With `rdma system set netns exclusive` the RDMA core shows the device in
- * @net alone, otherwise in every namespace. Before 6.16 the core puts each new
- * device into the initial namespace and only lets user space move it; nothing
- * has looked at the namespace yet when this returns.
+ * @net alone, otherwise in every namespace. Before 6.16, the core puts each new
+ * device into the initial namespace, and only user space can move it. So the namespace
+ * is set here, before anything has used it.
  *
  * Return: the device, all zero but for the core's part, or NULL.
  */
@@ -45,9 +45,9 @@ static inline void rxe_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 
 /*
- * Take a netdev's GIDs from a device, which refuses them by now. Where the core has
- * no function for that, it takes them from all devices when the netdev's MAC address
- * changes, and offers them again.
+ * Take a netdev's GIDs from a device, which would refuse them now. On kernels without a
+ * function for that, pretend that the netdev's MAC address has changed: the core takes the
+ * GIDs from all devices, and offers them again.
  */
 static inline void rxe_del_netdev_gids(struct ib_device *ibdev,
 				       struct net_device *ndev)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel mapping of a dma-buf: the functions that take the buffer's lock have had a
- * name of their own since 6.2. A kernel without CONFIG_DMA_SHARED_BUFFER has no dma-buf.
+ * A kernel mapping of a dma-buf: since 6.2, the functions that take the buffer's lock end
+ * with _unlocked. A kernel without CONFIG_DMA_SHARED_BUFFER has no dma-buf.
  */
 #ifndef RXE_COMPAT_DMABUF_H
 #define RXE_COMPAT_DMABUF_H
@@ -16,7 +16,7 @@
 #define dma_buf_vunmap_unlocked	dma_buf_vunmap
 #endif
 #else
-/* Without a buffer none of the others is called */
+/* dma_buf_get() fails, so the others are never called */
 #define dma_buf_get(fd)				((struct dma_buf *)ERR_PTR(-EOPNOTSUPP))
 #define dma_buf_put(buf)			do { } while (0)
 #define dma_buf_vmap_unlocked(buf, map)		(-EOPNOTSUPP)

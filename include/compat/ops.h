@@ -81,8 +81,8 @@ static struct ib_mr *rxe_op_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 le
 #endif
 
 /*
- * From 6.13 on the RDMA core dispatches port events for a netdev unless the
- * driver does, but not for members and masters of a bond: so ours does.
+ * Since 6.13, the RDMA core dispatches port events for a netdev unless the driver does.
+ * It skips members and masters of a bond, so this driver dispatches events itself.
  */
 #ifdef HAVE_REPORT_PORT_EVENT
 static void rxe_op_report_port_event(struct ib_device *ibdev,
@@ -108,12 +108,12 @@ static int rxe_op_counter_unbind(struct ib_qp *ibqp, u32 port)
 	return rxe_counter_unbind(ibqp);
 }
 
-/* The RDMA core allocates as much as the driver says, which may not be nothing */
+/* The RDMA core allocates as many bytes as the driver says, which must not be 0 */
 struct rxe_op_counter {
 	struct rdma_counter rdma_counter;
 };
 
-/* The RDMA core calls it in any case; it has set to zero all that it allocated */
+/* The RDMA core always calls this. Nothing to do: the memory is zeroed */
 static void rxe_op_counter_init(struct rdma_counter *counter)
 {
 }

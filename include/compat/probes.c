@@ -7,8 +7,8 @@
  * the generated <compat/have.h>. Nothing here is ever linked or run.
  *
  * Write a section as functions without macros of the kernel, so that an error
- * is reported in the section and not in the header that has the macro. What
- * stands in front of the first section must compile everywhere.
+ * is reported in the section and not in the header that has the macro. The code
+ * before the first section must compile everywhere.
  */
 #include <linux/crc32.h>
 #include <linux/dma-buf.h>
@@ -89,7 +89,7 @@ void *probe_report_port_event(const struct ib_device_ops *ops)
 	return ops->report_port_event;
 }
 
-/* 6.4: SRQs have details of the driver, too */
+/* 6.4: drivers can describe SRQs, too */
 #line 1 "HAVE_FILL_RES_SRQ_ENTRY"
 void *probe_fill_srq(const struct ib_device_ops *ops);
 void *probe_fill_srq(const struct ib_device_ops *ops)
@@ -106,7 +106,7 @@ int probe_counter_bind(const struct ib_device_ops *ops, struct rdma_counter *c)
 	return ops->counter_bind_qp(c, NULL, 1) + (int)ops->size_rdma_counter;
 }
 
-/* 7.3: ib_umem_get() was split by where the description comes from */
+/* 7.3: ib_umem_get_va() in place of ib_umem_get(), for memory by its address */
 #line 1 "HAVE_IB_UMEM_GET_VA"
 struct ib_umem *probe_umem_get_va(struct ib_device *dev);
 struct ib_umem *probe_umem_get_va(struct ib_device *dev)
@@ -198,7 +198,7 @@ int probe_ib_odp_flush(void)
 	return IB_ODP_SUPPORT_FLUSH + IB_ODP_SUPPORT_ATOMIC_WRITE;
 }
 
-/* Not a feature: an error that the script must see, or it sees none */
+/* Not a feature: this error proves to the script that errors are reported */
 #line 1 "HAVE_NOTHING"
 void *probe_nothing(void);
 void *probe_nothing(void)
