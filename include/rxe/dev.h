@@ -75,7 +75,7 @@ enum rxe_roce_enable {
  * @cc: congestion control of QPs that are created or reset afterwards: index in
  *	rxe_cc_rows, 0 by default
  * @ecn: rxe_cc_ops.ecn of @cc, for paths that are made afterwards
- * @ecn_priorities: priorities for which ECN and CNPs are on, one bit each
+ * @ecn_priorities: priorities with ECN and CNPs, one bit each
  */
 struct rxe_tune {
 	bool	trains;
@@ -98,15 +98,15 @@ struct rxe_tune {
  * @ndev_tracker: tracks that reference
  * @roce: RoCE versions (enum rxe_roce_enable); fixed before it is registered
  * @registered: the RDMA core has its GIDs; set once, after it is registered
- * @heir: the device that takes its place, see rxe_dev_set_roce()
- * @renewer: the task that removes it in favour of @heir, or NULL
+ * @heir: the device that replaces it, see rxe_dev_set_roce()
+ * @renewer: the task that replaces it by @heir, or NULL
  * @list: link in the namespace's list of devices (net/), RCU
  * @netns: the namespace whose list has this device, or NULL; private to net/
  * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, so the
  *	xarray's plain lock is enough; the same holds for @keys and @ahs
  * @keys: key index -> struct rxe_key
  * @ahs: AH number -> struct rxe_ah_ref of user AHs
- * @counters: number of an RDMA core's counter -> its counters (stats/bind.c)
+ * @counters: ID of a struct rdma_counter -> its counters (stats/bind.c)
  * @next_counter: where @counters looks for a free number; protected by its lock
  * @next_qpn: where the next search for a free QPN starts
  * @next_key: where the next search for a free key index starts
@@ -193,7 +193,7 @@ static inline bool rxe_limit_get(atomic_t *num, int max)
 }
 
 /**
- * struct rxe_sysfs_ops - what files in sysfs call that is above them
+ * struct rxe_sysfs_ops - callbacks from sysfs files to the layers above
  * @set_roce: rxe_dev_set_roce()
  */
 struct rxe_sysfs_ops {

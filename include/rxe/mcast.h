@@ -17,7 +17,7 @@ struct rxe_dev;
  * struct rxe_mcast - the groups of a device
  * @lock: one attach or detach at a time; RTNL is taken under it, never the reverse
  * @grps: MGID -> struct rxe_mcast_grp; readers in RCU, writers under @lock
- * @seed: random, so that an attacker can't choose MGIDs of one bucket
+ * @seed: random, so that an attacker can't choose MGIDs that share a bucket
  * @num_grps: groups; read locklessly
  * @num_attached: attachments, of all QPs to all groups
  */
@@ -52,7 +52,7 @@ struct rxe_join {
  * @mgid: its address
  * @members: struct rxe_mcast_member; readers in RCU
  * @num_members: QPs in @members
- * @join: what the group is in the network
+ * @join: netdevs that have joined the group
  */
 struct rxe_mcast_grp {
 	struct hlist_node	node;

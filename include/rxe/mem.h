@@ -40,7 +40,7 @@ struct rxe_region {
 };
 
 /**
- * enum rxe_key_kind - what a key belongs to, and so how it becomes valid
+ * enum rxe_key_kind - what a key belongs to, which decides how it becomes valid
  * @RXE_KEY_FIXED: a region that is valid from its registration to its end
  * @RXE_KEY_FAST: a region that work requests register and invalidate
  * @RXE_KEY_MW_1: a memory window of type 1, which work requests bind and unbind
@@ -69,10 +69,9 @@ enum rxe_key_kind {
  * @ending: a work request is making it invalid; a task may still use its memory
  * @lock: orders changes of the key
  *
- * Found under RCU; freed after a grace period. While @value is set, only @access and
- * @pd ever change. A task takes a reference to the region, and then checks that @value is
- * still set. Until it gives the reference back, the key doesn't become valid anew: what
- * the task knows of the key stays true.
+ * Found under RCU; freed after a grace period. While @value is set, only @access and @pd ever
+ * change. A task takes a reference to the region, and then checks that @value is still set.
+ * Until the task gives the reference back, the key can't become valid with other values.
  */
 struct rxe_key {
 	u32			value;
@@ -95,8 +94,8 @@ struct rxe_key {
  * @rcu: frees the struct after the last lookup
  * @key: the key
  * @region: the memory
- * @umem: the pinned user memory; NULL if there are no bytes, or others
- * @dmabuf: the dma-buf that the bytes are of, or NULL
+ * @umem: the pinned user memory; NULL if the region has no bytes, or other memory
+ * @dmabuf: the dma-buf that has the bytes, or NULL
  * @windows: memory windows that are bound to it; -1: none may be bound any more
  * @next: RXE_KEY_FAST: the pages of the next registration
  * @num_next: pages in @next

@@ -19,7 +19,7 @@ struct uverbs_attr_bundle;
  * @ref: one for the QP, one for the work while it runs
  * @lock: protects @owner
  * @wake: called with @owner when the work is done; bottom halves off, @lock held
- * @owner: the task that waits; NULL: the QP doesn't need the fault any more
+ * @owner: the task that waits; NULL: the QP no longer needs the fault
  * @busy: the members below belong to the work; otherwise they belong to the task
  * @work: makes the pages present; process context
  * @since: jiffies of the request
@@ -80,9 +80,9 @@ static inline bool rxe_fault_busy(const struct rxe_fault *fault)
  *
  * Context: bottom halves off.
  *
- * Return: 0 if they are. -EAGAIN if not: the owner of @fault is woken when it should ask
- * again. -EFAULT if the process doesn't have the memory, or has it without the permission,
- * or if bytes are missing and @fault is NULL.
+ * Return: 0 if they are. -EAGAIN if not: the owner of @fault is woken when it should call
+ * this again. -EFAULT if the process doesn't have the memory or lacks the permission, or if
+ * bytes are missing and @fault is NULL.
  */
 static inline int rxe_key_ready(const struct rxe_key *key, bool write, u64 va, u64 len,
 				u64 rest, struct rxe_fault *fault)

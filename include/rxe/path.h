@@ -23,8 +23,9 @@ enum rxe_proto {
 
 /*
  * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
- * datagrams, adapters put the kind of network header there for user space: bit 3 for UDP,
- * the IP version below; 0 is a GRH (A17.4.5.1). Answers copy it to their address vector.
+ * datagrams for user space, the SL field holds the kind of network header: bit 3 for UDP, the
+ * IP version in the bits below; 0 for a GRH (A17.4.5.1). Programs that answer copy the SL to
+ * their address vector.
  */
 #define RXE_MAX_SL	7
 #define RXE_WC_SL_IPV6	(BIT(3) | 1)
@@ -55,7 +56,7 @@ enum rxe_proto {
  * @ecn: packets may leave ECN-capable: congestion control of its owner reacts to marks
  * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
- * @listened: somebody captures what leaves; as of @listen_tick
+ * @listened: packets that leave are captured, as of @listen_tick
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: argument of dst_check() for @dst (IPv6)

@@ -85,9 +85,8 @@ struct rxe_stats {
 };
 
 /*
- * Count @n of counter RXE_CNT_@c. @of is a device, in any context, or a QP, with bottom
- * halves off: what is counted for a QP is its device's, or that of the counter to which
- * `rdma statistic` has bound it.
+ * Add @n to counter RXE_CNT_@c. @of is a device, in any context, or a QP, with bottom halves
+ * off. A QP counts for its device, or for the counter to which `rdma statistic` has bound it.
  */
 #define rxe_count_add(of, c, n) \
 	this_cpu_add(READ_ONCE((of)->stats)->cnt[RXE_CNT_##c], n)

@@ -150,7 +150,7 @@ static inline bool rxe_train_full(const struct rxe_train *train)
 	return train->npkts && !rxe_train_takes(train, train->pkt);
 }
 
-/* Packets of @len bytes that still fit; if none does, that fit into a new train */
+/* Packets of @len bytes that still fit; if none does, the number that fits into a new train */
 static inline u32 rxe_train_room(const struct rxe_train *train, u32 len)
 {
 	if (!train->npkts || len > train->pkt || rxe_train_full(train))

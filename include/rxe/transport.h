@@ -8,8 +8,8 @@
  *   - recv_task: everything that comes in. The completer (responses to our
  *     requests), the responder (requests of the peer), timeouts, flushing.
  * State that both tasks use is in struct rxe_sq under its lock. State of one task
- * needs no lock, but for an SRQ, from which the recv_tasks of many QPs take
- * (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
+ * needs no lock. Exception: an SRQ, from which the recv_tasks of many QPs take work
+ * requests (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
  *
  * Lock order: sq.lock, then rxe_key.lock, state_lock or cq.lock; rxe_key.lock, then
  * rxe_windows.lock. The others (task.lock, post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest
@@ -65,8 +65,8 @@ struct rxe_qpn {
  * struct rxe_qp - queue pair
  * @ibqp: the RDMA core's QP
  * @rxe: the device
- * @stats: where it counts: the device's, or a counter of `rdma statistic`; changes at any
- *	time, the old ones are freed after a grace period
+ * @stats: its counters: the device's, or a counter of `rdma statistic`. May change at any
+ *	time; the old counters are freed after a grace period
  * @service: operations of its type
  * @entry: its entry in the table of QP numbers
  * @idle: completed when @entry has no reference left
@@ -150,7 +150,7 @@ static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 	return to_rxe_cq(qp->ibqp.recv_cq);
 }
 
-/* Is it recv_task that flushes the send queue now? An unacknowledged one is flushed by send_task */
+/* Must recv_task flush the send queue? If the service isn't acknowledged, send_task does */
 static inline bool rxe_sq_in_flush(const struct rxe_qp *qp)
 {
 	return qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
@@ -189,8 +189,8 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
 }
 
 /*
- * Do the QP's packets take the way of the network stack, with its queues and round trips?
- * Packets to a peer on the same device don't.
+ * Do the QP's packets pass the network stack, with its queues and round trips? Packets to a
+ * peer on the same device don't.
  */
 static inline bool rxe_qp_by_wire(const struct rxe_qp *qp)
 {

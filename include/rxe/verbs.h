@@ -96,7 +96,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  */
 struct rxe_cq {
 	struct ib_cq		ibcq;
-	spinlock_t		lock;	/* all below but the work and what it tells */
+	spinlock_t		lock;	/* see the list above */
 	struct rxe_ring		*ring;
 	bool			is_user;
 	bool			may_lose;

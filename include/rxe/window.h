@@ -21,8 +21,8 @@ struct rxe_windows {
  * struct rxe_window - the part of a memory window that lookups find
  * @rcu: frees the struct after the last lookup
  * @key: the key
- * @region: the bound memory: the pages of @mr, with references of its own, which say
- *	whether a task uses this key
+ * @region: the bound memory: the pages of @mr, with a reference count of its own, which
+ *	tells whether a task uses this key
  * @pd: protection domain of the window
  * @mr: the region that it is bound to, or NULL
  * @qp: RXE_KEY_MW_2: the QP that it is bound to, valid with @mr

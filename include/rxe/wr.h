@@ -179,7 +179,7 @@ static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 	return &rxe_wr_types[wqe->opcode];
 }
 
-/* The peer answers with more than an ACK, and initiator depth limits them */
+/* The peer answers with more than an ACK; initiator depth limits such work requests */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
 	return rxe_wr_type(wqe)->kind > RXE_WR_LOCAL;
