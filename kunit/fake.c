@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See fake.h. Proves nothing by itself.
+ * See fake.h. This file has no test cases.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -18,7 +18,7 @@ static void seal_pkt(struct sk_buff *skb, u32 n, u8 *bth, u32 len)
 	memcpy(bth + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
 }
 
-/* As if it had come by wire */
+/* Add ICRCs, as if the train had come by wire */
 static void seal(struct fake *f, struct sk_buff *skb)
 {
 	u32 pkt = rxe_rx(skb)->pkt, n, len, run;
@@ -33,7 +33,7 @@ static void seal(struct fake *f, struct sk_buff *skb)
 	}
 }
 
-/* As struct rxe_net_ops.rcv: what is for the test's QP goes to the test */
+/* For struct rxe_net_ops.rcv: keep packets for the test's QP number, pass on the others */
 static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 {
 	u8 buf[RXE_BTH_BYTES];
@@ -283,7 +283,7 @@ static void fill_in(struct fake *f, struct rxe_pkt *pkt)
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 
-/* Return: false if it doesn't go into the train */
+/* Return: false if the packet doesn't fit into the train */
 static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
 		const void *payload, u32 left)
 {

@@ -29,7 +29,7 @@
  * @srq: SRQ of @qp; NULL: it has a receive queue of its own
  * @qp: the queue pair, in RTS, everything allowed
  * @peer: path from the test to @qp
- * @sealed: what the test injects counts as from outside: with ICRCs
+ * @sealed: injected packets count as received from outside: they have ICRCs
  * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
  * @marked: injected packets have an ECN mark
  * @sent: trains that @qp sent, oldest first
@@ -37,7 +37,7 @@
  * @mr: all of memory, everything allowed
  * @mem: memory for the QP to use
  * @events: a bit for each enum ib_event_type that came
- * @locked: one of them came where a consumer may hold a lock that its handler takes
+ * @locked: an event came where a consumer may hold a lock that its handler takes
  */
 struct fake {
 	struct rxe_dev		*rxe;
@@ -86,7 +86,7 @@ bool fake_take(struct kunit *test, struct rxe_pkt *pkt, void *payload);
 /* The same, for timers: up to 5 seconds */
 bool fake_wait(struct kunit *test, struct rxe_pkt *pkt, void *payload);
 
-/* What is sent must be this opcode and PSN */
+/* The next packet that the QP sent must have this opcode and PSN */
 void fake_expect(struct kunit *test, u8 opcode, u32 psn, struct rxe_pkt *pkt);
 void fake_expect_nothing(struct kunit *test);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cc/dcqcn.c does what an independent model of the paper does, step by step; a QP without
- * CNPs has no rate; a flood of them doesn't go below the least.
+ * cc/dcqcn.c: step by step, the rate is that of an independent model of the paper. A QP
+ * without CNPs has no rate. A flood of CNPs leaves the minimum rate.
  */
 #include <cc/cc.h>
 #include <rxe/knobs.h>
@@ -69,7 +69,7 @@ static void play(struct kunit *test, const struct step *step, u32 steps, u64 fir
 	}
 }
 
-/* PARAMS of the model */
+/* The parameters are PARAMS in dcqcn_model.py */
 static void model_paper(struct kunit *test)
 {
 	SET(rp_clamp_tgt_rate, 1);
@@ -94,7 +94,7 @@ static void model_mlx5(struct kunit *test)
 	play(test, mlx5_steps, ARRAY_SIZE(mlx5_steps), 10000 * MBIT);
 }
 
-/* A flood of CNPs cuts once a period, and leaves the least rate */
+/* A flood of CNPs cuts once per period, and leaves the minimum rate */
 static void flood(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -128,7 +128,7 @@ static void round_trip(struct rxe_cc *cc, u64 rtt)
 	cc->ops->acked(cc, &sample, 0);
 }
 
-/* Nor more than once in a round trip, if one is known */
+/* There is at most one cut per round trip, once a round trip was measured */
 static void once_a_round_trip(struct kunit *test)
 {
 	u64 rtt = 100 * NSEC_PER_MSEC, now = 1, was;
@@ -147,8 +147,8 @@ static void once_a_round_trip(struct kunit *test)
 }
 
 /*
- * The other timers keep their proportion to the time between cuts: nothing rises between two
- * cuts that follow each other. They go by the last round trip, not by that of the cut.
+ * The other timers keep their ratio to the time between cuts: nothing rises between two
+ * consecutive cuts. The timers follow the last round trip, not the one at the cut.
  */
 static void timers_stretch(struct kunit *test)
 {
@@ -173,7 +173,7 @@ static void timers_stretch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 2u);
 }
 
-/* CNPs may come before the first round trip is over, which then says what was cut */
+/* CNPs may come during the first round trip: its throughput is cut once it is known */
 static void cnp_comes_first(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -191,7 +191,7 @@ static void cnp_comes_first(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cc.rate, 501000ULL);
 }
 
-/* At a limited rate, the window grows to twice of what that sends in a round trip */
+/* At a limited rate, the window grows to twice what the rate sends in a round trip */
 static void window_waits(struct kunit *test)
 {
 	u64 rtt = 10 * NSEC_PER_MSEC;
@@ -217,7 +217,7 @@ static void window_waits(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.window, was);
 }
 
-/* Without more CNPs it comes back, and then costs nothing any more */
+/* Without more CNPs, the rate recovers, and then isn't limited any more */
 static void recovers(struct kunit *test)
 {
 	struct rxe_cc cc;

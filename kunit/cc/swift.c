@@ -42,7 +42,7 @@ static void grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
 }
 
-/* It shrinks by swift_beta of the part above the target, and by swift_mdf at most */
+/* The window shrinks by swift_beta of the part above the target, at most by swift_mdf */
 static void shrinks(struct kunit *test)
 {
 	u64 queue = rxe_knob(swift_target_ns) + rxe_knob(swift_flows_ns) / 8;

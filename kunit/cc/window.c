@@ -38,7 +38,7 @@ static void lose_one(struct rxe_cc *cc)
 	una = rxe_psn_add(una, cc->before);
 }
 
-/* It doubles each round trip, to its end */
+/* The window doubles each round trip, up to window_max */
 static void grows(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -56,7 +56,7 @@ static void grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_max));
 }
 
-/* After a loss it grows with each round trip, by one packet at least */
+/* After a loss, the window grows by at least one packet per round trip */
 static void grows_by_one(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -89,7 +89,7 @@ static void jitter(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cc.queued);
 }
 
-/* A sender that had no more to send says nothing about the path */
+/* If the sender had nothing more to send, the window stays */
 static void idle(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -115,7 +115,7 @@ static void stays(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cc.window, 8000u);
 }
 
-/* A queue of other flows shrinks it by half per round trip, down to window_calm */
+/* A queue of other flows halves the window per round trip, down to window_calm */
 static void shrinks(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -137,7 +137,7 @@ static void shrinks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 2u);
 }
 
-/* Loss with a queue halves it, once for all packets in flight */
+/* Loss with a queue halves the window, once for all packets in flight */
 static void halves(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -155,7 +155,7 @@ static void halves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 250u);
 }
 
-/* Many losses shrink it to one packet, never to none */
+/* Many losses shrink the window to one packet, never to 0 */
 static void to_one(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -197,8 +197,8 @@ static void random_loss(struct kunit *test)
 }
 
 /*
- * After a timeout it doubles up to half of the old window and then grows slowly, also while
- * the packets that were in flight are sent again
+ * After a timeout, the window doubles up to half of the old window and then grows slowly, also
+ * while the packets that were in flight are sent again
  */
 static void recovers(struct kunit *test)
 {
@@ -267,7 +267,7 @@ static void bounds(struct kunit *test)
 	}
 }
 
-/* After several timeouts the window was only late: it returns to what it was before the first */
+/* Packets were only late, after several timeouts: restore the window from before the first one */
 static void timeouts(struct kunit *test)
 {
 	struct rxe_cc cc;

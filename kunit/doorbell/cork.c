@@ -7,7 +7,7 @@
 
 #define STEP_NS	(20 * NSEC_PER_USEC)
 
-/* Ring @n doorbells after @polled completions. Return: how many are to wait */
+/* Ring @n doorbells after @polled completions. Return: number of doorbells that wait */
 static u32 ring(struct rxe_cork *cork, ktime_t *now, u32 n, u32 polled, u64 step)
 {
 	u32 waits = 0;

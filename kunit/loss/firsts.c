@@ -15,13 +15,13 @@
 /**
  * struct game - a connection
  * @firsts: what is tested
- * @rnd: who gets lost
+ * @rnd: decides which packets get lost
  * @spoilt: the netdev spoils all but the first packet of a train
- * @keeps: the peer keeps what comes too early
- * @train: packets a train
+ * @keeps: the peer keeps packets that come too early
+ * @train: packets per train
  * @window: packets in flight
- * @loss: of ten thousand packets
- * @has: what the peer has, by PSN
+ * @loss: lost packets per ten thousand
+ * @has: packets that the peer has, by PSN
  * @una: the first that it lacks
  * @top: one after the last that was sent
  */
@@ -78,10 +78,10 @@ static void send_trains(struct game *g, u32 from, u32 end)
 }
 
 /*
- * What the window lets go leaves for the first time; then what is missing is sent again:
- * all to a peer that keeps nothing, else as much as a train has.
+ * Send new packets up to the window, then the missing ones again: everything if the peer
+ * keeps nothing, else one train.
  *
- * Return: true if that is enough to tell.
+ * Return: true if the problem was detected.
  */
 static bool one_round(struct game *g)
 {
@@ -100,7 +100,7 @@ static bool one_round(struct game *g)
 	return false;
 }
 
-/* Rounds until it's told; @most if it isn't */
+/* Return: rounds until the problem was detected; @most if it wasn't */
 static u32 play(struct game *g, u32 most)
 {
 	u32 i;
@@ -111,7 +111,7 @@ static u32 play(struct game *g, u32 most)
 	return i;
 }
 
-/* However long trains are, whatever peer that is, and though packets get lost besides */
+/* With trains of any length, either kind of peer, and random loss in addition */
 static void spoilt(struct kunit *test)
 {
 	struct game *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
@@ -147,7 +147,7 @@ static void random_loss(struct kunit *test)
 			}
 }
 
-/* So many steps by one are enough, and no fewer */
+/* firsts_enough steps by one are enough, and no fewer */
 static void steps(struct kunit *test)
 {
 	const u32 enough = rxe_knob(firsts_enough);
@@ -161,7 +161,7 @@ static void steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
-/* Single packets say nothing, nor does what is sent again at the same place */
+/* Single packets don't change the score, nor does a resending from the same PSN */
 static void says_nothing(struct kunit *test)
 {
 	struct rxe_firsts firsts = {};
@@ -175,7 +175,7 @@ static void says_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
-/* A large step, or one back, speaks against it; a small one says nothing */
+/* A large step, or a step back, reduces the score; a small step doesn't change it */
 static void speaks_against(struct kunit *test)
 {
 	struct rxe_firsts firsts = { .from = PSN, .npkts = 9, .score = 5 };
@@ -194,7 +194,7 @@ static void speaks_against(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
-/* READs of two packets, a window of one: the second is asked for each time, or seldom */
+/* READs of two packets, a window of one: the second is requested each time, or rarely */
 static void reads(struct kunit *test)
 {
 	struct rxe_firsts firsts = { .from = PSN, .npkts = 2, .score = 1 };

@@ -16,7 +16,7 @@ static void waits(struct kunit *test)
 
 	rxe_gap_reset(&gap);
 	KUNIT_EXPECT_EQ(test, rxe_gap_until(&gap, 7, NOW), NOW + least);
-	/* the same packet is missing since then, another one since now */
+	/* the same packet is missing since NOW, another packet only since NOW + 5 */
 	KUNIT_EXPECT_EQ(test, rxe_gap_until(&gap, 7, NOW + 5), NOW + least);
 	KUNIT_EXPECT_EQ(test, rxe_gap_until(&gap, 8, NOW + 5), NOW + 5 + least);
 }
@@ -42,12 +42,12 @@ static void learns(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, gap.patience, 2 * least);
 	request(&gap, 2, 1, true);
 	KUNIT_EXPECT_EQ(test, gap.patience, 4 * least);
-	/* that the third had been lost is known when the fourth is requested */
+	/* the third packet counts as lost once the fourth is requested */
 	request(&gap, 3, 1, false);
 	KUNIT_EXPECT_EQ(test, gap.patience, 4 * least);
 	request(&gap, 4, 1, false);
 	KUNIT_EXPECT_EQ(test, gap.patience, 2 * least);
-	/* once more the same packet, and one that wasn't requested: nothing is learned */
+	/* the same packet once more, or a packet that wasn't requested: nothing is learned */
 	request(&gap, 4, 1, false);
 	rxe_gap_late(&gap, 3);
 	KUNIT_EXPECT_EQ(test, gap.patience, 2 * least);

@@ -352,7 +352,7 @@ static void suspects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait, rxe_rtt_most(&g.rtt));
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 
-	/* ... nor is that a retry, however long it has waited already */
+	/* a probe after a failover isn't a retry, however long the wait was before */
 	begin(&g);
 	g.limit.retry_cnt = 0;
 	rxe_recovery_suspect(&g.rec, ktime_add_ns(NOW, 250 * MS));
@@ -368,7 +368,7 @@ static void resend_by_silence(struct game *g)
 			    NOW + 350 * MS);
 }
 
-/* The answer comes too soon to answer the resending: nothing was lost, and the wait grows */
+/* An answer comes too soon after a resending: nothing was lost, and the wait grows */
 static void needless_too_soon(struct kunit *test)
 {
 	struct game g;

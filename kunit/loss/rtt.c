@@ -30,7 +30,7 @@ static void follows(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rtt.smooth, 990 * MS);
 }
 
-/* One long round trip makes the next wait longer than it was */
+/* After one long round trip, the wait is longer than that round trip */
 static void stall(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};
@@ -49,7 +49,7 @@ static void guess(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_rtt_most(&rtt), rxe_knob(rtt_guess_ns));
 }
 
-/* Ten seconds later other round trips count */
+/* The shortest and longest round trips are forgotten after ten seconds */
 static void forgets(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};

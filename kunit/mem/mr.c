@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mem/: memory is found by exactly its key, in the key's protection domain, for
- * the access that the key grants, and for no byte outside of it, sums that wrap
- * around included; copies through scattered pages are right byte for byte.
+ * mem/: memory is found only by its exact key, in the key's protection domain, for the
+ * access that the key grants. No byte outside of it is accessible, not even by sums that
+ * wrap around. Copies through scattered pages are right byte for byte.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -20,7 +20,7 @@ struct ctx {
 	struct ib_pd other;
 	struct rxe_mr *mr;
 	struct page *pages[PAGES];
-	u8 *flat;		/* what is in the pages */
+	u8 *flat;		/* expected contents of the pages */
 	u8 *buf;
 	struct rnd_state rnd;
 };
@@ -43,7 +43,7 @@ static void make_pages(struct kunit *test, struct ctx *c)
 	swap(c->pages[0], c->pages[7]);
 }
 
-/* As reg_user_mr makes it, but for the pinning */
+/* A region as reg_user_mr makes it, but without pinned memory */
 static int ctx_init(struct kunit *test)
 {
 	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -228,7 +228,7 @@ static void runs(struct kunit *test)
 	}
 }
 
-/* A second key names a part of the region, with rights of its own, for as long as it is there */
+/* A second key names part of the region, with rights of its own, until it is retired */
 static void part(struct kunit *test)
 {
 	struct ctx *c = test->priv;

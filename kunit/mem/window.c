@@ -168,7 +168,7 @@ static u32 bind_good(struct kunit *test, int i)
 	return bind.new_rkey;
 }
 
-/* The bytes and the rights that were bound, and only for peers [10.6.7] */
+/* Only peers have access, to the bytes and with the rights that were bound [10.6.7] */
 static void bound(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -235,7 +235,7 @@ static void zero_based(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 }
 
-/* Type 1 may be bound anew; the old key ends. No bytes: it is unbound */
+/* Type 1 may be bound again, which ends the old key. A length of 0 unbinds the window */
 static void anew(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -451,7 +451,7 @@ static void restored(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, readable(c, first, IOVA + 100, 1));
 	KUNIT_EXPECT_TRUE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 
-	/* a lookup may hold it for a moment, though it isn't bound */
+	/* a lookup may hold the window for a moment, though it isn't bound */
 	rxe_key_hold(&c->mw[1].window->key);
 	bind = good(c, 1);
 	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), -EAGAIN);
@@ -498,7 +498,7 @@ static int register_on(const struct ib_qp *qp, u32 value, int access)
 	return err;
 }
 
-/* Valid once registered, and the next list of pages doesn't change it [10.6.4] */
+/* A registered region is valid, and isn't changed by the next list of pages [10.6.4] */
 static void fast(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -528,7 +528,7 @@ static void fast(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, readable(c, rkey, (uintptr_t)c->mem + 2 * PAGE_SIZE, PAGE_SIZE));
 }
 
-/* Pages of the list needn't be the processor's */
+/* Pages of the list needn't have the CPU's page size */
 static void page_sizes(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -568,7 +568,7 @@ static void fast_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_alloc_mr(&c->pd, IB_MR_TYPE_MEM_REG,
 						    RXE_MAX_FAST_PAGES + 1)));
 	KUNIT_EXPECT_TRUE(test, IS_ERR(rxe_alloc_mr(&c->pd, IB_MR_TYPE_MEM_REG, 0)));
-	/* a key without remote rights is no peer's to invalidate */
+	/* a peer can't invalidate a key without remote rights */
 	KUNIT_ASSERT_EQ(test, map(c, 0, PAGE_SIZE, PAGE_SIZE), 1);
 	KUNIT_EXPECT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_LOCAL_WRITE), 0);
 	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, true, rkey), -EINVAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains of RoCE v1 (net/rocev1_offload.c): the stack's GSO makes packets of them again, each
- * with its own length in the GRH, of bytes in one skb and of a frag_list. Other protocols' GSO
- * is refused. Also: packets belong together only if their GRHs do (net/split.c).
+ * Trains of RoCE v1 (net/rocev1_offload.c): the stack's GSO splits them into packets, each with
+ * its own length in the GRH. The packets may be in one skb or in a frag_list. Other protocols'
+ * GSO is refused. Also: packets form a train only if their GRHs match (net/split.c).
  */
 #include <linux/etherdevice.h>
 #include <net/gso.h>
@@ -208,7 +208,7 @@ static void together(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_train(chain(test)));
 }
 
-/* The @off-th byte of the GRH of the second packet of a chain is another. */
+/* One byte of the GRH of a chain's second packet differs. */
 static void not_together(struct kunit *test)
 {
 	static const u32 offs[] = { 0, 1, 4, 5, 6, 8, 23, 24, 39 };

@@ -143,7 +143,7 @@ static void together(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, is_train(train(test, 0, 0, 0)));
 	KUNIT_EXPECT_TRUE(test, is_train(chain(test)));
-	/* reserved bits of the BTH, FECN and BECN are nobody's */
+	/* reserved bits of the BTH, FECN and BECN may differ */
 	KUNIT_EXPECT_TRUE(test, is_train(train(test, 3, 0x07, 0xff000100)));
 }
 
@@ -159,7 +159,7 @@ static void not_together(struct kunit *test)
 	}
 }
 
-/* Packets and pieces of an skb begin and end where they like */
+/* The boundaries of packets and of pieces of the skb are independent */
 static void pieces(struct kunit *test)
 {
 	struct sk_buff *skb;

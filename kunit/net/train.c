@@ -8,7 +8,7 @@
 #include "../fake.h"
 
 #define HOG_ORDER	3	/* a block of the driver's */
-#define HOG_SPLIT	64u	/* so many are given back in small pieces */
+#define HOG_SPLIT	64u	/* blocks that are given back in small pieces */
 #define PKT		4124u	/* a MIDDLE packet of 4096 bytes */
 #define PKTS		7u	/* fit into a block */
 #define ROUNDS		64u	/* each block's turn comes twice */
@@ -59,8 +59,8 @@ static u64 lost(const struct fake *f)
 }
 
 /*
- * A train of PKTS packets at most. Return: how many lie side by side; 0 if it
- * couldn't be begun. @kept has it, and its blocks with it.
+ * Build a train of PKTS packets at most, and keep it, with its blocks, in @kept. Return:
+ * number of contiguous packets; 0 if the train couldn't be started.
  */
 static u32 build(struct fake *f, struct sk_buff_head *kept)
 {
@@ -85,7 +85,7 @@ static void give_back(struct sk_buff_head *kept)
 	local_bh_enable();
 }
 
-/* Return: trains that weren't begun; @full: those that lie in one block */
+/* Return: trains that couldn't be started. @full: out: trains that are in one block */
 static u32 build_many(struct fake *f, struct sk_buff_head *kept, u32 *full)
 {
 	u32 i, n, none = 0;
@@ -130,7 +130,7 @@ static void shortage(struct kunit *test)
 	KUNIT_EXPECT_LT(test, full, ROUNDS);
 	KUNIT_EXPECT_EQ(test, lost(f) - before, none);
 
-	/* When memory is back, small blocks go: each is looked at by now */
+	/* Once memory is back, small blocks are replaced: the first round checks each block */
 	KUNIT_EXPECT_EQ(test, build_many(f, &kept, &full), 0);
 	give_back(&kept);
 	KUNIT_EXPECT_EQ(test, build_many(f, &kept, &full), 0);

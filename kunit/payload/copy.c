@@ -62,7 +62,7 @@ static void random_list(struct ctx *c)
 	c->wqe->length = c->length;
 }
 
-/* What is in @mem when @len bytes of @msg were put at @off of the list */
+/* Write @len bytes of @msg to @mem, as if they were scattered at @off of the list */
 static void place(struct ctx *c, u8 *mem, u32 off, const u8 *msg, u32 len)
 {
 	u32 i, j, at = 0;

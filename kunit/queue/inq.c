@@ -36,8 +36,8 @@ static u64 counter(struct kunit *test, enum rxe_counter which)
 }
 
 /*
- * Receive work requests for messages of a byte; nothing is asked for again, and nothing gets old
- * because the host takes its time.
+ * Post receive work requests for messages of a byte. Nothing is requested again, and nothing
+ * expires on a slow host.
  */
 static int init(struct kunit *test)
 {
@@ -93,7 +93,7 @@ static void train(struct kunit *test, u32 first, u32 num)
 	fake_inject_train(test, pkts, num, bytes);
 }
 
-/* All up to @last are acknowledged at last, and here; nothing else is */
+/* The last ACK covers @last, and exactly the messages @first to @last were received */
 static void expect_received(struct kunit *test, u32 first, u32 last)
 {
 	struct rxe_pkt pkt = {};
@@ -212,8 +212,8 @@ static void expect_sorted(struct kunit *test, u32 first)
 }
 
 /*
- * A later train that repeats some of many held packets is found to be the same; one that
- * differs in a single packet isn't, and then none is trusted
+ * Many packets are held. Trains that repeat some of them are found to be the same. After a
+ * packet that differs from its held copy, no held packet is trusted.
  */
 static void many(struct kunit *test)
 {
@@ -281,7 +281,7 @@ static void not_worth_it(struct kunit *test)
 	fake(test)->qp->attr.qp_access_flags = 0;
 	fake_inject(test, &read, NULL, 0);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	/* the peer hears of it, once */
+	/* the peer gets one NAK */
 	fake(test)->qp->rq.gap.patience = 0;
 	forged(test, BIT(22));
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &read);
@@ -339,7 +339,7 @@ static void age(struct kunit *test)
 	expect_received(test, 0, 3);
 }
 
-/* Many that came one after the other are dropped a bunch at a time */
+/* Packets that came one after the other expire in bunches */
 static void age_in_bunches(struct kunit *test)
 {
 	unsigned long most = msecs_to_jiffies(rxe_knob(inq_age_ms));
@@ -354,7 +354,7 @@ static void age_in_bunches(struct kunit *test)
 	expect_received(test, 0, 3);
 }
 
-/* However often it is looked at */
+/* An early packet is counted once, however often it is checked */
 static void counted_once(struct kunit *test)
 {
 	u32 i;

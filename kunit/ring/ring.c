@@ -31,7 +31,7 @@ static void sizes(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, ring->mask & (ring->mask + 1), 0u);
 			KUNIT_EXPECT_GE(test, 1u << ring->shift, elems[j]);
 			KUNIT_EXPECT_LT(test, 1u << ring->shift, 2 * elems[j]);
-			/* user space goes by these two */
+			/* user space uses these two */
 			KUNIT_EXPECT_EQ(test, ring->buf->log2_elem_size,
 					ring->shift);
 			KUNIT_EXPECT_EQ(test, ring->buf->index_mask, ring->mask);
@@ -101,7 +101,7 @@ static void consume_in_order(struct kunit *test)
 	rxe_ring_destroy(ring);
 }
 
-/* Send rings: going on does not free; releasing frees up to where it says */
+/* Send rings: rxe_ring_next() frees no place; rxe_ring_release() frees up to its index */
 static void next_and_release(struct kunit *test)
 {
 	struct rxe_ring *ring = make(test, 7, 8);

@@ -84,7 +84,7 @@ static void set_sges(struct ctx *c, u32 num, u32 length)
 	}
 }
 
-/* Each service takes its own and no other [10.8.2.1] */
+/* Each service takes its own opcodes and no others [10.8.2.1] */
 static void opcodes(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -145,7 +145,7 @@ static void placement(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wqe->feth, 0x11u);
 }
 
-/* One that is flushed, with any opcode, has a row in the table for its completion */
+/* A flushed work request with any opcode has a row in the table, for its completion */
 static void flushed(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -304,7 +304,7 @@ static void inline_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, import(c), IB_WC_LOC_LEN_ERR);
 }
 
-/* What lies in the number of SGEs counts for nothing if the data is inline */
+/* The number of SGEs is ignored if the data is inline */
 static void inline_num_sge(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -319,8 +319,8 @@ static void inline_num_sge(struct kunit *test)
 }
 
 /*
- * READ and atomics write to their SGEs: none of them is inline. Any opcode may
- * have SIGNALED, and FENCE and SOLICITED where they mean nothing.
+ * READ and atomics write to their SGEs, so they are never inline. Any opcode may have
+ * SIGNALED, FENCE and SOLICITED, even without effect.
  */
 static void send_flags(struct kunit *test)
 {

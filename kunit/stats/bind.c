@@ -65,7 +65,7 @@ static void bound_and_unbound(struct kunit *test)
 	drop_counter(test, &counter);
 }
 
-/* A counter that exists already is the same for the next QP */
+/* The next QP of a counter shares its values */
 static void shared(struct kunit *test)
 {
 	struct rdma_counter counter = {};

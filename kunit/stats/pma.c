@@ -149,7 +149,7 @@ static void refused(struct kunit *test)
 	expect_status(test, IB_PMA_PORT_COUNTERS, 1, IB_MGMT_MAD_STATUS_BAD_VERSION);
 }
 
-/* Answers to us, and other classes, are the RDMA core's */
+/* Responses and MADs of other classes are left to the RDMA core */
 static void left_alone(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -112,7 +112,7 @@ static void at_once(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* They don't wait for what is before them, and don't complete before that [10.8.3.3] */
+/* They don't wait for earlier work requests, but complete after them [10.8.3.3] */
 static void in_order(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -135,7 +135,7 @@ static void in_order(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* With the fence indicator, it waits until all before it is complete [10.8.3.3] */
+/* With the fence indicator, one waits until all earlier ones are complete [10.8.3.3] */
 static void fence(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -182,7 +182,7 @@ static void resent(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* It fails when it is the oldest, and the QP with it */
+/* A bad one fails once it is the oldest work request, and the QP with it */
 static void fails(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -298,7 +298,7 @@ static void received_inv(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, "inv data", 8);
 	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
-	post_reg(test, 3, mr);	/* it is free again */
+	post_reg(test, 3, mr);	/* the region can be registered again */
 	done(test, 3, IB_WC_REG_MR);
 	rxe_dereg_mr(mr, NULL);
 }

@@ -62,7 +62,7 @@ static void middles(struct env *e, u8 opcode, u32 from, u32 to)
 		};
 }
 
-/* A WRITE of @dma_len bytes has begun; what goes on, up to @to, is to follow */
+/* Begin a WRITE of @dma_len bytes, and prepare its MIDDLE packets before @to */
 static struct env *write_begun(struct kunit *test, u32 dma_len, u32 to)
 {
 	struct env *e = env_get(test);
@@ -79,7 +79,7 @@ static struct env *write_begun(struct kunit *test, u32 dma_len, u32 to)
 	return e;
 }
 
-/* Of a READ that asks for @len bytes, the first is here; what goes on is to follow */
+/* Answer a READ of @len bytes with FIRST, and prepare the MIDDLE packets before @to */
 static struct env *read_begun(struct kunit *test, u32 len, u32 to)
 {
 	struct env *e = env_get(test);
@@ -211,7 +211,7 @@ static void jump(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_NAK_PSN_SEQ);
 }
 
-/* There is a NAK first if the host takes its time */
+/* On a slow host, a NAK comes first */
 static void missing(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -243,7 +243,7 @@ static void partly_duplicate(struct kunit *test)
 	expect_answer(test, 8, GOOD);
 }
 
-/* Each has its own ICRC: packets behind a wrong one are held, not executed */
+/* Each packet has its own ICRC: packets behind a wrong one are held, not executed */
 static void wrong_icrc(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);
@@ -258,7 +258,7 @@ static void wrong_icrc(struct kunit *test)
 	expect_data(test, e, 9 * MTU);
 }
 
-/* The same in a train that came early: taken in later, it ends where its checks ended */
+/* The same in an early train, which is taken in later: it ends where its checks ended */
 static void early_wrong_icrc(struct kunit *test)
 {
 	struct env *e = write_begun(test, 15 * MTU, 9);

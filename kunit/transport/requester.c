@@ -309,7 +309,7 @@ static void peer_keeps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_SEND_MIDDLE);
 	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(2));
 	KUNIT_EXPECT_MEMEQ(test, data, fake(test)->mem + 2 * MTU, MTU);
-	/* one more, so that the peer knows what it keeps for ours */
+	/* one packet more than is missing: the peer compares it with what it holds */
 	fake_expect(test, IB_OPCODE_RC_SEND_MIDDLE, PSN(3), &pkt);
 	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
 	fake_expect_nothing(test);
@@ -413,7 +413,7 @@ static void silence(struct kunit *test)
 		qp->attr.retry_cnt = retry_cnt;
 		fake_send(test, 1, 0, 1);
 		fake_send(test, 2, 0, 1);
-		/* From here on, however long the machine stood still between them */
+		/* The timeout starts here, even if the machine stood still between the sends */
 		spin_lock_bh(&qp->sq.lock);
 		qp->attr.timeout = SHORT_TIMEOUT;
 		rxe_wait(qp);
@@ -523,7 +523,7 @@ static void expect_refused(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, fake_take(test, &pkt, NULL));
 }
 
-/* It waits for the time in the RNR NAK [9.7.5.2.8]. This peer drops the packets behind it. */
+/* The QP waits for the time in the RNR NAK [9.7.5.2.8]. This peer drops later packets. */
 static void rnr(struct kunit *test)
 {
 	ktime_t start;
@@ -585,7 +585,7 @@ static void rnr_lost(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* The refused packet had come twice: the second refusal of it is no other retry */
+/* The refused packet had come twice: its second RNR NAK doesn't count as a retry */
 static void rnr_twice(struct kunit *test)
 {
 	fake(test)->qp->attr.rnr_retry = 1;
@@ -629,7 +629,7 @@ static bool told_drained(struct kunit *test)
 	return test_and_clear_bit(IB_EVENT_SQ_DRAINED, &fake(test)->events);
 }
 
-/* The event comes if this change to SQD asked for it, and once [10.3.1.5] [11.2.5.3] */
+/* The event comes once, if this change to SQD requested it [10.3.1.5] [11.2.5.3] */
 static void drained(struct kunit *test)
 {
 	to_state(test, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, true);
@@ -696,7 +696,7 @@ static void read_hole(struct kunit *test)
 	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(1), data + MTU,
 		MTU);
 	no_completion(test);
-	/* the same as the one that is held: so is the rest the peer's */
+	/* the same as the held response, which proves that all held ones are the peer's */
 	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(2),
 		data + 2 * MTU, MTU);
 	expect_done(test, 1);
@@ -802,7 +802,7 @@ static void atomic_write(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_ATOMIC_WRITE);
 }
 
-/* An answer with data isn't one */
+/* A response with data doesn't answer an ATOMIC WRITE */
 static void atomic_write_answer(struct kunit *test)
 {
 	struct ib_rdma_wr wr = {
@@ -969,7 +969,7 @@ static void bad_posts(struct kunit *test)
 	no_completion(test);
 }
 
-/* Of work requests posted together, the first that is refused is named, or else the first */
+/* bad_wr names the first refused work request of a list; if none is refused, the first one */
 static void bad_wr(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -178,7 +178,7 @@ static void gap(struct kunit *test)
 	fake_expect_nothing(test);
 	fake_no_completion(test, fake(test)->rcq);
 	numbered(test, 0);
-	expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);	/* whose are they? */
+	expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);	/* the held packets may be forged */
 	numbered(test, 1);
 	expect_ack(test, PSN(8), 9);
 	expect_received(test, 0, 8);
@@ -197,7 +197,7 @@ static void two_gaps(struct kunit *test)
 	expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	numbered(test, 0);
 	expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);
-	*patience = 0;		/* it grows with what is asked for */
+	*patience = 0;		/* each request raises it to reorder_ns */
 	numbered(test, 1);
 	expect_nak(test, PSN(2), RXE_NAK_PSN_SEQ);
 	expect_received(test, 0, 1);
@@ -288,7 +288,7 @@ static void not_ready(struct kunit *test)
 	fake(test)->qp->attr.min_rnr_timer = 12;
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
 	expect_nak(test, PSN(0), RXE_AETH_RNR_NAK | 12);
-	/* what was on its way behind it */
+	/* a packet that was in flight behind it */
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), &byte, 1);
 	fake_expect_nothing(test);
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &byte, 1);
@@ -705,7 +705,7 @@ static void atomics(struct kunit *test)
 	atomic(test, IB_OPCODE_RC_COMPARE_SWAP, PSN(2), 64, 105, 8);
 	expect_orig(test, PSN(2), 7);
 	KUNIT_EXPECT_EQ(test, *mem, 7ull);
-	/* duplicates: the answer of then, and nothing done */
+	/* duplicates: the saved replies are sent, and nothing is executed */
 	atomic(test, IB_OPCODE_RC_FETCH_ADD, PSN(0), 64, 0, 5);
 	expect_orig(test, PSN(0), 100);
 	atomic(test, IB_OPCODE_RC_COMPARE_SWAP, PSN(1), 64, 105, 7);
@@ -995,7 +995,7 @@ static void fuzz(struct kunit *test)
 		while (rxe_poll_cq(&f->scq->ibcq, 1, &wc) == 1)
 			completions++;
 	}
-	/* it must have come somewhere */
+	/* the packets must have caused both errors and completions */
 	KUNIT_EXPECT_GT(test, errors, 100u);
 	KUNIT_EXPECT_GT(test, completions, 100u);
 	KUNIT_EXPECT_FALSE(test, f->rcq->overflow);

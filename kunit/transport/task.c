@@ -11,8 +11,8 @@ struct ctx {
 	struct rxe_qp qp;	/* an address for the task to pass on */
 	struct rxe_task task;
 	u32 runs;
-	u32 more;		/* so many runs say that there is more to do */
-	u32 nested;		/* so many runs ask for another one */
+	u32 more;		/* number of runs that report more work */
+	u32 nested;		/* number of runs that request another run */
 	bool inside;
 	bool twice;
 };
@@ -121,7 +121,7 @@ static void until_done(struct kunit *test)
 	c->more = 9;
 	local_bh_disable();
 	rxe_task_run(&c->task);
-	/* the rest is the tasklet's, so that others get their turn */
+	/* the tasklet does the rest, so that others get their turn */
 	KUNIT_EXPECT_EQ(test, c->runs, 1u);
 	local_bh_enable();
 	settle(test);

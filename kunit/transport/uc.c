@@ -119,7 +119,7 @@ static void send_imm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.ex.imm_data, cpu_to_be32(0x12345678));
 }
 
-/* Of a message of four packets, one doesn't come */
+/* One packet of a message of four is lost */
 static const u32 lost_pkts[] = { 0, 1, 2, 3 };
 
 static void lost_desc(const u32 *n, char *desc)
@@ -151,7 +151,7 @@ static void lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
 }
 
-/* The last packet and the first of the next message don't come: no mixture completes */
+/* The last packet and the next message's first are lost: no mixture of both completes */
 static void lost_seam(struct kunit *test)
 {
 	u8 data[MOST], next[MOST];
@@ -184,7 +184,7 @@ static void duplicate(struct kunit *test)
 	fake_no_completion(test, fake(test)->rcq);
 }
 
-/* The opcodes must fit one another, whatever the PSNs [9.7.4.1.2] */
+/* The order of opcodes must be valid, even if the PSNs are in sequence [9.7.4.1.2] */
 static void wrong_order(struct kunit *test)
 {
 	u8 data[MOST];

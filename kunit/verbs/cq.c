@@ -31,7 +31,7 @@ static void handler(struct ib_cq *ibcq, void *context)
 	c->events++;
 	if (!c->rearm)
 		return;
-	/* deadlocks if a lock of the CQ were held */
+	/* this would deadlock if a lock of the CQ were held */
 	while (rxe_poll_cq(ibcq, 1, &wc) == 1)
 		c->polled++;
 	rxe_req_notify_cq(ibcq, IB_CQ_NEXT_COMP);
@@ -150,7 +150,7 @@ static void solicited(struct kunit *test)
 	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
 	post(test, 3, IB_WC_WR_FLUSH_ERR, false);
 	KUNIT_EXPECT_EQ(test, c->events, 2u);
-	/* asking for less does not take back what was asked for */
+	/* a weaker request doesn't replace a stronger one */
 	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_NEXT_COMP);
 	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
 	post(test, 4, IB_WC_SUCCESS, false);
@@ -264,7 +264,7 @@ static void moderated_by_count(struct kunit *test)
 	post(test, 4, IB_WC_SUCCESS, false);	/* not armed any more */
 	KUNIT_EXPECT_EQ(test, c->events, 1u);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&c->cq.timer));
-	/* it counts from zero, and only what it is armed for */
+	/* the count starts at 0, and includes only completions that the CQ is armed for */
 	rxe_req_notify_cq(&c->cq.ibcq, IB_CQ_SOLICITED);
 	for (i = 0; i < 5; i++)
 		post(test, 5, IB_WC_SUCCESS, i & 1);

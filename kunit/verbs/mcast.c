@@ -257,7 +257,7 @@ static u64 counter(struct kunit *test, u32 which)
 	return sum;
 }
 
-/* Delivery isn't asynchronous here: no member's task is busy */
+/* Delivery is synchronous here, since no member's task is busy */
 static bool received(struct kunit *test, struct members *m, u32 n)
 {
 	struct ib_wc wc;
@@ -328,7 +328,7 @@ static void to_ipv6(struct kunit *test)
 	end_members(&m);
 }
 
-/* A group without members, and one that has none any more */
+/* A group that never had members, and a group that has none left */
 static void to_none(struct kunit *test)
 {
 	struct members m;
@@ -343,7 +343,7 @@ static void to_none(struct kunit *test)
 	end_members(&m);
 }
 
-/* A group's QP number is 0xffffff, and only a group's [9.6.1.2] */
+/* QP number 0xffffff is for groups, and for nothing else [9.6.1.2] */
 static void wrong_qpn(struct kunit *test)
 {
 	struct members m;

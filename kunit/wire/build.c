@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire/build.c: headers are byte for byte those of captured packets; what is
- * built parses to what went in, for every opcode and any fields; exactly the
- * header's bytes are written, with reserved bits zero.
+ * wire/build.c: headers equal those of captured packets, byte for byte. For every
+ * opcode and any fields, parsing returns what was built. Exactly the header's bytes
+ * are written, with reserved bits zero.
  */
 #include <linux/string.h>
 #include "../util.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire/opcode.c: every row of the opcode table is what the specification says,
- * and there is no row but those.
+ * wire/opcode.c: every row of the opcode table is as in the specification, and there
+ * are no other rows.
  */
 #include <linux/string.h>
 #include "../util.h"

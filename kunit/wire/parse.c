@@ -60,7 +60,7 @@ static void well_formed(struct kunit *test)
 	}
 }
 
-/* Only the headers need be at hand; the length says how much there is */
+/* Only the headers need to be contiguous; the length is that of the whole packet */
 static void headers_only(struct kunit *test)
 {
 	const struct spec_op *op = test->param_value;
@@ -139,7 +139,7 @@ static void version(struct kunit *test)
 	}
 }
 
-/* Every bit that the receiver must ignore, and none of them changes a field [9.2] */
+/* No bit that the receiver must ignore changes a field [9.2] */
 static void reserved_bits(struct kunit *test)
 {
 	const struct spec_op *op = test->param_value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rxe/wire.h: arithmetic on the 24-bit circle of PSNs, at its seam and at its
- * far side, and the sizes of messages, pads and packets.
+ * rxe/psn.h: arithmetic on the 24-bit circle of PSNs, at the wrap-around and at the
+ * opposite side. rxe/wire.h: the sizes of messages, pads and packets.
  */
 #include <rxe/wire.h>
 #include "../util.h"
 
-/* Before and after, over the seam [9.7.3.1] */
+/* Before and after, across the wrap-around [9.7.3.1] */
 static void diff(struct kunit *test)
 {
 	static const struct { u32 a, b; s32 diff; } want[] = {
