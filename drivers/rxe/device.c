@@ -520,7 +520,7 @@ static int finish_registration(struct rxe_dev *rxe)
 	return 0;
 }
 
-/* Consumes the caller's reference to the device on failure */
+/* On failure, the device is removed again */
 static int dev_register(struct rxe_dev *rxe, const char *name)
 {
 	int err;
