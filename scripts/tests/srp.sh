@@ -8,11 +8,17 @@
 . "$TESTS/tools.sh"
 . "$TESTS/disk.sh"
 
+add_target() { # TARGET
+	echo "$1" > /sys/class/infiniband_srp/srp-rxe0-1/add_target
+}
+
+# Of an earlier connection, the initiator forgets the disk and the port first, then the target: until
+# then, "File exists".
 connect() {
 	local id address=$SRV_CM
 	[ $type != v2-ipv6 ] || address="[$SRV_CM]"
 	id=$(srv cat /sys/module/ib_srpt/parameters/srpt_service_guid) &&
-		echo "id_ext=$id,ioc_guid=$id,dest=$address:5555" > /sys/class/infiniband_srp/srp-rxe0-1/add_target &&
+		wait_for 20 add_target "id_ext=$id,ioc_guid=$id,dest=$address:5555" &&
 		wait_for 20 find_scsi_disk ib_srp
 }
 
