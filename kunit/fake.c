@@ -46,8 +46,10 @@ static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 	}
 	if (active && active->sealed)
 		seal(active, skb);
-	if (active)
+	if (active) {
 		rxe_rx(skb)->ce = active->marked;
+		rxe_rx(skb)->same_dev = !active->outside;
+	}
 	rxe_rcv(rxe, skb);
 }
 
@@ -303,8 +305,8 @@ static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
 	return true;
 }
 
-void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
-		       const void *payload)
+static void arrive_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
+			 const void *payload)
 {
 	struct fake *f = test->priv;
 	struct rxe_train train = {};
@@ -322,7 +324,20 @@ void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 		rxe_train_xmit(f->rxe, &f->peer, &train);
 	local_bh_enable();
 	KUNIT_ASSERT_EQ(test, i, num);
+}
+
+void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
+		       const void *payload)
+{
+	arrive_train(test, pkts, num, payload);
 	fake_settle(test);
+}
+
+void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
+		 u32 len)
+{
+	pkt->payload_len = len;
+	arrive_train(test, pkt, 1, payload);
 }
 
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,

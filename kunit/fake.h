@@ -32,6 +32,7 @@
  * @sealed: injected packets count as received from outside: they have ICRCs
  * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
  * @marked: injected packets have an ECN mark
+ * @outside: injected packets didn't come by the same-device path
  * @sent: trains that @qp sent, oldest first
  * @taken: bytes of the first of them that fake_take() took
  * @mr: all of memory, everything allowed
@@ -52,6 +53,7 @@ struct fake {
 	bool			sealed;
 	u32			broken;
 	bool			marked;
+	bool			outside;
 	struct sk_buff_head	sent;
 	u32			taken;
 	struct ib_mr		*mr;
@@ -71,6 +73,10 @@ void fake_settle(struct kunit *test);
 
 /* A packet from the peer; qpn, pkey, pad and payload_len are filled in */
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
+		 u32 len);
+
+/* The same, without waiting until the QP's tasks have nothing to do */
+void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 
 /* Several in a train, payload_len set, all of one size but the last */

@@ -273,6 +273,20 @@ static void early_wrong_icrc(struct kunit *test)
 	expect_data(test, e, 9 * MTU);
 }
 
+/* Of a peer on this device, no packet comes from outside */
+static void from_outside(struct kunit *test)
+{
+	struct env *e = write_begun(test, 5 * MTU, 4);
+
+	e->fake->outside = true;
+	inject(test, e, 1, 4);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(e->fake->rxe, RXE_CNT_DROP_ADDR), 3ull);
+	e->fake->outside = false;
+	expect_data(test, e, MTU);
+	inject(test, e, 1, 4);
+	expect_data(test, e, 4 * MTU);
+}
+
 static void read(struct kunit *test)
 {
 	struct env *e = read_begun(test, 9 * MTU + 5, 9);
@@ -307,6 +321,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(partly_duplicate),
 	KUNIT_CASE(wrong_icrc),
 	KUNIT_CASE(early_wrong_icrc),
+	KUNIT_CASE(from_outside),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_too_long),
 	{}

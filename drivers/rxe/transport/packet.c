@@ -246,12 +246,20 @@ static bool is_from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 	       rx->ndev == rxe_path_ndev(&qp->path);
 }
 
-/* A connected QP accepts packets only from its peer's addresses [9.6.1.5] */
+/*
+ * A connected QP accepts packets only from its peer's addresses [9.6.1.5]. If the peer is on
+ * this device, a packet from outside is forged: no check of the sender's address need have
+ * refused it before.
+ */
 static bool is_from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
+	const struct rxe_rx *rx = rxe_rx(skb);
+
 	if (qp->service->datagram)
 		return true;
-	if (rxe_rx(skb)->same_dev && !is_from_local_peer(qp, rxe_rx(skb)))
+	if (rx->same_dev != qp->path.same_dev)
+		return false;
+	if (rx->same_dev && !is_from_local_peer(qp, rx))
 		return false;
 	return rxe_rx_is_from(skb, &qp->path);
 }
