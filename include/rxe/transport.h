@@ -71,8 +71,8 @@ struct rxe_qpn {
  * @entry: its entry in the table of QP numbers
  * @idle: completed when @entry has no reference left
  * @mutex: one modify_qp at a time
- * @state: enum ib_qp_state; written with both tasks paused, or by recv_task
- *	(to ERR, SQE), read locklessly
+ * @state: enum ib_qp_state, read locklessly; written with both tasks paused, or in any
+ *	context to ERR, or by send_task to SQE
  * @state_lock: orders writers of @state
  * @is_user: rings are in user memory
  * @sig_all: every send completion is signalled

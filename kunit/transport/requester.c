@@ -945,6 +945,63 @@ static void full_queue(struct kunit *test)
 			0);
 }
 
+/*
+ * send_task reads a message's data again, and an ACK for the first copy comes: the message
+ * completes only when send_task has read the data
+ */
+static void acked_while_read(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+
+	send_and_take(test, 1, 3 * MTU);
+	sq->reading = (struct rxe_reading){ .next = PSN(1), .end = PSN(3), .last = PSN(2) };
+	ack(test, PSN(1));
+	KUNIT_EXPECT_EQ(test, sq->flight.una, PSN(2));
+	ack(test, PSN(2));
+	no_completion(test);
+	send_and_take(test, 2, MTU);	/* at the end of this run, nothing is being read */
+	expect_done(test, 1);
+	ack(test, PSN(3));
+	expect_done(test, 2);
+}
+
+static void task_entered(struct kunit *test, struct rxe_task *task)
+{
+	local_bh_disable();
+	KUNIT_EXPECT_TRUE(test, rxe_task_enter(task));
+	local_bh_enable();
+}
+
+static void task_left(struct rxe_task *task)
+{
+	local_bh_disable();
+	rxe_task_leave(task, false);
+	local_bh_enable();
+}
+
+/* What fails in ERR completes only when send_task doesn't run, and in the order of the queue */
+static void failed_while_read(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
+		.psn = PSN(0),
+		.syndrome = RXE_NAK_REM_OP,
+	};
+	struct ib_wc wc;
+
+	send_and_take(test, 1, MTU);
+	send_and_take(test, 2, MTU);
+	task_entered(test, &qp->send_task);
+	fake_arrive(test, &pkt, NULL, 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->state), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&fake(test)->scq->ibcq, 1, &wc), 0);
+	task_left(&qp->send_task);
+	fake_settle(test);
+	expect_fails(test, 1, IB_WC_REM_OP_ERR);
+	expect_fails(test, 2, IB_WC_WR_FLUSH_ERR);
+}
+
 /* A work request that can never be sent is refused when it is posted [11.4.1.1] */
 static void bad_posts(struct kunit *test)
 {
@@ -1023,6 +1080,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(local_protection),
 	KUNIT_CASE(loss_before_failure),
 	KUNIT_CASE(full_queue),
+	KUNIT_CASE(acked_while_read),
+	KUNIT_CASE(failed_while_read),
 	KUNIT_CASE(bad_posts),
 	{}
 };

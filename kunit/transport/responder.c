@@ -1002,6 +1002,24 @@ static void fuzz(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, f->scq->overflow);
 }
 
+/* In ERR, a READ response ends where it is [10.3.1], and nothing waits to continue it */
+static void read_in_err(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	local_bh_disable();
+	qp->rq.read = (struct rxe_read_resp) {
+		.active = true, .blocked = true, .va = addr(test, 0),
+		.rkey = fake(test)->mr->rkey, .resid = 4 * FAKE_MTU, .psn = PSN(0),
+	};
+	rxe_qp_to_err(qp);
+	local_bh_enable();
+	rxe_task_kick(&qp->recv_task);
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_FALSE(test, qp->rq.read.active);
+	KUNIT_EXPECT_FALSE(test, qp->rq.read.blocked);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send_only),
 	KUNIT_CASE(send_imm),
@@ -1041,6 +1059,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(flush_refused, bad_flush_gen_params),
 	KUNIT_CASE(strangers),
 	KUNIT_CASE(fuzz),
+	KUNIT_CASE(read_in_err),
 	{}
 };
 

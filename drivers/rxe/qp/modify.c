@@ -148,15 +148,12 @@ static u32 packet_size(bool same_dev, enum ib_mtu path_mtu)
  * SQD to SQD: the address may change. If that changes the packet size, no message may be
  * partly sent or received. Context: both tasks paused.
  */
-static int check_path(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
-		      int mask, const struct prepared *prep)
+static int check_path(const struct rxe_qp *qp, int mask, const struct prepared *prep)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	enum ib_mtu mtu = mask & IB_QP_PATH_MTU ? attr->path_mtu :
-						  qp->attr.path_mtu;
 
 	if (!(mask & IB_QP_AV) || READ_ONCE(qp->state) != IB_QPS_SQD ||
-	    packet_size(prep->path.same_dev, mtu) == qp->mtu)
+	    packet_size(prep->path.same_dev, qp->attr.path_mtu) == qp->mtu)
 		return 0;
 	if ((sq->q.tail != sq->q.head && rxe_sendq_at(&sq->q, sq->q.tail)->started) ||
 	    (qp->service->acked && qp->rq.op_flags) || qp->rq.read.active)
@@ -300,7 +297,7 @@ static int change_qp(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 	pause_tasks(qp);
 	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
 	if (!err)
-		err = check_path(qp, attr, mask, &prep);
+		err = check_path(qp, mask, &prep);
 	if (err) {
 		if (mask & IB_QP_AV)
 			rxe_path_destroy(&prep.path);

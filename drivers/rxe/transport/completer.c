@@ -82,17 +82,20 @@ static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
 }
 
-/* Fail the oldest work request and the QP [10.10.2.3] */
+/*
+ * Fail the oldest work request and the QP [10.10.2.3]. The flush at the end of this run
+ * completes it, so the QP is in ERR when the consumer sees the error.
+ */
 static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
 	if (sq->q.tail == sq->q.head)
 		return;
-	rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), status);
 	sq->moved = false;
 	rxe_rto_reset(&sq->rto);
-	rxe_qp_to_err(qp);
+	if (rxe_qp_to_err(qp))
+		sq->failed = status;
 }
 
 static void undo_cut(struct rxe_sq *sq)
@@ -499,6 +502,31 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 		undo_cut(sq);
 }
 
+/* Would a response complete a work request whose data send_task still reads? */
+static bool must_await_sender(const struct rxe_sq *sq, const struct rxe_pkt *pkt)
+{
+	u32 psn = rxe_psn_add(pkt->psn, pkt->more);
+
+	/* Pairs with note_read() */
+	if (likely(smp_load_acquire(&sq->reading.next) == sq->reading.end))
+		return false;
+	if (sq->flight.implied)
+		psn = rxe_psn_max(psn, sq->flight.implied_psn);
+	return rxe_psn_diff(psn, sq->reading.last) >= 0;
+}
+
+/* A response to what was sent */
+static bool take_new_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			      struct rxe_data *data)
+{
+	if (unlikely(must_await_sender(&qp->sq, pkt))) {
+		qp->sq.reading.awaited = true;
+		qp->responses.parked = true;
+		return false;
+	}
+	return take_response(qp, pkt, data);
+}
+
 /**
  * rxe_complete_pkt - take in one response
  * @qp: the QP
@@ -519,7 +547,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (rxe_psn_diff(pkt->psn, sq->flight.una) < 0)
 		take_old_response(sq, pkt);
 	else if (rxe_psn_diff(pkt->psn, sq->flight.top) < 0)
-		early = take_response(qp, pkt, data);
+		early = take_new_response(qp, pkt, data);
 	else
 		rxe_drop(qp->rxe, RXE_DROP_PSN, 1);
 	sq->rec.heard |= early;
@@ -534,7 +562,7 @@ static u32 count_missing_responses(const struct rxe_qp *qp)
 	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
 
 	if (qp->responses.parked)
-		return 0;	/* the next response is here, but waits for a page */
+		return 0;	/* the next response is here, but waits */
 	if (!npkts && sq->flight.implied)
 		npkts = rxe_psn_diff(sq->flight.implied_psn, sq->flight.una) + 1;
 	return npkts;

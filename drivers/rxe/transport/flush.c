@@ -34,8 +34,11 @@ static bool flush_sq(struct rxe_qp *qp)
 	spin_lock(&sq->lock);
 	rxe_memop_cancel(qp);
 	rxe_rto_reset(&qp->sq.rto);
-	for (; left && sq->q.tail != sq->q.head; left--)
-		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), IB_WC_WR_FLUSH_ERR);
+	for (; left && sq->q.tail != sq->q.head; left--) {
+		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail),
+			      sq->failed ?: IB_WC_WR_FLUSH_ERR);
+		sq->failed = 0;
+	}
 	while (left && flush_posted(qp))
 		left--;
 	sq->q.cur = sq->q.tail;
@@ -43,6 +46,21 @@ static bool flush_sq(struct rxe_qp *qp)
 	sq->stalled = false;
 	spin_unlock(&sq->lock);
 	return !left;
+}
+
+/*
+ * Flush the sends of an acknowledged service, unless send_task runs: it may still read the
+ * data of a work request. Return: true if there may be more.
+ */
+static bool flush_acked(struct rxe_qp *qp)
+{
+	bool more;
+
+	if (!rxe_task_enter(&qp->send_task))
+		return true;
+	more = flush_sq(qp);
+	rxe_task_leave(&qp->send_task, false);
+	return more;
 }
 
 /* Receives in an SRQ don't belong to the QP, except for the one in use */
@@ -56,7 +74,7 @@ static bool flush_rq(struct rxe_qp *qp)
 	struct rxe_rq *rq = &qp->rq;
 	u32 left = RXE_FLUSH_MOST;
 
-	rq->read.active = false;
+	rxe_read_stop(&rq->read);
 	while (left && take_flushed_recv(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
@@ -153,7 +171,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 	bool more = false;
 
 	if (qp->service->acked)
-		more = flush_sq(qp);
+		more = flush_acked(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
 		smp_mb();	/* pairs with rxe_post_recv() */
 		rxe_inq_drop_held(qp->rxe, &qp->requests);

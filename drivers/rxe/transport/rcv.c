@@ -300,6 +300,8 @@ static bool receive_requests(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more = true;
 
+	if (qp->rq.read.active && !rxe_receives(qp))
+		rxe_read_stop(&qp->rq.read);	/* the QP is silent in ERR [10.3.1] */
 	if (unlikely(qp->requests.parked) && still_parked(&qp->requests))
 		return false;
 	while (more && budget) {

@@ -172,7 +172,7 @@ static int check_read_pages(struct rxe_qp *qp, u32 *room)
  */
 static void fail_read(struct rxe_qp *qp)
 {
-	qp->rq.read.active = false;
+	rxe_read_stop(&qp->rq.read);
 	if (qp->rq.read.again)
 		return;
 	rxe_send_ack(qp, RXE_NAK_REM_ACCESS, qp->rq.read.psn);

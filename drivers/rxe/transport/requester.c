@@ -265,12 +265,35 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	}
 }
 
+/* The data of the picked packets is going to be copied. Context: sq.lock held */
+static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
+{
+	const struct rxe_swqe *wqe = pick->wqe;
+	bool reads = !rxe_is_rd_atomic(wqe) || rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC_WRITE;
+
+	reading->next = pick->psn;
+	reading->end = rxe_psn_add(pick->psn, reads ? pick->npkts : 0);
+	reading->last = wqe->last_psn;
+}
+
+/* Return: true if a response has waited for it. Context: sq.lock held */
+static bool end_reading(struct rxe_reading *reading)
+{
+	bool awaited = reading->awaited;
+
+	reading->next = reading->end;
+	reading->awaited = false;
+	return awaited;
+}
+
 /* Start the timer, unless a peer on this device has answered everything already */
 static void end_run(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	bool awaited;
 
 	spin_lock(&sq->lock);
+	awaited = end_reading(&sq->reading);
 	if (!qp->service->acked)
 		retire_sent(qp);
 	if (sq->flight.una != sq->flight.top && !sq->rto.deadline) {
@@ -281,6 +304,8 @@ static void end_run(struct rxe_qp *qp)
 	}
 	sq->anew = false;
 	spin_unlock(&sq->lock);
+	if (unlikely(awaited))
+		rxe_task_schedule(&qp->recv_task);
 }
 
 /*
@@ -366,18 +391,19 @@ static void leave_to_flush(struct rxe_qp *qp)
 static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool ok, stalled;
+	bool allowed, ok, stalled;
 
-	if (!may_send(qp)) {
-		leave_to_flush(qp);
-		return false;
-	}
 	spin_lock(&sq->lock);
 	if (!qp->service->acked)
 		retire_sent(qp);
-	ok = pick_locked(qp, pick);
+	allowed = may_send(qp);
+	ok = allowed && pick_locked(qp, pick);
+	if (ok)
+		begin_reading(&sq->reading, pick);
 	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
+	if (!allowed)
+		leave_to_flush(qp);
 	if (stalled)	/* the oldest work request: it fails now, not after an ACK */
 		rxe_task_schedule(&qp->recv_task);
 	return ok;
@@ -449,17 +475,12 @@ static void set_rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	}
 }
 
-/*
- * The data can't be read: the work request fails. Exception: if it was being sent again
- * and has completed meanwhile, its owner may have deregistered the memory already.
- */
+/* The data can't be read: the work request fails */
 static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 {
 	spin_lock(&qp->sq.lock);
-	if ((s32)(pick->index - qp->sq.q.tail) >= 0) {
-		pick->wqe->status = IB_WC_LOC_PROT_ERR;
-		qp->sq.stalled = true;
-	}
+	pick->wqe->status = IB_WC_LOC_PROT_ERR;
+	qp->sq.stalled = true;
 	spin_unlock(&qp->sq.lock);
 	rxe_task_schedule(&qp->recv_task);
 }
@@ -477,11 +498,10 @@ static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 /* New packets weren't sent: undo the pick, unless recv_task has gone back meanwhile */
 static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
-	if ((s32)(pick->index - sq->q.tail) < 0 ||
-	    rxe_psn_diff(sq->flight.psn, pick->psn) <= 0)
+	sq->flight.top = rxe_psn_max(pick->top, sq->flight.una);
+	if (rxe_psn_diff(sq->flight.psn, pick->psn) <= 0)
 		return;
 	sq->flight.psn = rxe_psn_max(pick->psn, sq->flight.una);
-	sq->flight.top = rxe_psn_max(pick->top, sq->flight.una);
 	sq->q.cur = pick->index;
 	sq->timed.start = 0;
 }
@@ -508,6 +528,24 @@ static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int er
 	return true;
 }
 
+/* The packet's data is copied. Pairs with must_await_sender() */
+static void note_read(struct rxe_sq *sq, const struct rxe_pkt *pkt)
+{
+	smp_store_release(&sq->reading.next, rxe_psn_add(pkt->psn, 1));
+}
+
+/* Send a packet with data. A peer on this device copies it before an answer comes */
+static __always_inline bool send_data_pkt(struct rxe_qp *qp, struct run *run, u32 hint)
+{
+	bool go_on;
+
+	if (run->outlet.peer)
+		note_read(&qp->sq, &run->pkt);
+	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, hint);
+	note_read(&qp->sq, &run->pkt);
+	return go_on;
+}
+
 /* Part of a SEND or WRITE. Return: false if this run should end */
 static bool emit_data(struct rxe_qp *qp, struct run *run,
 		      const struct pick *pick)
@@ -526,8 +564,7 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
 		set_data_pkt(qp, pick, n, &run->pkt);
-		rxe_outlet_send(&run->outlet, &run->pkt, &run->data,
-				pick->hint - n);
+		send_data_pkt(qp, run, pick->hint - n);
 	}
 	rxe_unmap(qp->sq.sender.segs, num);
 	return true;
@@ -545,7 +582,7 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 		return handle_unreadable(qp, pick, num);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	run->pkt.payload_len = len;
-	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
+	go_on = send_data_pkt(qp, run, pick->hint);
 	rxe_unmap(qp->sq.sender.segs, num);
 	return go_on;
 }
@@ -676,6 +713,7 @@ void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
 	rxe_rto_reset(&sq->rto);
 	rxe_gap_reset(&sq->gap);
 	rxe_cc_init(&sq->cc, cc);
+	rxe_reading_reset(&sq->reading);
 	rxe_resend_reset(&sq->resend);
 	rxe_firsts_reset(&sq->sender.out.firsts);
 	rxe_rtt_reset(&sq->rtt);
@@ -683,6 +721,7 @@ void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
 	sq->memops = 0;
+	sq->failed = 0;
 	sq->stalled = false;
 	sq->drained = false;
 	sq->anew = false;

@@ -39,7 +39,7 @@ enum rxe_rnr {
  * struct rxe_flight - PSNs: what was sent, and what is unacknowledged
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
- * @top: one after the highest PSN ever sent
+ * @top: one after the highest PSN that was sent or picked to be sent
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK
@@ -64,6 +64,24 @@ struct rxe_resend {
 };
 
 /**
+ * struct rxe_reading - the packets whose data send_task copies without sq.lock
+ * @next: PSN of the first packet that isn't copied yet; send_task writes it
+ * @end: behind the last of them; equals @next if there is none
+ * @last: last PSN of their work request
+ * @awaited: a response waits in recv_task until all are copied
+ *
+ * Until then, the work request must not complete: its consumer may free the memory, and no
+ * key protects memory that a kernel consumer names by the local_dma_lkey. That takes a
+ * response to an earlier copy of the packets, or to packets that weren't sent yet.
+ */
+struct rxe_reading {
+	u32			next;
+	u32			end;
+	u32			last;
+	bool			awaited;
+};
+
+/**
  * struct rxe_sender - state of sending; only send_task uses it, no lock
  * @segs: memory of the data
  * @source: the key used last to read memory, held only for the run of send_task
@@ -81,10 +99,11 @@ struct rxe_sender {
 
 /**
  * struct rxe_sq - the requester's and the completer's state
- * @lock: protects all but @sender and @target; bottom halves off
+ * @lock: protects all but @sender, @target and @reading.next; bottom halves off
  * @q: the work requests
  * @sender: state of sending
  * @flight: what was sent
+ * @reading: what send_task is reading now
  * @resend: what is to be sent again
  * @memops: local work requests that were executed and haven't completed
  * @ending: the key that the next local work request is making invalid, or 0
@@ -93,6 +112,8 @@ struct rxe_sender {
  * @moved: something was acknowledged in this run of recv_task
  * @drained: SQD: nothing was in flight; the event was raised if it was asked for
  * @stalled: a work request can't be sent; it fails when it is the oldest
+ * @failed: enum ib_wc_status of the oldest work request, which ended the QP; the flush
+ *	completes it
  * @anew: this run began to send when nothing was in flight
  * @rec: loss recovery
  * @rtt: round trips
@@ -103,15 +124,17 @@ struct rxe_sender {
  * @timed: a packet whose acknowledgment is timed
  */
 struct rxe_sq {
-	spinlock_t		lock;	/* all but sender and target */
+	spinlock_t		lock;	/* all but sender, target and reading.next */
 	struct rxe_sendq	q;
 	struct rxe_sender	sender;
 	struct rxe_flight	flight;
+	struct rxe_reading	reading;
 	struct rxe_resend	resend;
 	u32			memops;
 	u32			ending;
 	u8			rnr_retries;
 	u8			rnr;
+	u8			failed;
 	bool			moved;
 	bool			drained;
 	bool			stalled;
@@ -135,6 +158,12 @@ static inline void rxe_flight_reset(struct rxe_flight *flight, u32 psn)
 static inline void rxe_resend_reset(struct rxe_resend *resend)
 {
 	*resend = (struct rxe_resend){};
+}
+
+/* No data is being read */
+static inline void rxe_reading_reset(struct rxe_reading *reading)
+{
+	*reading = (struct rxe_reading){};
 }
 
 /* Does the path take only single packets, as of the last packet that was sent? */

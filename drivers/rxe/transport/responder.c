@@ -67,11 +67,13 @@ void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
 		   enum ib_event_type event)
 {
 	struct ib_wc wc = { .status = wc_status, .opcode = IB_WC_RECV };
+	bool changed;
 
 	rxe_send_nak(qp, nak);
+	changed = rxe_qp_to_err(qp);	/* before the consumer sees the error */
 	if (wc_status && qp->rq.wqe.valid)
 		rxe_recv_done(qp, &wc, true);
-	if (rxe_qp_to_err(qp) && !wc_status)
+	if (changed && !wc_status)
 		rxe_qp_event(qp, event);
 }
 
@@ -194,21 +196,10 @@ static void finish_send(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * A task on another CPU uses the memory of the key that is to be invalidated. The NAK makes
- * the sender repeat the request at once, as if it had been lost. The key is invalid already,
- * so the task's run is the last to use the memory.
+ * The data is in its place: invalidate the key, then complete [9.4.1.1]. If a task on another
+ * CPU uses the memory, the request is executed again when that task's run has ended. The key
+ * is invalid already, so that run is the last.
  */
-static enum verdict answer_not_yet(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
-	rq->nak_sent = true;
-	rq->early_psn = rq->epsn;
-	return SILENT;
-}
-
-/* The data is in its place: invalidate the key, then complete [9.4.1.1] */
 static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	int err;
@@ -218,7 +209,7 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
 	if (err == -EAGAIN)
-		return answer_not_yet(qp);
+		return continue_later(qp);
 	if (!err)
 		return DONE;
 	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, IB_WC_LOC_ACCESS_ERR, 0);

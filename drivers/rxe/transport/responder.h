@@ -136,6 +136,13 @@ static inline void rxe_write_reset(struct rxe_write_msg *write)
 	*write = (struct rxe_write_msg){};
 }
 
+/* Send no more of the READ response */
+static inline void rxe_read_stop(struct rxe_read_resp *read)
+{
+	read->active = false;
+	read->blocked = false;
+}
+
 /* Forget the READ in progress; likewise */
 static inline void rxe_read_reset(struct rxe_read_resp *read)
 {

@@ -21,6 +21,7 @@ static void fail_stalled(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
+	rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
 	spin_lock(&sq->lock);
 	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	if (sq->q.tail != sq->q.head && wqe->status) {
@@ -29,7 +30,6 @@ static void fail_stalled(struct rxe_qp *qp)
 	}
 	sq->stalled = false;
 	spin_unlock(&sq->lock);
-	rxe_qp_to_sqe(qp);
 }
 
 /**
@@ -72,9 +72,9 @@ void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type e
 		rxe_drop(qp->rxe, RXE_DROP_REFUSED, 1);
 		return;
 	}
+	rxe_qp_to_err(qp);	/* before the consumer sees the error */
 	if (qp->rq.wqe.valid)
 		rxe_recv_done(qp, &wc, true);
-	rxe_qp_to_err(qp);
 }
 
 /*

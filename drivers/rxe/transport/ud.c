@@ -123,9 +123,9 @@ static bool ud_send_run(struct rxe_qp *qp)
 		if (status == -EAGAIN)
 			return !rxe_fault_busy(qp->sq.sender.fault);
 		rxe_task_spend(&budget, wqe->length);
-		ud_finish_wqe(qp, wqe, status);
 		if (status)
-			rxe_qp_to_sqe(qp);
+			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
+		ud_finish_wqe(qp, wqe, status);
 	}
 	return true;
 }
@@ -263,6 +263,6 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		ud_finish_recv(qp, skb, pkt, IB_WC_SUCCESS);
 		return;
 	}
+	rxe_qp_to_err(qp);	/* before the consumer sees the error */
 	ud_finish_recv(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
-	rxe_qp_to_err(qp);
 }
