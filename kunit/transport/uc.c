@@ -28,11 +28,15 @@ static u64 counter(struct kunit *test, enum rxe_counter c)
 	return rxe_count_sum(fake(test)->rxe, c);
 }
 
-static void fill(u8 *p, u32 len, u32 seed)
+/* MOST bytes of a pattern that differs everywhere */
+static u8 *make_data(struct kunit *test, u32 seed)
 {
 	struct rnd_state rnd = rnd_init(seed);
+	u8 *data = kunit_kzalloc(test, MOST, GFP_KERNEL);
 
-	prandom_bytes_state(&rnd, p, len);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	prandom_bytes_state(&rnd, data, MOST);
+	return data;
 }
 
 /* An UC opcode: packet @n of @num */
@@ -86,9 +90,8 @@ static void expect_received(struct kunit *test, u64 wr_id, u32 off, const u8 *da
 /* A receive completes with its message's last packet, and nothing is answered [9.8.2.2] */
 static void send_whole(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 
-	fill(data, sizeof(data), 1);
 	fake_post_recv(test, 1, 0, MOST);
 	fake_post_recv(test, 2, MOST, MOST);
 	send_part(test, PSN(0), 0, data, 700);
@@ -133,10 +136,8 @@ KUNIT_ARRAY_PARAM(lost, lost_pkts, lost_desc);
 static void lost(struct kunit *test)
 {
 	u32 gone = *(const u32 *)test->param_value, n;
-	u8 data[MOST], next[MOST];
+	u8 *data = make_data(test, 1), *next = make_data(test, 2);
 
-	fill(data, sizeof(data), 1);
-	fill(next, sizeof(next), 2);
 	fake_post_recv(test, 1, 0, MOST);
 	fake_post_recv(test, 2, MOST, MOST);
 	for (n = 0; n < 4; n++)
@@ -154,10 +155,8 @@ static void lost(struct kunit *test)
 /* The last packet and the next message's first are lost: no mixture of both completes */
 static void lost_seam(struct kunit *test)
 {
-	u8 data[MOST], next[MOST];
+	u8 *data = make_data(test, 1), *next = make_data(test, 2);
 
-	fill(data, sizeof(data), 1);
-	fill(next, sizeof(next), 2);
 	fake_post_recv(test, 1, 0, MOST);
 	send_part(test, PSN(0), 0, data, MOST);
 	send_part(test, PSN(1), 1, data, MOST);
@@ -170,10 +169,9 @@ static void lost_seam(struct kunit *test)
 /* A late or duplicate packet causes no loss of a message */
 static void duplicate(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 	u32 n;
 
-	fill(data, sizeof(data), 1);
 	fake_post_recv(test, 1, 0, MOST);
 	for (n = 0; n < 4; n++) {
 		send_part(test, PSN(n), n, data, MOST);
@@ -187,9 +185,8 @@ static void duplicate(struct kunit *test)
 /* The order of opcodes must be valid, even if the PSNs are in sequence [9.7.4.1.2] */
 static void wrong_order(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 
-	fill(data, sizeof(data), 1);
 	fake_post_recv(test, 1, 0, MOST);
 	send_part(test, PSN(0), 3, data, MOST);		/* LAST without FIRST */
 	send_part(test, PSN(1), 0, data, MOST);
@@ -206,7 +203,7 @@ static void wrong_order(struct kunit *test)
 /* FIRST and MIDDLE are full, LAST isn't empty [9.7.4.1.6]; else the message is lost */
 static void wrong_length(struct kunit *test)
 {
-	u8 data[MOST] = {};
+	u8 *data = make_data(test, 1);
 	struct rxe_pkt pkt = { .opcode = IB_OPCODE_UC_SEND_FIRST, .psn = PSN(0) };
 
 	fake_post_recv(test, 1, 0, MOST);
@@ -225,9 +222,8 @@ static void wrong_length(struct kunit *test)
 /* Without a receive a message is dropped as a whole, even if one is posted amidst it */
 static void no_receive(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 
-	fill(data, sizeof(data), 1);
 	send_part(test, PSN(0), 0, data, 2 * MTU);
 	fake_post_recv(test, 1, 0, MOST);
 	send_part(test, PSN(1), 1, data, 2 * MTU);
@@ -241,7 +237,7 @@ static void no_receive(struct kunit *test)
 /* The receive fails and the QP with it [9.9.3]; no NAK is sent */
 static void too_long(struct kunit *test)
 {
-	u8 data[MOST] = {};
+	u8 *data = make_data(test, 1);
 
 	fake_post_recv(test, 1, 0, MTU + 1);
 	fake_post_recv(test, 2, 0, MTU);
@@ -270,10 +266,9 @@ static void bad_recv_memory(struct kunit *test)
 
 static void write(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 	u32 n;
 
-	fill(data, sizeof(data), 1);
 	for (n = 0; n < 3; n++)
 		part(test, IB_OPCODE_UC_RDMA_WRITE_FIRST, PSN(n), n, data, 600);
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 600);
@@ -296,11 +291,10 @@ static void write_imm_last(struct kunit *test, u32 psn, const u8 *data, u32 len)
 /* The receive completes only if all of the WRITE has come */
 static void write_imm(struct kunit *test)
 {
-	u8 data[MOST];
+	u8 *data = make_data(test, 1);
 	struct ib_wc wc;
 	u32 n;
 
-	fill(data, sizeof(data), 1);
 	fake_post_recv(test, 1, 0, 0);
 	part(test, IB_OPCODE_UC_RDMA_WRITE_FIRST, PSN(0), 0, data, MOST);
 	part(test, IB_OPCODE_UC_RDMA_WRITE_FIRST, PSN(2), 2, data, MOST);
@@ -373,22 +367,25 @@ static void foreign(struct kunit *test)
 	expect_received(test, 1, 0, data, 8);
 }
 
+#define HOLED		6		/* packets of a train */
+
 /* MIDDLE packets that are taken in together, with a hole between them */
 static void train_with_hole(struct kunit *test)
 {
-	struct rxe_pkt pkts[6] = {};
-	u8 data[6 * MTU];
+	struct rxe_pkt *pkts = kunit_kcalloc(test, HOLED, sizeof(*pkts), GFP_KERNEL);
+	u8 *data = kunit_kzalloc(test, HOLED * MTU, GFP_KERNEL);
 	u32 i;
 
-	fill(data, sizeof(data), 1);
+	KUNIT_ASSERT_NOT_NULL(test, pkts);
+	KUNIT_ASSERT_NOT_NULL(test, data);
 	fake_post_recv(test, 1, 0, 8 * MTU);
 	send_part(test, PSN(0), 0, data, 2 * MTU);
-	for (i = 0; i < ARRAY_SIZE(pkts); i++) {
+	for (i = 0; i < HOLED; i++) {
 		pkts[i].opcode = IB_OPCODE_UC_SEND_MIDDLE;
 		pkts[i].psn = PSN(1 + i + i / 3);
 		pkts[i].payload_len = MTU;
 	}
-	fake_inject_train(test, pkts, ARRAY_SIZE(pkts), data);
+	fake_inject_train(test, pkts, HOLED, data);
 	send_part(test, PSN(8), 1, data, 2 * MTU);
 	fake_no_completion(test, fake(test)->rcq);
 	send_all(test, PSN(9), data, MOST);
@@ -413,7 +410,7 @@ static void random_loss(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(7), again;
 	u32 id, psn = 0, n, num, len, whole, complete = 0, last = 0;
-	u8 data[MOST], want[MOST];
+	u8 *data = make_data(test, 1), *want = make_data(test, 2);
 	struct ib_wc wc;
 	bool all;
 
@@ -457,7 +454,7 @@ static void sends(struct kunit *test)
 	struct rxe_pkt pkt;
 	u32 n;
 
-	fill(fake(test)->mem, MOST, 3);
+	memcpy(fake(test)->mem, make_data(test, 3), MOST);
 	fake_send(test, 1, 0, 2 * MTU + 5);
 	fake_completion(test, fake(test)->scq, 1, IB_WC_SUCCESS, NULL);
 	for (n = 0; n < 3; n++) {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs by their verbs (qp/): creation within the device's limits, modify_qp, query_qp.
+ * A refused change changes nothing. Work that is posted in a state waits, is sent or is flushed
+ * as section 10.3.1 requires.
+ */
+#include "../fake.h"
+
+#define MTU	FAKE_MTU
+#define PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
+
+static struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+static int modify(struct kunit *test, struct ib_qp_attr attr, int mask)
+{
+	int err = rxe_modify_qp(&fake(test)->qp->ibqp, &attr, mask, NULL);
+
+	fake_settle(test);
+	return err;
+}
+
+static void to_state(struct kunit *test, enum ib_qp_state state)
+{
+	KUNIT_ASSERT_EQ(test, modify(test, (struct ib_qp_attr){ .qp_state = state },
+				     IB_QP_STATE), 0);
+}
+
+static struct ib_qp_attr query(struct kunit *test)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_EXPECT_EQ(test, rxe_query_qp(&fake(test)->qp->ibqp, &attr, 0, &init), 0);
+	return attr;
+}
+
+/* Values out of range, attributes that the device lacks */
+static void refused(struct kunit *test)
+{
+	static const struct {
+		struct ib_qp_attr	attr;
+		int			mask;
+		int			err;
+	} rows[] = {
+		{ { .min_rnr_timer = 32 }, IB_QP_MIN_RNR_TIMER, -EINVAL },
+		{ { .port_num = 2 }, IB_QP_PORT, -EINVAL },
+		{ { .pkey_index = RXE_PKEY_TBL_LEN }, IB_QP_PKEY_INDEX, -EINVAL },
+		{ { .cur_qp_state = IB_QPS_SQD }, IB_QP_CUR_STATE, -EINVAL },
+		{ { .qp_state = IB_QPS_RTR }, IB_QP_STATE, -EINVAL },
+		{ { .qp_state = IB_QPS_INIT }, IB_QP_STATE, -EINVAL },
+		{ { .alt_port_num = 1 }, IB_QP_ALT_PATH, -EOPNOTSUPP },
+		{ { .rate_limit = 1 }, IB_QP_RATE_LIMIT, -EOPNOTSUPP },
+		{ { .cap.max_send_wr = 1 }, IB_QP_CAP, -EOPNOTSUPP },
+	};
+	struct ib_qp_attr *attr;
+	u32 i;
+
+	attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		*attr = rows[i].attr;
+		KUNIT_EXPECT_EQ_MSG(test, rxe_modify_qp(&fake(test)->qp->ibqp, attr,
+							rows[i].mask, NULL),
+				    rows[i].err, "row %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake(test)->qp->state), IB_QPS_RTS);
+}
+
+/* The first value is right and the second one wrong: neither is taken */
+static void all_or_nothing(struct kunit *test)
+{
+	struct ib_qp_attr attr = {
+		.qp_access_flags = 0, .min_rnr_timer = 12, .cur_qp_state = IB_QPS_SQE,
+	};
+	struct rxe_qp *qp = fake(test)->qp;
+	int flags = qp->attr.qp_access_flags;
+
+	KUNIT_EXPECT_EQ(test, modify(test, attr, IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS |
+				     IB_QP_CUR_STATE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, qp->attr.min_rnr_timer, 1);
+	KUNIT_EXPECT_EQ(test, qp->attr.qp_access_flags, flags);
+	KUNIT_EXPECT_EQ(test, modify(test, attr, IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, query(test).min_rnr_timer, 12);
+	KUNIT_EXPECT_EQ(test, query(test).qp_access_flags, 0);
+}
+
+/* In SQD, what is posted waits; back in RTS, it leaves [10.3.1.5] */
+static void sqd(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	to_state(test, IB_QPS_SQD);
+	KUNIT_EXPECT_FALSE(test, query(test).sq_draining);
+	fake_send(test, 1, 0, MTU);
+	fake_expect_nothing(test);
+	to_state(test, IB_QPS_RTS);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &pkt);
+}
+
+/* A message that has begun ends in SQD; until it is acknowledged, the queue drains [10.3.1.5] */
+static void sqd_drains(struct kunit *test)
+{
+	struct rxe_pkt pkt, ack = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
+		.psn = PSN(0),
+		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+	};
+
+	fake_send(test, 1, 0, MTU);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &pkt);
+	to_state(test, IB_QPS_SQD);
+	KUNIT_EXPECT_TRUE(test, query(test).sq_draining);
+	fake_inject(test, &ack, NULL, 0);
+	fake_completion(test, fake(test)->scq, 1, IB_WC_SUCCESS, NULL);
+	KUNIT_EXPECT_FALSE(test, query(test).sq_draining);
+}
+
+/* In ERR, what was posted before and what is posted then is flushed, in order [10.8.3.4] */
+static void err_flushes(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct rxe_pkt pkt;
+
+	fake_post_recv(test, 1, 0, MTU);
+	fake_send(test, 2, 0, MTU);
+	fake_send(test, 3, 0, MTU);
+	to_state(test, IB_QPS_ERR);
+	fake_send(test, 4, 0, MTU);
+	fake_post_recv(test, 5, 0, MTU);
+	fake_settle(test);
+	fake_completion(test, f->scq, 2, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, f->scq, 3, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, f->scq, 4, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, f->rcq, 1, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, f->rcq, 5, IB_WC_WR_FLUSH_ERR, NULL);
+	while (fake_take(test, &pkt, NULL))
+		KUNIT_EXPECT_LT(test, rxe_psn_diff(pkt.psn, PSN(2)), 0);
+}
+
+/* RESET drops what was posted without completions, and INIT begins anew [10.3.1.1] */
+static void reset(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct ib_qp_attr init = {
+		.qp_state = IB_QPS_INIT, .port_num = 1,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ,
+	};
+	struct rxe_pkt pkt;
+
+	fake_post_recv(test, 1, 0, MTU);
+	fake_send(test, 2, 0, MTU);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &pkt);
+	to_state(test, IB_QPS_RESET);
+	fake_no_completion(test, fake(test)->scq);
+	fake_no_completion(test, fake(test)->rcq);
+	KUNIT_EXPECT_EQ(test, modify(test, init, IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX),
+			-EINVAL);	/* access flags are required */
+	KUNIT_EXPECT_EQ(test, modify(test, init, IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX |
+				     IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, query(test).qp_state, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, qp->sq.q.head, qp->sq.q.tail);
+	fake_expect_nothing(test);
+}
+
+static int create(struct kunit *test, struct ib_qp_init_attr *init)
+{
+	struct fake *f = fake(test);
+	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	init->send_cq = &f->scq->ibcq;
+	init->recv_cq = &f->rcq->ibcq;
+	qp->ibqp.device = &f->rxe->ibdev;
+	qp->ibqp.pd = &f->pd;
+	qp->ibqp.qp_type = init->qp_type;
+	qp->ibqp.send_cq = init->send_cq;
+	qp->ibqp.recv_cq = init->recv_cq;
+	err = rxe_create_qp(&qp->ibqp, init, NULL);
+	if (!err)
+		rxe_destroy_qp(&qp->ibqp, NULL);
+	return err;
+}
+
+/* The limits of query_device are the last that can be created; a QP has at least what was asked */
+static void create_limits(struct kunit *test)
+{
+	static const struct ib_qp_cap most = {
+		.max_send_wr = RXE_MAX_QP_WR, .max_recv_wr = RXE_MAX_QP_WR,
+		.max_send_sge = RXE_MAX_SGE, .max_recv_sge = RXE_MAX_SGE,
+		.max_inline_data = RXE_MAX_INLINE,
+	};
+	struct ib_qp_init_attr init = { .qp_type = IB_QPT_RC };
+	u32 i;
+
+	for (i = 0; i < 5; i++) {
+		init.cap = (struct ib_qp_cap){};
+		((u32 *)&init.cap)[i] = ((const u32 *)&most)[i];
+		KUNIT_EXPECT_EQ_MSG(test, create(test, &init), 0, "field %u", i);
+		KUNIT_EXPECT_GE(test, ((u32 *)&init.cap)[i], ((const u32 *)&most)[i]);
+		init.cap = (struct ib_qp_cap){};
+		((u32 *)&init.cap)[i] = ((const u32 *)&most)[i] + 1;
+		KUNIT_EXPECT_EQ_MSG(test, create(test, &init), -EINVAL, "field %u", i);
+	}
+}
+
+/* Types and flags that the device lacks */
+static void create_refused(struct kunit *test)
+{
+	struct ib_qp_init_attr init = { .qp_type = IB_QPT_XRC_INI };
+
+	KUNIT_EXPECT_EQ(test, create(test, &init), -EOPNOTSUPP);
+	init.qp_type = IB_QPT_RAW_PACKET;
+	KUNIT_EXPECT_EQ(test, create(test, &init), -EOPNOTSUPP);
+	init.qp_type = IB_QPT_RC;
+	init.create_flags = IB_QP_CREATE_NETIF_QP;
+	KUNIT_EXPECT_EQ(test, create(test, &init), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->num_qp), 1);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(refused),
+	KUNIT_CASE(all_or_nothing),
+	KUNIT_CASE(sqd),
+	KUNIT_CASE(sqd_drains),
+	KUNIT_CASE(err_flushes),
+	KUNIT_CASE(reset),
+	KUNIT_CASE(create_limits),
+	KUNIT_CASE(create_refused),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp-qp",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
