@@ -197,6 +197,12 @@ static inline bool rxe_qp_by_wire(const struct rxe_qp *qp)
 	return !qp->path.same_dev;
 }
 
+/* Does congestion control limit the rate? Checked here, since it rarely does */
+static inline bool rxe_is_paced(const struct rxe_qp *qp)
+{
+	return unlikely(READ_ONCE(qp->sq.cc.rate));
+}
+
 /* Limit of packets per train of the QP */
 static inline s32 rxe_train_most(const struct rxe_qp *qp)
 {

@@ -144,7 +144,8 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_full(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
-	rxe_pace_charge(qp, begin - rq->read.resid);
+	if (rxe_is_paced(qp))
+		rxe_pace_charge(qp, begin - rq->read.resid);
 }
 
 /*
@@ -183,7 +184,7 @@ static void fail_read(struct rxe_qp *qp)
 /* Return: bytes that may leave now; 0: the task runs again when some may */
 static u32 read_room(struct rxe_qp *qp)
 {
-	u32 room = rxe_pace_ask(qp, RXE_PACE_RECV);
+	u32 room = rxe_is_paced(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
 
 	qp->rq.read.blocked = !room || (rxe_qp_by_wire(qp) && rxe_tx_full(qp->rq.tx));
 	return qp->rq.read.blocked ? 0 : room;

@@ -528,9 +528,10 @@ static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int er
 	return true;
 }
 
-/* The packet's data is copied. Pairs with must_await_sender() */
+/* The packet's data is copied */
 static void note_read(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
+	/* After the copy. Pairs with must_await_sender() */
 	smp_store_release(&sq->reading.next, rxe_psn_add(pkt->psn, 1));
 }
 
@@ -558,7 +559,7 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 
 	if (num < 0)
 		return handle_unreadable(qp, pick, num);
-	if (unlikely(READ_ONCE(qp->sq.cc.rate)))
+	if (rxe_is_paced(qp))
 		rxe_pace_charge(qp, max(len, pick->npkts * RXE_PKT_COST));
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	init_data_pkt(wqe, &run->pkt);

@@ -85,7 +85,7 @@ static bool cq_hold_event(struct rxe_cq *cq)
  * Publish new completions to the consumer. If the CQ is armed for one of them (section
  * 11.4.2.2), an event is due.
  */
-static void cq_publish(struct rxe_cq *cq)
+static __always_inline void cq_publish(struct rxe_cq *cq)
 {
 	rxe_ring_publish(cq->ring);
 	if (cq->armed & cq->wakes && !cq_hold_event(cq))
