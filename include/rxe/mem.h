@@ -119,6 +119,12 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rxe_mr, ibmr);
 }
 
+/* The address of a key's first byte: @iova, or 0 if @access says so */
+static inline u64 rxe_first_va(int access, u64 iova)
+{
+	return access & IB_ZERO_BASED ? 0 : iova;
+}
+
 /* key.c */
 int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid);
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key);

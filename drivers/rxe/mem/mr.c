@@ -209,7 +209,7 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 {
 	struct rxe_key *key = &mr->key;
 
-	key->iova = key->access & IB_ZERO_BASED ? 0 : iova;
+	key->iova = rxe_first_va(key->access, iova);
 	key->length = length;
 	if (!length)
 		return 0;	/* no memory, so @start may be anything */
@@ -263,7 +263,7 @@ static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd
 	err = rxe_dmabuf_check(dmabuf, offset, length, key->access);
 	if (err)
 		return err;
-	key->iova = key->access & IB_ZERO_BASED ? 0 : iova;
+	key->iova = rxe_first_va(key->access, iova);
 	key->length = length;
 	key->start = offset_in_page(offset);
 	mr->region.pages = rxe_dmabuf_pages(dmabuf, offset, length);
