@@ -99,7 +99,9 @@ struct rxe_key {
  * @windows: memory windows that are bound to it; -1: none may be bound any more
  * @next: RXE_KEY_FAST: the pages of the next registration
  * @num_next: pages in @next
- * @max_pages: room in @next
+ * @num_pages: RXE_KEY_FAST: pages in the list of @region
+ * @max_pages: room in each of the two lists
+ * @mapped: RXE_KEY_FAST: ib_map_mr_sg() was called since the last registration
  */
 struct rxe_mr {
 	struct ib_mr		ibmr;
@@ -111,7 +113,9 @@ struct rxe_mr {
 	atomic_t		windows;
 	void			**next;
 	u32			num_next;
+	u32			num_pages;
 	u32			max_pages;
+	bool			mapped;
 };
 
 static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)

@@ -528,6 +528,55 @@ static void fast(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, readable(c, rkey, (uintptr_t)c->mem + 2 * PAGE_SIZE, PAGE_SIZE));
 }
 
+/* A list of pages belongs to the region until the next one: it may be registered again */
+static void fast_again(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 rkey = c->fast->ibmr.rkey, len, i;
+	u64 va = (uintptr_t)c->mem + 50;
+	struct rxe_key *key;
+
+	KUNIT_EXPECT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_REMOTE_READ), 0);
+	KUNIT_EXPECT_FALSE(test, readable(c, rkey, 0, 1));	/* no list: zero bytes */
+	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, false, rkey), 0);
+	KUNIT_ASSERT_EQ(test, map(c, 50, PAGE_SIZE, PAGE_SIZE), 1);
+	for (i = 0; i < 4; i++) {
+		rkey = ib_inc_rkey(rkey);
+		KUNIT_ASSERT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_REMOTE_READ), 0);
+		KUNIT_EXPECT_FALSE(test, readable(c, rkey, va, PAGE_SIZE + 1));
+		key = take(c, &c->qp, rkey, IB_ACCESS_REMOTE_READ, va, PAGE_SIZE);
+		KUNIT_ASSERT_NOT_NULL(test, key);
+		len = PAGE_SIZE;
+		KUNIT_EXPECT_PTR_EQ(test, rxe_key_run(key, va, &len), (void *)(uintptr_t)va);
+		KUNIT_EXPECT_EQ(test, len, PAGE_SIZE);
+		rxe_key_put(key);
+		KUNIT_EXPECT_EQ(test, invalidate(&c->qp, false, rkey), 0);
+	}
+	KUNIT_EXPECT_LT(test, map(c, 0, LENGTH, SZ_2K), 0);
+	KUNIT_EXPECT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_REMOTE_READ), 0);
+	KUNIT_EXPECT_FALSE(test, readable(c, rkey, va, 1));	/* that list was refused */
+}
+
+/* The key covers no byte outside of the listed pages, whatever ib_sg_to_pages() says */
+static void fast_short(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 rkey = c->fast->ibmr.rkey, max_pages = c->fast->max_pages;
+	u64 va = (uintptr_t)c->mem + 50;
+
+	c->fast->max_pages = 1;
+	KUNIT_EXPECT_LT(test, map(c, 50, PAGE_SIZE, PAGE_SIZE), 1);
+	KUNIT_ASSERT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_REMOTE_READ), 0);
+	KUNIT_EXPECT_FALSE(test, readable(c, rkey, va, PAGE_SIZE - 49));
+	KUNIT_EXPECT_FALSE(test, readable(c, rkey, va + PAGE_SIZE, 1));
+	KUNIT_EXPECT_FALSE(test, readable(c, rkey, va - 1, 1));
+	KUNIT_EXPECT_EQ(test, invalidate(&c->qp, false, rkey), 0);
+	KUNIT_ASSERT_EQ(test, map(c, 50, PAGE_SIZE - 50, PAGE_SIZE), 1);
+	KUNIT_ASSERT_EQ(test, register_on(&c->qp, rkey, IB_ACCESS_REMOTE_READ), 0);
+	KUNIT_EXPECT_TRUE(test, readable(c, rkey, va, PAGE_SIZE - 50));
+	c->fast->max_pages = max_pages;
+}
+
 /* Pages of the list needn't have the CPU's page size */
 static void page_sizes(struct kunit *test)
 {
@@ -590,6 +639,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(restored),
 	KUNIT_CASE(kept),
 	KUNIT_CASE(fast),
+	KUNIT_CASE(fast_again),
+	KUNIT_CASE(fast_short),
 	KUNIT_CASE(page_sizes),
 	KUNIT_CASE(fast_refused),
 	{}

@@ -4,8 +4,9 @@
  * by work requests.
  *
  * A region has two lists of pages: the pages of its memory, and those of the next
- * registration. ib_map_mr_sg() fills the second list, also while the region is valid. A
- * Fast Register work request swaps the two lists. The key is invalidated by invalidate.c.
+ * registration. ib_map_mr_sg() fills the second list, also while the region is valid. The
+ * first Fast Register work request after that swaps the two lists. Further ones register the
+ * same pages again. The key is invalidated by invalidate.c.
  *
  * Context: alloc: process; map: any; register: bottom halves off.
  */
@@ -73,25 +74,40 @@ int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
 {
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 
-	if (mr->key.kind != RXE_KEY_FAST || ibmr->page_size < SZ_4K ||
-	    !is_power_of_2(ibmr->page_size))
+	if (mr->key.kind != RXE_KEY_FAST)
 		return -EINVAL;
-	mr->num_next = 0;
+	mr->num_next = 0;	/* on errors, the next registration has no bytes */
+	mr->mapped = true;
+	if (ibmr->page_size < SZ_4K || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
 	return ib_sg_to_pages(ibmr, sg, num, offset, add_page);
 }
 
-static void register_next(struct rxe_mr *mr, u32 value, int access)
+static void take_list(struct rxe_mr *mr)
 {
-	struct rxe_key *key = &mr->key;
-
 	swap(mr->region.pages, mr->next);
 	mr->region.shift = ilog2(mr->ibmr.page_size ?: PAGE_SIZE);
+	mr->num_pages = mr->num_next;
+	mr->mapped = false;
+}
+
+/*
+ * The listed pages limit the length: if not all pages fit, ib_sg_to_pages() leaves a length
+ * that may be negative. The consumer may have changed the address, but not within a page.
+ */
+static void register_list(struct rxe_mr *mr, u32 value, int access)
+{
+	struct rxe_key *key = &mr->key;
+	u64 most;
+
+	if (mr->mapped)
+		take_list(mr);
+	most = (u64)mr->num_pages << mr->region.shift;
 	key->access = access;
-	key->iova = access & IB_ZERO_BASED ? 0 : mr->ibmr.iova;
-	key->length = mr->num_next ? mr->ibmr.length : 0;
-	key->start = mr->ibmr.iova & (BIT(mr->region.shift) - 1);
+	key->iova = rxe_first_va(access, mr->ibmr.iova);
+	key->start = mr->ibmr.iova & (BIT_ULL(mr->region.shift) - 1);
+	key->length = most ? min_t(u64, mr->ibmr.length, most - key->start) : 0;
 	key->name = value;
-	mr->num_next = 0;
 	smp_store_release(&key->value, value);	/* pairs with lookups */
 }
 
@@ -113,7 +129,7 @@ int rxe_mr_register(const struct ib_qp *qp, u32 value, int access)
 		return err;
 	spin_lock(&key->lock);
 	if (key->name && !key->value && !key->ending && key->pd == qp->pd) {
-		register_next(container_of(key, struct rxe_mr, key), value, access);
+		register_list(container_of(key, struct rxe_mr, key), value, access);
 		err = 0;
 	}
 	spin_unlock(&key->lock);
