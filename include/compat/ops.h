@@ -29,6 +29,13 @@ static int rxe_op_create_cq(struct ib_cq *ibcq,
 #define RXE_OP_USER_CQ
 #endif
 
+/* Without it, rxe_destroy_cq() does the same, and cancels the RDMA core's work again */
+#ifdef HAVE_PRE_DESTROY_CQ
+#define RXE_OP_PRE_DESTROY_CQ .pre_destroy_cq = rxe_pre_destroy_cq,
+#else
+#define RXE_OP_PRE_DESTROY_CQ
+#endif
+
 #ifdef HAVE_RESIZE_USER_CQ
 #define RXE_OP_RESIZE_CQ .resize_user_cq = rxe_resize_cq,
 #else
@@ -142,6 +149,7 @@ static void rxe_op_counter_init(struct rdma_counter *counter)
 	.reg_user_mr = rxe_op_reg_user_mr,	\
 	.reg_user_mr_dmabuf = rxe_op_reg_dmabuf_mr, \
 	RXE_OP_USER_CQ				\
+	RXE_OP_PRE_DESTROY_CQ			\
 	RXE_OP_RESIZE_CQ			\
 	RXE_OP_PORT_EVENT
 

@@ -49,6 +49,14 @@ void probe_create_user_cq(struct probe_ops *p,
 	p->cq_attrs = ops->create_user_cq;
 }
 
+/* 6.16: the core tells the driver before it cancels the work that polls a CQ */
+#line 1 "HAVE_PRE_DESTROY_CQ"
+int probe_pre_destroy_cq(const struct ib_device_ops *ops, struct ib_cq *cq);
+int probe_pre_destroy_cq(const struct ib_device_ops *ops, struct ib_cq *cq)
+{
+	return ops->pre_destroy_cq(cq);
+}
+
 /* 7.1: resize_cq became resize_user_cq, with an unsigned size */
 #line 1 "HAVE_RESIZE_USER_CQ"
 void *probe_resize_user_cq(const struct ib_device_ops *ops);

@@ -88,6 +88,7 @@ void rxe_ah_put(struct rxe_ah_ref *r);
  *	event flushes the first ones, and puts them behind the others
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
  * @told: the work has raised the event
+ * @closing: the CQ is being destroyed; the handler isn't called any more
  * @cpu: CPU of the completion handler, from the completion vector
  * @kicked: the handler was requested on @cpu and hasn't run yet
  * @csd: sends the request to @cpu
@@ -112,6 +113,7 @@ struct rxe_cq {
 	struct list_head	flushing;
 	struct work_struct	overflow_work;
 	bool			told;
+	bool			closing;
 	int			cpu;
 	atomic_t		kicked;
 	call_single_data_t	csd;
@@ -162,6 +164,7 @@ int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata);
 int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int rxe_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+int rxe_pre_destroy_cq(struct ib_cq *ibcq);
 int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

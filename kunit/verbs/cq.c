@@ -320,6 +320,49 @@ static void moderation_changes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hrtimer_active(&c->cq.timer));
 }
 
+static struct completion work_started;
+static bool work_ended;
+
+static void slow_work(struct work_struct *work)
+{
+	complete(&work_started);
+	msleep(50);
+	WRITE_ONCE(work_ended, true);
+}
+
+/* A CQ that goes away calls no handler, even if an event is due */
+static void closed(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	arm_and_moderate(test, 5, LONG_US);
+	post(test, 1, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, rxe_pre_destroy_cq(&c->cq.ibcq), 0);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&c->cq.timer));
+	arm_and_moderate(test, 0, 0);
+	post(test, 2, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, c->events, 0u);
+}
+
+/* The RDMA core frees the CQ after this, so its work mustn't run any more */
+static void work_cancelled(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	init_completion(&work_started);
+	work_ended = false;
+	c->cq.ibcq.poll_ctx = IB_POLL_WORKQUEUE;
+	INIT_WORK(&c->cq.ibcq.work, slow_work);
+	schedule_work(&c->cq.ibcq.work);
+	wait_for_completion(&work_started);
+	schedule_work(&c->cq.ibcq.work);	/* as the handler may do at any time */
+	test->priv = NULL;
+	rxe_destroy_cq(&c->cq.ibcq, NULL);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(work_ended));
+	KUNIT_EXPECT_EQ(test, work_busy(&c->cq.ibcq.work), 0u);
+	cancel_work_sync(&c->cq.ibcq.work);
+}
+
 static void overrun_ignored(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -454,6 +497,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(moderated_by_time),
 	KUNIT_CASE(not_moderated),
 	KUNIT_CASE(moderation_changes),
+	KUNIT_CASE(closed),
+	KUNIT_CASE(work_cancelled),
 	KUNIT_CASE(resize),
 	KUNIT_CASE(resize_refused),
 	KUNIT_CASE(create_refused),

@@ -144,7 +144,7 @@ unlock:
 
 static void cq_call_handler(struct rxe_cq *cq)
 {
-	if (cq->ibcq.comp_handler)
+	if (cq->ibcq.comp_handler && !READ_ONCE(cq->closing))
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
@@ -470,19 +470,58 @@ out:
 	return err;
 }
 
+/* Does the RDMA core poll the CQ in cq->ibcq.work, which the handler queues? */
+static bool cq_has_work(const struct rxe_cq *cq)
+{
+	return !cq->is_user && (cq->ibcq.poll_ctx == IB_POLL_WORKQUEUE ||
+				cq->ibcq.poll_ctx == IB_POLL_UNBOUND_WORKQUEUE);
+}
+
+/* Wait for handlers that were requested, and for one that runs. Context: process */
+static void cq_wait_handler(struct rxe_cq *cq)
+{
+	/* cq_tasklet() clears it while the tasklet is marked as running: read in that order */
+	wait_var_event(&cq->kicked, !atomic_read_acquire(&cq->kicked));
+	tasklet_unlock_wait(&cq->tasklet);
+}
+
 /**
- * rxe_cq_settle - wait until a kernel consumer has handled what was posted
+ * rxe_cq_settle - wait for a kernel consumer's callback in progress
  * @cq: completion queue; no wait unless the RDMA core polls it in a work
+ *
+ * The work may have queued itself again on return, and may call the consumer for further
+ * completions. This suffices for MADs: ib_mad posts no receive once its port is off its list
+ * of ports, and it takes the port off before it destroys the QP.
  *
  * Context: process, not in that work.
  */
 void rxe_cq_settle(struct rxe_cq *cq)
 {
-	if (cq->is_user || (cq->ibcq.poll_ctx != IB_POLL_WORKQUEUE &&
-			    cq->ibcq.poll_ctx != IB_POLL_UNBOUND_WORKQUEUE))
+	if (!cq_has_work(cq))
 		return;
-	wait_var_event(&cq->kicked, !atomic_read(&cq->kicked));
+	cq_wait_handler(cq);
 	flush_work(&cq->ibcq.work);
+}
+
+/**
+ * rxe_pre_destroy_cq - call the handler of a CQ no more
+ * @ibcq: completion queue; no QP uses it any more
+ *
+ * On return, no handler runs. The RDMA core cancels its work after this, and before
+ * rxe_destroy_cq(). Cores without this call cancel it too early: a handler may queue it again.
+ *
+ * Context: process.
+ *
+ * Return: 0.
+ */
+int rxe_pre_destroy_cq(struct ib_cq *ibcq)
+{
+	struct rxe_cq *cq = to_rxe_cq(ibcq);
+
+	WRITE_ONCE(cq->closing, true);
+	hrtimer_cancel(&cq->timer);
+	cq_wait_handler(cq);
+	return 0;
 }
 
 /**
@@ -490,7 +529,7 @@ void rxe_cq_settle(struct rxe_cq *cq)
  * @ibcq: no QP uses it any more
  * @udata: of the process; NULL for a kernel consumer
  *
- * On return, no handler of the consumer runs any more.
+ * On return, no handler of the consumer runs any more, and no work that it queued.
  *
  * Context: process.
  *
@@ -501,9 +540,10 @@ int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rxe_cq *cq = to_rxe_cq(ibcq);
 
 	cancel_work_sync(&cq->overflow_work);
-	hrtimer_cancel(&cq->timer);
-	wait_var_event(&cq->kicked, !atomic_read(&cq->kicked));
+	rxe_pre_destroy_cq(ibcq);	/* older cores don't call it */
 	tasklet_kill(&cq->tasklet);
+	if (cq_has_work(cq))
+		cancel_work_sync(&cq->ibcq.work);
 	rxe_ring_destroy(cq->ring);
 	atomic_dec(&to_rxe_dev(ibcq->device)->num_cq);
 	return 0;
