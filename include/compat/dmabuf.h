@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A kernel mapping of a dma-buf: since 6.2, the functions that take the buffer's lock end
- * with _unlocked. A kernel without CONFIG_DMA_SHARED_BUFFER has no dma-buf.
+ * with _unlocked. The importer's callback for a buffer that moves has another name since 7.0.
+ * A kernel without CONFIG_DMA_SHARED_BUFFER has no dma-buf.
  */
 #ifndef RXE_COMPAT_DMABUF_H
 #define RXE_COMPAT_DMABUF_H
 
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
 #include <linux/errno.h>
 #include <compat/have.h>
+
+#ifdef HAVE_DMA_BUF_INVALIDATE_MAPPINGS
+#define rxe_move_notify		invalidate_mappings
+#else
+#define rxe_move_notify		move_notify
+#endif
 
 #ifdef CONFIG_DMA_SHARED_BUFFER
 #ifndef HAVE_DMA_BUF_VMAP_UNLOCKED
@@ -19,6 +27,12 @@
 /* dma_buf_get() fails, so the others are never called */
 #define dma_buf_get(fd)				((struct dma_buf *)ERR_PTR(-EOPNOTSUPP))
 #define dma_buf_put(buf)			do { } while (0)
+#define dma_buf_attach(buf, dev)		((struct dma_buf_attachment *)NULL)
+#define dma_buf_dynamic_attach(buf, dev, ops, priv) \
+					((void)(ops), (struct dma_buf_attachment *)NULL)
+#define dma_buf_detach(buf, attach)		do { } while (0)
+#define dma_buf_pin(attach)			(-EOPNOTSUPP)
+#define dma_buf_unpin(attach)			do { } while (0)
 #define dma_buf_vmap_unlocked(buf, map)		(-EOPNOTSUPP)
 #define dma_buf_vunmap_unlocked(buf, map)	do { } while (0)
 #define dma_buf_begin_cpu_access(buf, dir)	(-EOPNOTSUPP)

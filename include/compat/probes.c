@@ -73,6 +73,14 @@ void probe_reg_user_mr(struct probe_ops *p, const struct ib_device_ops *ops)
 	p->mr_dmah = ops->reg_user_mr;
 }
 
+/* 7.0: the importer's move_notify became invalidate_mappings */
+#line 1 "HAVE_DMA_BUF_INVALIDATE_MAPPINGS"
+void *probe_invalidate_mappings(const struct dma_buf_attach_ops *ops);
+void *probe_invalidate_mappings(const struct dma_buf_attach_ops *ops)
+{
+	return ops->invalidate_mappings;
+}
+
 /* 6.2: the mapping of a dma-buf takes its lock */
 #line 1 "HAVE_DMA_BUF_VMAP_UNLOCKED"
 int probe_dma_buf_vmap(struct dma_buf *buf, struct iosys_map *map);

@@ -4,9 +4,12 @@
  * names by a file descriptor.
  *
  * An adapter maps such a buffer for DMA, and maps it again when the exporter moves it.
- * This driver copies with the CPU, so it needs the kernel's own mapping (dma_buf_vmap()):
- * while that exists, the exporter may not move the buffer. Memory of a device that the
- * CPU can't use like RAM is refused.
+ * This driver copies with the CPU, so it needs the kernel's own mapping (dma_buf_vmap()). That
+ * mapping alone doesn't keep the buffer in its place. So the driver also attaches the device
+ * to the buffer. An exporter that can move it pins it for the attachment: at dma_buf_pin() if
+ * it has that operation, else at the attachment. The buffer is never mapped for DMA.
+ *
+ * Memory of a device that the CPU can't use like RAM is refused.
  *
  * Context: process.
  */
@@ -21,14 +24,67 @@
 /**
  * struct rxe_dmabuf - a dma-buf that is mapped
  * @buf: the buffer, with a reference
+ * @attach: keeps the buffer in its place
  * @map: the kernel's mapping of all of it
  * @writable: the process may write it
  */
 struct rxe_dmabuf {
 	struct dma_buf		*buf;
+	struct dma_buf_attachment *attach;
 	struct iosys_map	map;
 	bool			writable;
 };
+
+/* A pinned buffer doesn't move. The dma-buf layer requires the function nevertheless */
+static void ignore_move(struct dma_buf_attachment *attach)
+{
+}
+
+static const struct dma_buf_attach_ops attach_ops = {
+	.allow_peer2peer	= false,	/* only memory with struct pages */
+	.rxe_move_notify	= ignore_move,
+};
+
+static int pin_dmabuf(struct rxe_dmabuf *dmabuf)
+{
+	int err;
+
+	dma_resv_lock(dmabuf->buf->resv, NULL);
+	err = dma_buf_pin(dmabuf->attach);
+	dma_resv_unlock(dmabuf->buf->resv);
+	return err;
+}
+
+static void unpin_dmabuf(struct rxe_dmabuf *dmabuf)
+{
+	dma_resv_lock(dmabuf->buf->resv, NULL);
+	dma_buf_unpin(dmabuf->attach);
+	dma_resv_unlock(dmabuf->buf->resv);
+}
+
+/* Keep the buffer in its place */
+static int attach_dmabuf(struct rxe_dmabuf *dmabuf, struct device *dev)
+{
+	struct dma_buf *buf = dmabuf->buf;
+	bool dynamic = dma_buf_is_dynamic(buf);
+	int err;
+
+	dmabuf->attach = dynamic ? dma_buf_dynamic_attach(buf, dev, &attach_ops, dmabuf) :
+				   dma_buf_attach(buf, dev);
+	if (IS_ERR(dmabuf->attach))
+		return PTR_ERR(dmabuf->attach);
+	err = dynamic ? pin_dmabuf(dmabuf) : 0;
+	if (err)
+		dma_buf_detach(buf, dmabuf->attach);
+	return err;
+}
+
+static void detach_dmabuf(struct rxe_dmabuf *dmabuf)
+{
+	if (dma_buf_is_dynamic(dmabuf->buf))
+		unpin_dmabuf(dmabuf);
+	dma_buf_detach(dmabuf->buf, dmabuf->attach);
+}
 
 static int map_dmabuf(struct rxe_dmabuf *dmabuf)
 {
@@ -46,14 +102,27 @@ static int map_dmabuf(struct rxe_dmabuf *dmabuf)
 	return err;
 }
 
+static int attach_and_map(struct rxe_dmabuf *dmabuf, struct device *dev)
+{
+	int err = attach_dmabuf(dmabuf, dev);
+
+	if (err)
+		return err;
+	err = map_dmabuf(dmabuf);
+	if (err)
+		detach_dmabuf(dmabuf);
+	return err;
+}
+
 /**
  * rxe_dmabuf_get - map a buffer for a region
+ * @dev: device that the buffer is attached to
  * @fd: its file descriptor, which the process may close afterwards
  *
  * Return: the buffer; ERR_PTR: -EBADF; -EINVAL for another file, or if the exporter can't
  * map it; -EOPNOTSUPP for memory that isn't RAM; -ENOMEM; errors of the exporter.
  */
-struct rxe_dmabuf *rxe_dmabuf_get(int fd)
+struct rxe_dmabuf *rxe_dmabuf_get(struct device *dev, int fd)
 {
 	struct rxe_dmabuf *dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -66,7 +135,7 @@ struct rxe_dmabuf *rxe_dmabuf_get(int fd)
 		goto free;
 	}
 	dmabuf->writable = dmabuf->buf->file->f_mode & FMODE_WRITE;
-	err = map_dmabuf(dmabuf);
+	err = attach_and_map(dmabuf, dev);
 	if (!err)
 		return dmabuf;
 	dma_buf_put(dmabuf->buf);
@@ -83,6 +152,7 @@ void rxe_dmabuf_put(struct rxe_dmabuf *dmabuf)
 {
 	dma_buf_vunmap_unlocked(dmabuf->buf, &dmabuf->map);
 	dma_buf_end_cpu_access(dmabuf->buf, DMA_BIDIRECTIONAL);
+	detach_dmabuf(dmabuf);
 	dma_buf_put(dmabuf->buf);
 	kfree(dmabuf);
 }

@@ -7,7 +7,7 @@
 
 #include <rxe/mem.h>
 
-struct rxe_dmabuf *rxe_dmabuf_get(int fd);
+struct rxe_dmabuf *rxe_dmabuf_get(struct device *dev, int fd);
 void rxe_dmabuf_put(struct rxe_dmabuf *dmabuf);
 int rxe_dmabuf_check(const struct rxe_dmabuf *dmabuf, u64 offset, u64 length, int access);
 void **rxe_dmabuf_pages(const struct rxe_dmabuf *dmabuf, u64 offset, u64 length);

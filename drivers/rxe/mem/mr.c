@@ -254,7 +254,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
 {
 	struct rxe_key *key = &mr->key;
-	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(fd);
+	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(&mr->ibmr.device->dev, fd);
 	int err;
 
 	if (IS_ERR(dmabuf))
