@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <rdma/ib_umem.h>
 #include <rxe/window.h>
 #include "../util.h"
 
@@ -393,6 +394,24 @@ static void region_stays(struct kunit *test)
 	bind_good(test, 1);	/* it can be bound again */
 }
 
+/* A process that inherited the region can't have its own memory registered in its place */
+static void of_another_process(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct ib_umem umem = { .owning_mm = (void *)c };	/* some other one */
+	int access = RIGHTS | IB_ACCESS_REMOTE_WRITE;
+	struct ib_mr *new;
+
+	c->mr->umem = &umem;
+	new = rxe_rereg_user_mr(&c->mr->ibmr, IB_MR_REREG_ACCESS, 0, 0, 0, access, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(new), -EINVAL);
+	new = rxe_rereg_user_mr(&c->mr->ibmr, IB_MR_REREG_ACCESS, 0, 0, 0,
+				IB_ACCESS_REMOTE_READ, NULL, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, new, NULL);	/* in place */
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->mr->windows), 0);
+	c->mr->umem = NULL;
+}
+
 /* While a task uses the memory, the key isn't found, and isn't ended */
 static void busy(struct kunit *test)
 {
@@ -635,6 +654,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(not_invalidated),
 	KUNIT_CASE(bind_refused),
 	KUNIT_CASE(region_stays),
+	KUNIT_CASE(of_another_process),
 	KUNIT_CASE(busy),
 	KUNIT_CASE(restored),
 	KUNIT_CASE(kept),

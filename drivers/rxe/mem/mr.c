@@ -322,6 +322,17 @@ static bool mr_close(struct rxe_mr *mr)
 }
 
 /*
+ * A process that inherited the verbs context (fork()) may change the region. It has no right to
+ * have the memory pinned anew: the addresses would be its own.
+ */
+static bool is_callers_memory(const struct rxe_mr *mr)
+{
+	if (mr->umem)
+		return mr->umem->owning_mm == current->mm;
+	return !mr->region.odp || rxe_odp_is_callers(mr->region.odp);
+}
+
+/*
  * After the return, the old rights aren't used any more: a task holds a region only for
  * one run, with bottom halves off, and synchronize_rcu() waits for that.
  */
@@ -350,7 +361,8 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or an ERR_PTR, with the old region unchanged: as rxe_reg_user_mr(), -EBUSY if a
- * window is bound to the region, -EOPNOTSUPP to keep the memory of a dma-buf.
+ * window is bound to the region, -EOPNOTSUPP to keep the memory of a dma-buf, -EINVAL for a new
+ * region on the old memory if that belongs to another process.
  */
 struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 length, u64 iova, int access,
@@ -359,6 +371,7 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 	int zero_based = mr->key.access & IB_ZERO_BASED;
 	struct ib_mr *new = NULL;
+	bool stay;
 
 	if (!(flags & IB_MR_REREG_PD))
 		ibpd = mr->key.pd;
@@ -374,9 +387,12 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		length = mr->key.length;
 		iova = mr->key.iova;
 	}
+	stay = mr_can_stay(mr, flags, access);
+	if (!stay && !(flags & IB_MR_REREG_TRANS) && !is_callers_memory(mr))
+		return ERR_PTR(-EINVAL);
 	if (!mr_close(mr))
 		return ERR_PTR(-EBUSY);
-	if (mr_can_stay(mr, flags, access))
+	if (stay)
 		mr_change(mr, access, ibpd);
 	else
 		new = rxe_reg_user_mr(ibpd, start, length, iova, access, udata);

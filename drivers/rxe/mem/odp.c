@@ -496,6 +496,17 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 }
 
 /**
+ * rxe_odp_is_callers - is it memory of the calling process?
+ * @odp: the memory
+ *
+ * Return: true if so.
+ */
+bool rxe_odp_is_callers(const struct rxe_odp *odp)
+{
+	return odp->process->mm == current->mm;
+}
+
+/**
  * rxe_odp_close - note that the owner is about to give back its reference to the region
  * @odp: the memory
  *

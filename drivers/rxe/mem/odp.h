@@ -102,6 +102,7 @@ enum rxe_odp_how {
 
 /* odp.c */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length);
+bool rxe_odp_is_callers(const struct rxe_odp *odp);
 void rxe_odp_close(struct rxe_odp *odp);
 void rxe_odp_end(struct rxe_odp *odp);
 void rxe_odp_put(struct rxe_odp *odp);
