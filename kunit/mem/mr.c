@@ -293,6 +293,7 @@ static void empty(struct kunit *test)
 		mr = rxe_reg_user_mr(&c->pd, starts[i], 0, starts[i],
 				     IB_ACCESS_LOCAL_WRITE, NULL);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+		KUNIT_EXPECT_EQ(test, mr->iova, starts[i]);
 		KUNIT_EXPECT_TRUE(test, found(c, &c->pd, mr->lkey, 0,
 					      starts[i], 0));
 		KUNIT_EXPECT_FALSE(test, found(c, &c->pd, mr->lkey, 0,

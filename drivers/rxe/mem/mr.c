@@ -205,15 +205,21 @@ static int mr_pin(struct rxe_mr *mr, u64 start, u64 length)
 	return mr_list_pages(mr, mr->umem);
 }
 
+/* The RDMA core shows the values of struct ib_mr, and doesn't always set them */
+static void set_range(struct rxe_mr *mr, u64 iova, u64 length)
+{
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	mr->key.iova = rxe_first_va(mr->key.access, iova);
+	mr->key.length = length;
+}
+
 static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 {
-	struct rxe_key *key = &mr->key;
-
-	key->iova = rxe_first_va(key->access, iova);
-	key->length = length;
+	set_range(mr, iova, length);
 	if (!length)
 		return 0;	/* no memory, so @start may be anything */
-	if (key->access & RXE_ODP_ACCESS)
+	if (mr->key.access & RXE_ODP_ACCESS)
 		return mr_page(mr, start, length);
 	return mr_pin(mr, start, length);
 }
@@ -253,19 +259,17 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
 {
-	struct rxe_key *key = &mr->key;
 	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(&mr->ibmr.device->dev, fd);
 	int err;
 
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	mr->dmabuf = dmabuf;
-	err = rxe_dmabuf_check(dmabuf, offset, length, key->access);
+	err = rxe_dmabuf_check(dmabuf, offset, length, mr->key.access);
 	if (err)
 		return err;
-	key->iova = rxe_first_va(key->access, iova);
-	key->length = length;
-	key->start = offset_in_page(offset);
+	set_range(mr, iova, length);
+	mr->key.start = offset_in_page(offset);
 	mr->region.pages = rxe_dmabuf_pages(dmabuf, offset, length);
 	return mr->region.pages ? 0 : -ENOMEM;
 }

@@ -282,6 +282,33 @@ static void rereg(void)
 	close(fd);
 }
 
+/* The RDMA core shows the length of the region, also of the one that takes its place */
+static void length(void)
+{
+	int fd = udmabuf_fd();
+	struct region r;
+	struct ibv_mr mr = { .context = ctx };
+
+	if (fd < 0) {
+		case_skip("length", "no /dev/udmabuf (CONFIG_UDMABUF)");
+		return;
+	}
+	if (reg(fd, 0, 12345, RIGHTS, &r))
+		die("cannot register the buffer: %m");
+	mr.handle = r.handle;
+	if (system("rdma resource show mr | grep -qw 'mrlen 12345'"))
+		case_fail("length", "not shown");
+	else if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, 4321, 0))
+		case_fail("length", "to other memory: %m");
+	else if (system("rdma resource show mr | grep -qw 'mrlen 4321'"))
+		case_fail("length", "that of the new region isn't shown");
+	else
+		case_ok("length");
+	if (dereg(&r))
+		case_fail("length", "cannot be deregistered: %m");
+	close(fd);
+}
+
 static void set_up(void)
 {
 	struct rc_attr attr = rc_attr(gid_index);
@@ -311,7 +338,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 3 || !strcmp(argv[1], "--help"))
 		die("usage: verbs_dmabuf DEV GID_INDEX\n"
-		    "Memory regions of a dma-buf, a case for each of: data, refused, read-only, rereg.");
+		    "Memory regions of a dma-buf, a case for each of: data, refused, read-only, rereg,\n"
+		    "length.");
 	ctx = open_device(argv[1]);
 	gid_index = atoi(argv[2]);
 	set_up();
@@ -319,5 +347,6 @@ int main(int argc, char **argv)
 	refused();
 	read_only();
 	rereg();
+	length();
 	return cases_failed ? 1 : 0;
 }
