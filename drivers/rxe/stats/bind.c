@@ -4,7 +4,8 @@
  * that it shares with others by type or process. The QP then counts there, and no longer in
  * the port's counters. The RDMA core adds both when it shows the port.
  *
- * Context: process; the RDMA core holds the lock of the counter.
+ * Context: process. The RDMA core holds the lock of the counter, except in
+ * rxe_counter_dealloc(). Older cores may still read a counter then.
  */
 #include <rxe/dev.h>
 #include <rxe/transport.h>
@@ -85,18 +86,20 @@ int rxe_counter_unbind(struct ib_qp *ibqp)
 
 /**
  * rxe_counter_dealloc - free a counter after its last QP was unbound
- * @counter: the counter; the RDMA core has read it before
+ * @counter: the counter, not locked; the RDMA core has read it before
  *
  * Return: 0. No QP counts into the counter any more.
  */
 int rxe_counter_dealloc(struct rdma_counter *counter)
 {
 	struct rxe_dev *rxe = to_rxe_dev(counter->device);
-	struct counter_set *set = find_set(counter);
+	struct counter_set *set;
 
+	mutex_lock(&counter->lock);	/* rxe_counter_update() */
+	set = counter->id ? xa_erase(&rxe->counters, counter->id) : NULL;
+	mutex_unlock(&counter->lock);
 	if (!set)
 		return 0;
-	xa_erase(&rxe->counters, counter->id);
 	synchronize_rcu();	/* tasks that read qp->stats before it was unbound */
 	free_set(set);
 	return 0;
