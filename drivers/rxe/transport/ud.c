@@ -103,6 +103,17 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	       (!rxe_pace_ask(qp, RXE_PACE_SEND) || rxe_tx_full(qp->sq.sender.tx));
 }
 
+/*
+ * What a work request takes from the budget. A datagram to a multicast group is delivered to
+ * each member on this device, which may be many: only one per run.
+ */
+static u32 ud_cost(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+{
+	bool mcast = wqe->ah && wqe->ah->path.mcast;
+
+	return mcast && READ_ONCE(qp->rxe->mcast.num_grps) ? RXE_TASK_BUDGET : wqe->length;
+}
+
 static bool ud_send_run(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
@@ -122,7 +133,7 @@ static bool ud_send_run(struct rxe_qp *qp)
 		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe);
 		if (status == -EAGAIN)
 			return !rxe_fault_busy(qp->sq.sender.fault);
-		rxe_task_spend(&budget, wqe->length);
+		rxe_task_spend(&budget, ud_cost(qp, wqe));
 		if (status)
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
 		ud_finish_wqe(qp, wqe, status);
