@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <compat/umem.h>
 #include <compat/verbs.h>
@@ -177,11 +178,16 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
 	return 0;
 }
 
-/* On-demand paging: a position in the region is an address in the process */
+/*
+ * On-demand paging: a position in the region is an address in the process. A pointer may have
+ * a tag (arm64, x86), which page tables and memory management don't know.
+ */
 static int mr_page(struct rxe_mr *mr, u64 start, u64 length)
 {
-	struct rxe_odp *odp = rxe_odp_create(mr, start, length);
+	struct rxe_odp *odp;
 
+	start = untagged_addr(start);
+	odp = rxe_odp_create(mr, start, length);
 	if (IS_ERR(odp))
 		return PTR_ERR(odp);
 	mr->region.odp = odp;
