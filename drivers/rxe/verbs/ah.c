@@ -155,25 +155,21 @@ err_limit:
 
 /**
  * rxe_modify_ah - change the address
- * @ibah: the AH
+ * @ibah: the AH of a kernel consumer, without a number: a process can't modify an AH
  * @attr: new address; its source GID is held by the RDMA core
  *
- * Sends with a reference keep the old address: a kernel consumer's once posted, a
- * process's once imported.
+ * Sends that are posted keep the old address.
  *
  * Return: 0 or an error as of rxe_create_ah(), in which case nothing changed.
  */
 int rxe_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
-	struct rxe_dev *rxe = to_rxe_dev(ibah->device);
 	struct rxe_ah *ah = to_rxe_ah(ibah);
 	struct rxe_ah_ref *r, *old;
 
 	r = ah_ref_create(ibah, attr, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(r))
 		return PTR_ERR(r);
-	if (ah->num)
-		xa_store(&rxe->ahs, ah->num, r, GFP_KERNEL);
 	old = rcu_replace_pointer(ah->r, r, true);
 	rxe_ah_put(old);
 	return 0;
@@ -208,7 +204,8 @@ int rxe_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
  * @ibah: the RDMA core frees its memory
  * @flags: enum rdma_destroy_ah_flags
  *
- * Sends with a reference keep the address, as in rxe_modify_ah().
+ * Sends with a reference keep the address: a kernel consumer's once posted, a process's once
+ * imported.
  *
  * Return: 0.
  */
