@@ -22,11 +22,6 @@ struct rxe_pd {
 	struct ib_pd		ibpd;
 };
 
-static inline struct rxe_pd *to_rxe_pd(struct ib_pd *ibpd)
-{
-	return container_of(ibpd, struct rxe_pd, ibpd);
-}
-
 /**
  * struct rxe_ah_ref - the part of an address handle that a UD send uses
  * @ref: one for the AH, one for each send that uses it
