@@ -214,6 +214,6 @@ void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap);
 void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 		     struct rxe_swqe *wqe);
 void rxe_import_flushed(const void *elem, struct rxe_swqe *wqe);
-bool rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe);
+void rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe);
 
 #endif /* RXE_WR_H */

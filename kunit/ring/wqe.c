@@ -405,8 +405,7 @@ static void recv(struct kunit *test)
 			c->relem->dma.sge[i].length = U32_MAX - i;
 			c->relem->dma.sge[i].lkey = 0x77 + i;
 		}
-		KUNIT_EXPECT_TRUE(test, rxe_import_recv(SGES, c->relem,
-							&c->rwqe));
+		rxe_import_recv(SGES, c->relem, &c->rwqe);
 		KUNIT_EXPECT_EQ(test, c->rwqe.wr_id, 0x1234567890abcdefull);
 		KUNIT_EXPECT_EQ(test, c->rwqe.num_sge, n);
 		KUNIT_EXPECT_EQ(test, c->rwqe.length,
@@ -414,6 +413,11 @@ static void recv(struct kunit *test)
 		for (i = 0; i < n; i++)
 			KUNIT_EXPECT_EQ(test, c->rwqe.sge[i].lkey, 0x77 + i);
 	}
+	c->relem->dma.num_sge = SGES + 1;	/* corrupt: room for 0 bytes */
+	rxe_import_recv(SGES, c->relem, &c->rwqe);
+	KUNIT_EXPECT_EQ(test, c->rwqe.num_sge, 0u);
+	KUNIT_EXPECT_EQ(test, c->rwqe.length, 0ull);
+	KUNIT_EXPECT_TRUE(test, c->rwqe.valid);
 }
 
 static void fuzz_recv(struct kunit *test)

@@ -161,28 +161,22 @@ void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
  * rxe_import_recv - copy and check a receive work request
  * @max_sge: SGEs that it may have
  * @elem: struct rxe_recv_wqe in shared memory
- * @wqe: the copy
- *
- * Return: false if it has more SGEs.
+ * @wqe: out: the copy. If it has more SGEs, it is corrupt, and the copy has none, which is room
+ *	for 0 bytes
  */
-bool rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe)
+void rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe)
 {
 	const struct rxe_recv_wqe *shared = elem;
-	u32 i;
+	u32 num = READ_ONCE(shared->dma.num_sge), i;
 
 	wqe->wr_id = READ_ONCE(shared->wr_id);
-	wqe->num_sge = READ_ONCE(shared->dma.num_sge);
+	wqe->num_sge = num <= max_sge ? num : 0;
 	wqe->length = 0;
 	wqe->valid = true;
-	if (wqe->num_sge > max_sge) {
-		wqe->num_sge = 0;
-		return false;
-	}
 	for (i = 0; i < wqe->num_sge; i++) {
 		wqe->sge[i].addr = READ_ONCE(shared->dma.sge[i].addr);
 		wqe->sge[i].length = READ_ONCE(shared->dma.sge[i].length);
 		wqe->sge[i].lkey = READ_ONCE(shared->dma.sge[i].lkey);
 		wqe->length += wqe->sge[i].length;
 	}
-	return true;
 }
