@@ -201,14 +201,4 @@ static inline void rxe_ring_publish(struct rxe_ring *ring)
 	smp_store_release(&ring->buf->producer_index, ring->index);
 }
 
-/**
- * rxe_ring_push - hand the element written at rxe_ring_space() to the consumer
- * @ring: a ring
- */
-static inline void rxe_ring_push(struct rxe_ring *ring)
-{
-	rxe_ring_next(ring);
-	rxe_ring_publish(ring);
-}
-
 #endif /* RXE_RING_H */

@@ -135,7 +135,8 @@ static void produce_until_full(struct kunit *test)
 			place = rxe_ring_space(ring);
 			KUNIT_ASSERT_NOT_NULL(test, place);
 			*place = round * 7 + i;
-			rxe_ring_push(ring);
+			rxe_ring_next(ring);
+			rxe_ring_publish(ring);
 		}
 		KUNIT_EXPECT_NULL(test, rxe_ring_space(ring));
 		for (i = 0; i < 7; i++) {
@@ -184,7 +185,8 @@ static void hostile(struct kunit *test)
 		elem = rxe_ring_space(ring);
 		if (elem) {
 			inside(test, ring, elem);
-			rxe_ring_push(ring);
+			rxe_ring_next(ring);
+			rxe_ring_publish(ring);
 		}
 		rxe_ring_next(ring);
 		rxe_ring_release(ring, prandom_u32_state(&rnd));
