@@ -46,7 +46,8 @@ struct rxe_dev;
  * The linear part may be empty or end at any byte: read with skb_header_pointer()
  * or skb_copy_bits(). If there is a frag_list, each of its skbs is one packet, and
  * the train's own skb holds the first. A received skb is never written to.
- * skb->dev is NULL: the netdev may go away while the train waits.
+ * skb->dev isn't the netdev, which may go away while the train waits: it is NULL, or, while the
+ * train is held, in a union with skb->rbnode.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
