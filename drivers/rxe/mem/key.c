@@ -137,6 +137,17 @@ static struct rxe_key *key_take(struct ib_pd *pd, u32 value)
 	return key;
 }
 
+/* Find a key that gives these rights. Return: with a reference to its memory; NULL if none */
+static struct rxe_key *key_take_permitted(struct ib_pd *pd, const struct ib_qp *remote,
+					  u32 value, int access)
+{
+	struct rxe_key *key = key_take(pd, value);
+
+	if (key && !key_permits(key, pd, remote, value, access))
+		rxe_key_drop(&key);
+	return key;
+}
+
 /**
  * rxe_key_get - find memory by a key, with every check [C10-56] [C10-57] [o10-37]
  * @pd: protection domain of the QP, or of its SRQ
@@ -155,13 +166,10 @@ static struct rxe_key *key_take(struct ib_pd *pd, u32 value)
 int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key)
 {
-	*key = key_take(pd, value);
-	if (!*key)
-		return -EACCES;
-	if (key_permits(*key, pd, remote, value, access) && rxe_key_covers(*key, va, len))
-		return 0;
-	rxe_key_drop(key);
-	return -EACCES;
+	*key = key_take_permitted(pd, remote, value, access);
+	if (*key && !rxe_key_covers(*key, va, len))
+		rxe_key_drop(key);
+	return *key ? 0 : -EACCES;
 }
 
 /**
@@ -177,13 +185,8 @@ int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int acc
 int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		    struct rxe_key **key)
 {
-	*key = key_take(pd, value);
-	if (!*key)
-		return -EACCES;
-	if (key_permits(*key, pd, remote, value, access))
-		return 0;
-	rxe_key_drop(key);
-	return -EACCES;
+	*key = key_take_permitted(pd, remote, value, access);
+	return *key ? 0 : -EACCES;
 }
 
 /**
