@@ -43,6 +43,7 @@ static int ctx_init(struct kunit *test)
 	c->mr.key.start = START + OFFSET;
 	c->mr.key.length = LENGTH;
 	c->odp.mr = &c->mr;
+	mutex_init(&c->odp.grace);
 	c->odp.first = START >> PAGE_SHIFT;
 	c->odp.num = PAGES;
 	c->odp.order = ORDER;
@@ -195,12 +196,35 @@ static void ended(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->slots[0], 0);
 }
 
+/* Taking pages back costs a grace period only if a window was used since the last one */
+static void window(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	u32 i;
+
+	for (i = 0; i < PAGES; i++)
+		set_page(c, i, true);
+	KUNIT_EXPECT_EQ(test, ready(c, true, 0, LENGTH), 0);
+	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	c->mr.key.kind = RXE_KEY_MW_1;
+	KUNIT_EXPECT_EQ(test, ready(c, true, 0, 1), 0);
+	KUNIT_EXPECT_TRUE(test, c->odp.window_used);
+	drop_pages(c, 0, 0, 1);
+	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	drop_pages(c, 1, 0, 1);
+	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	KUNIT_EXPECT_EQ(test, ready(c, false, 0, 1), -EFAULT);
+	KUNIT_EXPECT_TRUE(test, c->odp.window_used);	/* it may have found the page */
+	c->mr.key.kind = RXE_KEY_FIXED;
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(presence),
 	KUNIT_CASE(how_much),
 	KUNIT_CASE(runs),
 	KUNIT_CASE(dirty),
 	KUNIT_CASE(ended),
+	KUNIT_CASE(window),
 	{}
 };
 

@@ -173,8 +173,11 @@ int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool wri
 {
 	u64 addr = va - key->iova + key->start;
 	struct rxe_odp *odp = key->region->odp;
-	u64 there = rxe_odp_present(odp, addr, len, write);
+	u64 there;
 
+	if (key->kind != RXE_KEY_FIXED)
+		rxe_odp_use_window(odp);
+	there = rxe_odp_present(odp, addr, len, write);
 	if (there == len)
 		return 0;
 	if (!fault)

@@ -10,9 +10,9 @@
  *
  * Users of the table are the tasks of QPs. They hold a reference to the region for one
  * run, with bottom halves off, and take no lock. The notifier marks the page as not
- * present, and then waits for a grace period if the region has users. The page's address
- * stays in the table until the end of the grace period: a task that found the page
- * present may use it until its run ends.
+ * present, and then waits for a grace period if the region has users, or if a memory window
+ * was used since the last one. The page's address stays in the table until the end of the
+ * grace period: a task that found the page present may use it until its run ends.
  *
  * A fault gets the page by get_user_pages_remote(), makes it present unless the notifier
  * has been called since the fault began, and gives the reference back. Each page has its
@@ -23,7 +23,7 @@
  * gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is used.
  *
  * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
- * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock.
+ * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -63,6 +63,19 @@ void rxe_odp_stop(void)
 static struct rxe_odp_chunk *find_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	return xa_load(&odp->chunks, (page - odp->first) >> odp->order);
+}
+
+/**
+ * rxe_odp_use_window - note that a memory window is used; before rxe_odp_present()
+ * @odp: the memory that the window is bound to
+ *
+ * Context: bottom halves off, with a reference to the window's region.
+ */
+void rxe_odp_use_window(struct rxe_odp *odp)
+{
+	if (!READ_ONCE(odp->window_used))
+		WRITE_ONCE(odp->window_used, true);
+	smp_mb();	/* pairs with wait_for_users() */
 }
 
 /**
@@ -142,9 +155,23 @@ void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bo
 }
 
 /*
+ * Wait for tasks that found the pages by way of a memory window. They hold a reference to the
+ * window's region, not to this one. If no window was used since the flag was cleared, earlier
+ * tasks end with the grace period that followed. The lock waits for its end.
+ */
+static void wait_for_windows(struct rxe_odp *odp)
+{
+	mutex_lock(&odp->grace);
+	if (READ_ONCE(odp->window_used)) {
+		WRITE_ONCE(odp->window_used, false);
+		synchronize_rcu_expedited();
+	}
+	mutex_unlock(&odp->grace);
+}
+
+/*
  * Wait for tasks that may use pages which aren't present any more. A task that takes its
- * reference to the region after this point doesn't find the pages. References to a memory
- * window's region aren't counted here, so a bound window always costs a grace period.
+ * reference to the region, or uses a window, after this point doesn't find the pages.
  *
  * A region that has ended has no user. Either no key ever named it. Or rxe_dereg_mr() has
  * refused further windows while none was bound, has hidden the key, and has waited for the
@@ -157,11 +184,13 @@ static void wait_for_users(struct rxe_odp *odp)
 	/* Pairs with rxe_odp_end(): after the uses of all references */
 	if (smp_load_acquire(&odp->ended))
 		return;
-	smp_mb();	/* pairs with key_take() */
+	smp_mb();	/* pairs with key_take() and rxe_odp_use_window() */
 	refs = kref_read(&odp->mr->region.ref);
 	smp_rmb();	/* pairs with the reference's end after rxe_odp_close() */
-	if (refs > 1 || READ_ONCE(odp->closing) || atomic_read(&odp->mr->windows) > 0)
+	if (refs > 1 || READ_ONCE(odp->closing))
 		synchronize_rcu_expedited();
+	else
+		wait_for_windows(odp);
 }
 
 /* Remove a page that no task uses any more, and mark it dirty if it may have been written */
@@ -479,6 +508,7 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	}
 	kref_init(&odp->ref);
 	mutex_init(&odp->lock);
+	mutex_init(&odp->grace);
 	INIT_WORK(&odp->work, free_odp);
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
 	odp->mr = mr;

@@ -65,6 +65,9 @@ struct rxe_odp_chunk {
  * @ref: one for the region, one for each fault or prefetch that uses it
  * @process: the process
  * @mr: the region; valid until rxe_odp_end()
+ * @window_used: a task has used pages by way of a memory window since the last grace period
+ * @grace: one grace period at a time for @window_used. Taken in direct reclaim, like
+ *	rxe_odp_chunk.lock
  * @closing: the region's owner has given back its reference to the region, or is about to
  * @ended: the region and all references to its memory are gone; no more chunks are added
  * @work: frees the struct, in process context
@@ -78,6 +81,8 @@ struct rxe_odp {
 	struct kref		ref;
 	struct rxe_process	*process;
 	struct rxe_mr		*mr;
+	bool			window_used;
+	struct mutex		grace;	/* window_used */
 	bool			closing;
 	bool			ended;
 	struct work_struct	work;
@@ -106,6 +111,7 @@ bool rxe_odp_is_callers(const struct rxe_odp *odp);
 void rxe_odp_close(struct rxe_odp *odp);
 void rxe_odp_end(struct rxe_odp *odp);
 void rxe_odp_put(struct rxe_odp *odp);
+void rxe_odp_use_window(struct rxe_odp *odp);
 u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write);
 void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len);
 int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
