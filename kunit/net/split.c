@@ -294,6 +294,72 @@ static void delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_DROP_MALFORMED), 1ull);
 }
 
+/*
+ * GRO of a router, whose first skb has @first packets, and whose frag_list has skbs of @each:
+ * only the first packet of an skb has headers.
+ */
+static struct sk_buff *grown(struct kunit *test, u32 first, u32 each)
+{
+	struct sk_buff *skb = chain(test), *part = skb, *frame, *next;
+	u32 n = 1;
+
+	frame = skb_shinfo(skb)->frag_list;
+	skb_shinfo(skb)->frag_list = NULL;
+	for (; frame; frame = next, n++) {
+		next = frame->next;
+		frame->next = NULL;
+		if (n < first || (n - first) % each) {
+			memcpy(skb_tail_pointer(part), frame->data, frame->len);
+			part->tail += frame->len;
+			if (part == skb)
+				skb->data_len -= frame->len;
+			else
+				part->len += frame->len;
+			kfree_skb(frame);
+			continue;
+		}
+		if (part == skb)
+			skb_shinfo(skb)->frag_list = frame;
+		else
+			part->next = frame;
+		part = frame;
+	}
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	return skb;
+}
+
+static void parts(struct kunit *test)
+{
+	u32 first, each, n;
+
+	for (first = 1; first < MOST; first++) {
+		for (each = 1; each < MOST; each++) {
+			deliver(test, grown(test, first, each));
+			for (n = 0; n < MOST; n++)
+				expect_packet(test, n);
+			KUNIT_EXPECT_TRUE(test, skb_queue_empty(&taken));
+		}
+	}
+	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_DROP_MALFORMED), 0ull);
+}
+
+/* A frame of a single packet keeps its ID, which need not count up */
+static void own_ids(struct kunit *test)
+{
+	struct sk_buff *skb = grown(test, 1, 1);
+	u32 n;
+
+	l3_of(frame(skb, 3))->id = htons(7);
+	deliver(test, skb);
+	for (n = 0; n < MOST; n++) {
+		skb = skb_dequeue(&taken);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		KUNIT_EXPECT_EQ(test, ntohs(((struct iphdr *)rxe_rx_l3(skb))->id),
+				n == 3 ? 7 : (u16)(ID + n));
+		kfree_skb(skb);
+	}
+}
+
 /* Refused: emergency memory, and link-layer multicast that isn't for a group */
 static void unusable(struct kunit *test)
 {
@@ -340,6 +406,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pieces),
 	KUNIT_CASE(chain_headers),
 	KUNIT_CASE(delivered),
+	KUNIT_CASE(parts),
+	KUNIT_CASE(own_ids),
 	KUNIT_CASE(unusable),
 	KUNIT_CASE(own_memory),
 	{}

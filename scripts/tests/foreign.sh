@@ -90,6 +90,35 @@ forwarded() { # PREFIX CASES
 	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac_of R ra)"
 }
 
+# Packets of a driver's train that R's GRO combines: from the 18th on into a frag_list whose
+# members have many packets each.  A sends them singly, since GRO passes over what is a train.
+gro_of_trains() {
+	local before
+	srv() { in_netns B "$@"; }
+	cli() { in_netns A "$@"; }
+	ip netns exec A ethtool -K veth tx-udp-segmentation off
+	in_netns A rxe_add rxeA veth || return 1
+	SRV_DEV=rxeB SRV4=198.18.0.2 SRV_GID=$(srv gid_index rxeB v2 198.18.0.2)
+	CLI_DEV=rxeA CLI_GID=$(cli gid_index rxeA v2 $SRC4)
+	before=$(damaged)
+	try train-uc-whole run_uc_whole -n 500
+	try train-rc-random run_rc_random -n 500 -q 1 -s 5 -m 65536
+	try train-intact combined_and_intact "$before"
+}
+
+# What B has refused
+damaged() {
+	(cd /sys/class/infiniband/rxeB/ports/1/hw_counters && cat rx_icrc_encapsulated rx_drop_malformed)
+}
+
+# R has combined packets, and B has taken each of them
+combined_and_intact() { # BEFORE: damaged
+	local sent passed
+	sent=$(sent_by A veth) passed=$(sent_by R rb)
+	say "$sent packets of A came to B in $passed skbs"
+	[ $((passed * 2)) -lt "$sent" ] && [ "$(damaged)" = "$1" ]
+}
+
 # Clear text is forbidden, but for the marker's port
 policy() {
 	neighbours
@@ -202,6 +231,7 @@ if [[ $case = all || $case = fwd ]]; then
 	forwarded fwd- datagrams
 	forwarded fwd- junk
 	forwarded socket- segmented
+	gro_of_trains
 fi
 [[ $case != all && $case != policy ]] || policy
 [[ $case != all && $case != vrf ]] || vrf

@@ -9,7 +9,8 @@
  * train is taken apart: each packet is copied into an skb of its own.
  *
  * Packets that are chained by frag_list still have their own network headers before their
- * data. For other packets, the headers are those that segmentation would make.
+ * data. For other packets, the headers are those that segmentation would make. GRO of a
+ * router may also chain skbs of many packets each, when the fragments of one are used up.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -218,7 +219,7 @@ static void rxe_split_frames(struct sk_buff *skb, u32 off,
 		.skb = skb,
 		.l3 = skb_network_header(skb),
 		.off = off,
-		.len = skb_pagelen(skb) - off,
+		.len = rxe_rx(skb)->pkt,
 	};
 	const struct sk_buff *frame;
 
@@ -251,6 +252,20 @@ static void rxe_split_bytes(struct sk_buff *skb, u32 off,
 	}
 }
 
+/* Is each part of the skb one packet? Else parts are only bytes, whatever their headers say */
+static bool rxe_frames_are_packets(const struct sk_buff *skb, u32 off, u32 pkt)
+{
+	const struct sk_buff *frame;
+
+	if (skb_pagelen(skb) != off + pkt)
+		return false;
+	skb_walk_frags(skb, frame) {
+		if (frame->len > pkt)
+			return false;
+	}
+	return true;
+}
+
 /**
  * rxe_split - hand up packets that are no train, one by one
  * @skb: the packets, see rxe_is_train(), with their struct rxe_rx; not consumed
@@ -259,7 +274,7 @@ static void rxe_split_bytes(struct sk_buff *skb, u32 off,
  */
 void rxe_split(struct sk_buff *skb, u32 off, const struct net_device *ndev)
 {
-	if (skb_has_frag_list(skb))
+	if (skb_has_frag_list(skb) && rxe_frames_are_packets(skb, off, rxe_rx(skb)->pkt))
 		rxe_split_frames(skb, off, ndev);
 	else
 		rxe_split_bytes(skb, off, ndev);
