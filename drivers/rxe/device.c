@@ -461,9 +461,9 @@ static const struct rxe_tune default_tune = {
 	.capture_singly	= true,
 };
 
-static struct rxe_dev *dev_alloc(struct net_device *ndev, u8 roce)
+static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 roce)
 {
-	struct rxe_dev *rxe = rxe_alloc_dev(dev_net(ndev));
+	struct rxe_dev *rxe = rxe_alloc_dev(net);
 
 	if (!rxe)
 		return NULL;
@@ -511,7 +511,8 @@ static int finish_registration(struct rxe_dev *rxe)
 	if (alive)
 		rxe_dev_changed(rxe);
 	rtnl_unlock();
-	rxe_gid_claim(rxe);
+	if (alive)
+		rxe_gid_claim(rxe);
 	if (!alive || err) {
 		ib_unregister_device_and_put(&rxe->ibdev);
 		return err ?: -ENODEV;
@@ -540,15 +541,34 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 	return err == -ENFILE ? -EEXIST : err;
 }
 
-/* Make a device that receives, but isn't registered yet. Return: the device or an ERR_PTR */
-static struct rxe_dev *dev_make(struct net_device *ndev, u8 roce)
+/*
+ * A netdev's namespace with a reference, or NULL if the netdev is going away. The namespace
+ * of an unregistered netdev may be freed at any time. The RDMA core doesn't keep the namespace
+ * of a device that isn't registered yet, either.
+ */
+static struct net *ndev_get_net(const struct net_device *ndev)
 {
-	struct rxe_dev *rxe = dev_alloc(ndev, roce);
+	struct net *net = NULL;
+
+	rtnl_lock();
+	if (ndev->reg_state == NETREG_REGISTERED)
+		net = maybe_get_net(dev_net(ndev));
+	rtnl_unlock();
+	return net;
+}
+
+/*
+ * Make a device that receives, but isn't registered yet. The caller keeps the reference to the
+ * namespace until the device is registered. Return: the device or an ERR_PTR
+ */
+static struct rxe_dev *dev_make(struct net *net, struct net_device *ndev, u8 roce)
+{
+	struct rxe_dev *rxe = dev_alloc(net, ndev, roce);
 	int err;
 
 	if (!rxe)
 		return ERR_PTR(-ENOMEM);
-	err = rxe_net_add(rxe);
+	err = rxe_net_add(rxe, net);
 	if (err) {
 		ib_dealloc_device(&rxe->ibdev);
 		return ERR_PTR(err);
@@ -558,12 +578,20 @@ static struct rxe_dev *dev_make(struct net_device *ndev, u8 roce)
 
 static int dev_add(const char *name, struct net_device *ndev)
 {
-	struct rxe_dev *rxe = dev_make(ndev, RXE_ENABLE_ALL);
+	struct net *net = ndev_get_net(ndev);
+	struct rxe_dev *rxe;
+	int err;
 
-	if (IS_ERR(rxe))
-		return PTR_ERR(rxe);
-	set_node_desc(rxe, name);
-	return dev_register(rxe, name);
+	if (!net)
+		return -ENODEV;
+	rxe = dev_make(net, ndev, RXE_ENABLE_ALL);
+	err = PTR_ERR_OR_ZERO(rxe);
+	if (!err) {
+		set_node_desc(rxe, name);
+		err = dev_register(rxe, name);
+	}
+	put_net(net);
+	return err;
 }
 
 /**
@@ -623,8 +651,11 @@ static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 	return err;
 }
 
-/* Make the device that replaces @rxe. Return: the device, or an ERR_PTR: nothing has changed */
-static struct rxe_dev *make_heir(struct rxe_dev *rxe, u8 roce)
+/*
+ * Make the device that replaces @rxe, in @net: NULL if the netdev is going away.
+ * Return: the device, or an ERR_PTR: nothing has changed
+ */
+static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
 {
 	struct rxe_dev *heir;
 
@@ -634,7 +665,7 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, u8 roce)
 				       netdev_name(rxe->ndev));
 		return ERR_PTR(-EINVAL);
 	}
-	heir = dev_make(rxe->ndev, roce);
+	heir = net ? dev_make(net, rxe->ndev, roce) : ERR_PTR(-ENODEV);
 	if (IS_ERR(heir))
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "roce_enable: can't change, all stays as it is: %pe\n",
@@ -645,17 +676,24 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, u8 roce)
 static int renew_dev(struct rxe_dev *rxe, u8 roce)
 {
 	struct rxe_dev *heir = NULL;
+	struct net *net;
+	int err;
 
 	if (!ib_device_try_get(&rxe->ibdev))
 		return -ENODEV;
+	net = ndev_get_net(rxe->ndev);
 	if (roce != rxe->roce)
-		heir = make_heir(rxe, roce);
+		heir = make_heir(rxe, net, roce);
 	if (IS_ERR_OR_NULL(heir)) {
 		ib_device_put(&rxe->ibdev);
-		return PTR_ERR_OR_ZERO(heir);
+		err = PTR_ERR_OR_ZERO(heir);
+	} else {
+		renewed_ever = true;
+		err = replace_dev(rxe, heir);
 	}
-	renewed_ever = true;
-	return replace_dev(rxe, heir);
+	if (net)
+		put_net(net);
+	return err;
 }
 
 /**

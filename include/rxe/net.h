@@ -142,7 +142,7 @@ struct rxe_net_ops {
 
 int rxe_net_init(const struct rxe_net_ops *ops);
 void rxe_net_exit(void);
-int rxe_net_add(struct rxe_dev *rxe);
+int rxe_net_add(struct rxe_dev *rxe, struct net *net);
 int rxe_net_follow(struct rxe_dev *rxe);
 bool rxe_net_receives(const struct rxe_dev *rxe);
 void rxe_net_del(struct rxe_dev *rxe);

@@ -196,8 +196,9 @@ static int link_netdevs(struct rxe_join *join)
 	struct net_device *ndev;
 	int err = 0;
 
-	if (!READ_ONCE(rxe->netns))
-		return 0;	/* the device no longer receives */
+	/* Unregistered, the netdev doesn't keep its namespace any more */
+	if (!READ_ONCE(rxe->netns) || rxe->ndev->reg_state != NETREG_REGISTERED)
+		return 0;
 	for_each_netdev(dev_net(rxe->ndev), ndev) {
 		if (!err && is_netdev_of(rxe, ndev))
 			err = link_netdev(join, ndev);

@@ -60,10 +60,9 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 	}
 }
 
-/* Context: rxe_net_lock held. */
-static int rxe_net_link(struct rxe_dev *rxe)
+/* Context: rxe_net_lock held; @net doesn't end meanwhile. */
+static int rxe_net_link(struct rxe_dev *rxe, struct net *net)
 {
-	struct net *net = dev_net(rxe->ndev);
 	struct rxe_netns *ns = net_generic(net, rxe_net_id);
 	int err;
 
@@ -78,7 +77,7 @@ static int rxe_net_link(struct rxe_dev *rxe)
 	return 0;
 }
 
-/* Context: rxe_net_lock held; the caller waits for readers. */
+/* Context: rxe_net_lock held, until the caller has waited for readers. */
 static void rxe_net_unlink(struct rxe_dev *rxe)
 {
 	struct rxe_netns *ns = rxe->netns;
@@ -91,31 +90,36 @@ static void rxe_net_unlink(struct rxe_dev *rxe)
 /**
  * rxe_net_add - start receiving for a device
  * @rxe: device, its netdev set
+ * @net: the netdev's namespace; the caller holds a reference
+ *
+ * If the netdev has moved meanwhile, rxe_net_follow() must be called.
  *
  * Context: process, without RTNL.
  * Return: 0; -EADDRINUSE if another socket has UDP port 4791 in the netdev's
  * namespace; or another error of opening sockets and hooks. After an error
  * nothing stays open.
  */
-int rxe_net_add(struct rxe_dev *rxe)
+int rxe_net_add(struct rxe_dev *rxe, struct net *net)
 {
 	int err;
 
 	mutex_lock(&rxe_net_lock);
-	err = rxe_net_link(rxe);
+	err = rxe_net_link(rxe, net);
 	mutex_unlock(&rxe_net_lock);
 	return err;
 }
 
 static int rxe_net_move(struct rxe_dev *rxe)
 {
+	struct net *net = dev_net(rxe->ndev);
+
 	if (rxe->netns) {
-		if (net_eq(rxe->netns->net, dev_net(rxe->ndev)))
+		if (net_eq(rxe->netns->net, net))
 			return 0;
 		rxe_net_unlink(rxe);
 		synchronize_net();	/* readers of the old list */
 	}
-	return rxe_net_link(rxe);
+	return rxe_net_link(rxe, net);
 }
 
 /**
@@ -125,7 +129,7 @@ static int rxe_net_move(struct rxe_dev *rxe)
  * The device leaves the old namespace, also if it can't receive in the new one. Then the
  * next call tries again.
  *
- * Context: process, RTNL held.
+ * Context: process, RTNL held, the netdev still registered in its namespace.
  * Return: 0, also if the netdev hasn't moved; or an error of rxe_net_add().
  */
 int rxe_net_follow(struct rxe_dev *rxe)
@@ -163,8 +167,8 @@ void rxe_net_del(struct rxe_dev *rxe)
 	mutex_lock(&rxe_net_lock);
 	if (rxe->netns)
 		rxe_net_unlink(rxe);
+	synchronize_net();	/* readers of the namespace, too, which may be ending */
 	mutex_unlock(&rxe_net_lock);
-	synchronize_net();
 }
 
 static int __net_init rxe_netns_init(struct net *net)

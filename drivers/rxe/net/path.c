@@ -227,15 +227,19 @@ bool rxe_path_has_ids(const struct rxe_path *path)
 	return rxe_l3(path->proto)->ids;
 }
 
-/* The netdev may leave its namespace at any time; RCU keeps the namespace */
+/*
+ * The device may leave its namespace at any time; RCU keeps the namespace. That of the netdev
+ * isn't kept, once the netdev is unregistered. Nobody has rights to a device in no namespace.
+ */
 static bool rxe_has_net_rights(const struct rxe_dev *rxe)
 {
-	struct user_namespace *user_ns;
+	const struct rxe_netns *ns;
 	bool has;
 
 	rcu_read_lock();
-	user_ns = dev_net(rxe->ndev)->user_ns;
-	has = ns_capable(user_ns, CAP_NET_RAW) || ns_capable(user_ns, CAP_NET_ADMIN);
+	ns = READ_ONCE(rxe->netns);
+	has = ns && (ns_capable(ns->net->user_ns, CAP_NET_RAW) ||
+		     ns_capable(ns->net->user_ns, CAP_NET_ADMIN));
 	rcu_read_unlock();
 	return has;
 }
