@@ -10,9 +10,11 @@
  * Context: process, may sleep.
  */
 #include <linux/if_vlan.h>
+#include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <compat/device.h>
 #include <rxe/dev.h>
+#include <rxe/mcast.h>
 #include <rxe/net.h>
 
 /*
@@ -109,9 +111,20 @@ void rxe_gid_claim(struct rxe_dev *rxe)
 	ib_device_put(real);
 }
 
+/* The real netdev's device has the VLAN's packets again, and joins its groups there */
+static void rejoin_groups(struct net_device *vlan)
+{
+	rtnl_lock();
+	if (vlan->reg_state == NETREG_REGISTERED && netif_running(vlan))
+		rxe_join_follow(vlan);
+	rtnl_unlock();
+}
+
 /**
  * rxe_gid_release - give a VLAN's addresses back: undo rxe_gid_claim()
  * @rxe: the VLAN netdev's device, which lookups for received packets no longer find
+ *
+ * Context: process, without RTNL.
  */
 void rxe_gid_release(struct rxe_dev *rxe)
 {
@@ -120,5 +133,6 @@ void rxe_gid_release(struct rxe_dev *rxe)
 	if (!real)
 		return;
 	rdma_roce_rescan_device(real);
+	rejoin_groups(rxe->ndev);
 	ib_device_put(real);
 }

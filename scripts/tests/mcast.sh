@@ -61,6 +61,15 @@ vlan_joins() {
 		let_go && wait_for 10 eval '! joined veth.6' && ip -n B link del veth.6
 }
 
+# A VLAN with a device of its own isn't the real netdev's device's, until its own one is deleted
+vlan_loses_its_device() {
+	ip -n B link add link veth name veth.7 type vlan id 7 && ip -n B link set veth.7 up &&
+		ip -n B addr add 198.18.7.1/24 dev veth.7 && in_netns B rxe_add rxeV veth.7 &&
+		hold B $G4 && joined veth && ! joined veth.7 && ip netns exec B rdma link del rxeV &&
+		wait_for 10 joined veth.7 && let_go && wait_for 10 eval '! joined veth.7' &&
+		ip -n B link del veth.7
+}
+
 # IPv6 goes away with a small MTU, with its groups and its addresses.
 ipv6_comes_back() {
 	hold B $G6 && joined6 veth && ip -n B link set veth mtu 1200 &&
@@ -182,6 +191,7 @@ done
 try joins-igmp joins_and_leaves $G4 joined
 try joins-mld joins_and_leaves $G6 joined6
 try vlan vlan_joins
+try vlan-loses-its-device vlan_loses_its_device
 try ipv6-comes-back ipv6_comes_back
 try frames-v2-ipv4 frames v2-ipv4 $G4 $MAC4
 try frames-v2-ipv6 frames v2-ipv6 $G6 $MAC6

@@ -10,6 +10,7 @@
  *
  * Context: process, RTNL held.
  */
+#include <rxe/mcast.h>
 #include "internal.h"
 
 static const struct rxe_net_ops *rxe_net_ops;
@@ -87,6 +88,7 @@ static int rxe_mcast_event(struct notifier_block *nb, unsigned long event, void 
 
 	switch (event) {
 	case NETDEV_UP:
+	case NETDEV_CHANGE:	/* the device may receive again: rxe_net_follow() */
 	case NETDEV_CHANGEMTU:
 		rxe_join_follow(ndev);
 		break;

@@ -138,7 +138,6 @@ int rxe_guard_open(struct net *net);
 void rxe_guard_close(struct net *net);
 
 /* join.c */
-void rxe_join_follow(struct net_device *ndev);
 void rxe_join_forget(struct net_device *ndev);
 
 /* events.c */

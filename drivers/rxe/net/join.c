@@ -5,8 +5,8 @@
  *
  * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join
  * it: its own, and VLANs on that without a device of their own. Netdevs that come later
- * join when they go up. A netdev may lose IP and get it back (IPv6, if the MTU becomes too
- * small): then the group is joined again.
+ * join when they go up, or, as VLANs, when they lose their own device. A netdev may lose IP
+ * and get it back (IPv6, if the MTU becomes too small): then the group is joined again.
  *
  * Context: process; everything under RTNL. A netdev's in_dev and in6_dev are compared by
  * pointer: the references keep the memory from being reused.
@@ -254,8 +254,8 @@ void rxe_leave(struct rxe_join *join)
 }
 
 /**
- * rxe_join_follow - join groups on a netdev that went up, or whose MTU changed
- * @ndev: any netdev
+ * rxe_join_follow - join groups on a netdev that may have become a device's, or got IP
+ * @ndev: any netdev; nothing happens where a group is joined already
  *
  * If memory is short, a group isn't joined on this netdev.
  *
