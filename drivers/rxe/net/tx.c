@@ -31,6 +31,7 @@
  * Context: any, since skbs are freed anywhere.
  */
 #include <linux/math64.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/sock.h>
@@ -192,12 +193,16 @@ static void tx_release(struct kref *ref)
 /**
  * rxe_tx_wait - wait until no queue holds an skb with a destructor of this module
  *
+ * Also waits until tx_free() of the last skb has returned. It may run in a softirq, or in a
+ * process that frees a queue, and is preempted at its very end.
+ *
  * Context: process, at module unload.
  */
 void rxe_tx_wait(void)
 {
 	wait_var_event(&rxe_txs, !atomic_read(&rxe_txs));
-	synchronize_net();	/* tx_free() of the last skb has returned */
+	synchronize_net();
+	synchronize_rcu_tasks();
 }
 
 static bool txq_full(const struct rxe_txq *q)
@@ -476,9 +481,9 @@ static void tx_free(struct sk_buff *skb)
 	rest = atomic_sub_return(bytes, &q->bytes);
 	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
 		txq_drained(q, bytes, rest);
-	kref_put(&tx->ref, tx_release);
 	if (skb->sk)
 		tx_drop_sock(skb);
+	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */
 }
 
 /**
