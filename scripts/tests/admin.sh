@@ -73,6 +73,12 @@ rule_ipv6() {
 		set_tc "tclass=-1,dst_ip=2001:db8:1::/48"
 }
 
+# IPv4 addresses as IPv6 writes them
+rule_mapped() {
+	set_tc "tclass=96,dst_ip=::ffff:203.0.113.0/120" && shows "tclass=96,dst_ip=203.0.113.0/24" &&
+		sends 'ip[1] = 96' && set_tc "tclass=-1,dst_ip=203.0.113.0/24"
+}
+
 # sees FILTER: packets like that are being sent
 sees() {
 	timeout $((20 * PATIENCE)) ip netns exec A tcpdump -i veth -n -Q out -c 100 "udp port 4791 and $1" > /dev/null
@@ -125,11 +131,12 @@ path_up veth
 try global global
 try precedence precedence
 try rule-ipv6 rule_ipv6
+try rule-mapped rule_mapped
 try ttl ttl
 try running running
 try hammer hammer
 for text in 256 -2 "" x tclass= tclass=1,tclass=2 src_ip=1.1.1.1 tclass=1,src_ip=1.1.1 tclass=1,src_ip=1.1.1.1/33 \
-	tclass=1,src_ip=1.1.1.1/ tclass=1,dst_ip=::1/129 tclass=1,prio=3 "tclass=1,,src_ip=1.1.1.1" "tclass=1,src_ip=1.1.1.1,src_ip=1.1.1.2"; do
+	tclass=1,src_ip=1.1.1.1/ tclass=1,dst_ip=::1/129 tclass=1,src_ip=::ffff:1.1.1.1/95 tclass=1,prio=3 "tclass=1,,src_ip=1.1.1.1" "tclass=1,src_ip=1.1.1.1,src_ip=1.1.1.2"; do
 	try "refused-${text:-nothing}" refused $TC "$text" "traffic_class: write"
 done
 try refused-long refused $TC "tclass=1,src_ip=$(printf %01000d 1)" "traffic_class: write"

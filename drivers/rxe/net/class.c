@@ -158,6 +158,8 @@ static bool rxe_subnet_parse(struct rxe_subnet *net, char *text)
 	if (text && (kstrtou8(text, 10, &bits) || bits > most))
 		return false;
 	net->bits = 128 - most + bits;
+	if (ipv6_addr_v4mapped(&net->addr) && net->bits < 96)
+		return false;	/* ::ffff:1.1.1.1/64 is no range of IPv4 addresses */
 	net->set = true;
 	return true;
 }
