@@ -521,6 +521,15 @@ static int finish_registration(struct rxe_dev *rxe)
 	return 0;
 }
 
+/*
+ * The RDMA core takes a name with '%' for a pattern, even for the format of a string. It refuses
+ * to add such a device, but not to rename a device like that.
+ */
+static bool name_is_pattern(const char *name)
+{
+	return strchr(name, '%');
+}
+
 /* On failure, the device is removed again */
 static int dev_register(struct rxe_dev *rxe, const char *name)
 {
@@ -528,7 +537,8 @@ static int dev_register(struct rxe_dev *rxe, const char *name)
 
 	/* The device may be deleted at any time once it is registered */
 	get_device(&rxe->ibdev.dev);
-	err = ib_device_set_netdev(&rxe->ibdev, rxe->ndev, 1);
+	err = name_is_pattern(name) ? -EINVAL :
+				      ib_device_set_netdev(&rxe->ibdev, rxe->ndev, 1);
 	if (!err)
 		err = ib_register_device(&rxe->ibdev, name, NULL);
 	if (err) {
@@ -665,6 +675,11 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
 				       netdev_name(rxe->ndev));
 		return ERR_PTR(-EINVAL);
 	}
+	if (name_is_pattern(rxe->ibdev.name)) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "roce_enable: the name has a %%, rename the device first\n");
+		return ERR_PTR(-EINVAL);
+	}
 	heir = net ? dev_make(net, rxe->ndev, roce) : ERR_PTR(-ENODEV);
 	if (IS_ERR(heir))
 		ibdev_warn_ratelimited(&rxe->ibdev,
@@ -708,7 +723,8 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
  *
  * Context: process, no lock held, outside of the files' active protection.
  * Return: 0; -ENODEV if the device or its netdev is going away; -EINVAL for RoCE v1 alone
- * where the netdev isn't Ethernet; -ENOMEM; errors of the sockets and of registering.
+ * where the netdev isn't Ethernet, or if the name has a '%'; -ENOMEM; errors of the sockets
+ * and of registering.
  */
 int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce)
 {

@@ -161,6 +161,14 @@ refused() {
 		[ "$(dmesg | wc -l)" = $((lines + 1)) ] && [ "$(cat $ROCE)" = "$before" ]
 }
 
+# A name that the RDMA core would take for a pattern when the device is added again
+pattern() {
+	ip netns exec A rdma dev set rxeA name 'a%d' || return 1
+	! (echo v2 > "$SYS/a%d/roce_enable") 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
+		dmesg | tail -n 1 | grep -q "the name has a %" && [ "$(cat "$SYS/a%d/roce_enable")" = 1 ] &&
+		ip netns exec A rdma dev set 'a%d' name rxeA && set_roce v2 && set_roce 1
+}
+
 # A netdev without Ethernet has no v1 to be left with
 tunnel() {
 	ip link add tun9 type ipip remote 192.0.2.2 local 192.0.2.1 && ip link set tun9 mtu 1500 up &&
@@ -300,6 +308,7 @@ try programs-told told
 for text in 2 v3 "" on "v1 v2"; do
 	try "refused-${text:-nothing}" refused "$text"
 done
+try pattern pattern
 try tunnel tunnel
 try port-taken port_taken
 try from-inside from_inside
