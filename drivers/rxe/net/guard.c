@@ -8,10 +8,10 @@
  *
  * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
  * without a socket. Where a VRF calls the hooks again, the driver's packets have the
- * socket that keeps the port. Packets of tunnels have no socket, but only an
- * administrator sets up tunnels. Other kernel sockets have no opener and may not send:
- * some send what unprivileged users tell them (AF_RXRPC). The hook doesn't see
- * forwarded packets.
+ * socket that keeps the port. Packets of some UDP tunnels (FOU, GUE) have no socket, but
+ * only an administrator sets up tunnels. Kernel sockets have no opener and may not send:
+ * some send what unprivileged users tell them (AF_RXRPC). Those of the other UDP tunnels
+ * (VXLAN, Geneve, WireGuard) look the same. The hook doesn't see forwarded packets.
  *
  * Context: RCU read side, process or softirq.
  */
