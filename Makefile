@@ -42,6 +42,8 @@ headers:
 		"or name their folder with KDIR=." >&2; exit 1; }
 	@! grep -q '^CONFIG_RDMA_RXE=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
 		"its own soft-RoCE built in (CONFIG_RDMA_RXE=y): no other can be loaded beside it." >&2; exit 1; }
+	@! grep -q '^CONFIG_PREEMPT_RT=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) is real-time" \
+		"(CONFIG_PREEMPT_RT=y), which rdma_rxe does not support." >&2; exit 1; }
 	@grep -q '^CONFIG_INFINIBAND=[ym]' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
 		"no RDMA core (CONFIG_INFINIBAND)." >&2; exit 1; }
 
