@@ -88,15 +88,15 @@ static struct ib_mr *rxe_op_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 le
 #endif
 
 /*
- * Since 6.13, the RDMA core dispatches port events for a netdev unless the driver does.
- * It skips members and masters of a bond, so this driver dispatches events itself.
+ * Since 6.13, the RDMA core dispatches port events for a netdev unless the driver has this
+ * operation. It skips members and masters of a bond, so this driver dispatches events itself,
+ * from its own notifier (net/events.c). Nothing is left to do here.
  */
 #ifdef HAVE_REPORT_PORT_EVENT
 static void rxe_op_report_port_event(struct ib_device *ibdev,
 				     struct net_device *ndev,
 				     unsigned long event)
 {
-	rxe_dev_changed(to_rxe_dev(ibdev));
 }
 
 #define RXE_OP_PORT_EVENT .report_port_event = rxe_op_report_port_event,
