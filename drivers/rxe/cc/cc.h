@@ -38,7 +38,7 @@ struct rxe_cc_sample {
  * @init: a connection starts; all of @cc but its ops is 0
  * @acked: a round trip was measured. @una: oldest PSN that isn't acknowledged
  * @lost: a packet was lost. @una: oldest PSN that isn't acknowledged; @top: one after
- *	the highest PSN ever sent
+ *	the highest PSN that was picked to be sent
  * @timeout: the retransmission timer expired. @top: as for @lost
  * @undo: the packet that was reported as lost was only late
  * @cnp: a CNP came; NULL: CNPs are ignored. @now: the time, ns

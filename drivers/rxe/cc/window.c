@@ -97,7 +97,7 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
  * rxe_window_lost - rxe_cc_ops.lost
  * @cc: congestion control
  * @una: oldest PSN that isn't acknowledged
- * @top: one after the highest PSN ever sent
+ * @top: one after the highest PSN that was picked to be sent
  */
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
@@ -109,7 +109,7 @@ void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 /**
  * rxe_window_timeout - rxe_cc_ops.timeout
  * @cc: congestion control
- * @top: one after the highest PSN ever sent
+ * @top: one after the highest PSN that was picked to be sent
  */
 void rxe_window_timeout(struct rxe_cc *cc, u32 top)
 {

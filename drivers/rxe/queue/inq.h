@@ -37,7 +37,8 @@ struct rxe_qp;
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: minus
  *	the number of next messages that don't wait
  * @waits: the last message waits for the next ones
- * @parked: the next packet, or the READ in progress, waits for a page or for another run
+ * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
+ *	send_task, which copies the data of the work request that a response would complete
  * @fault: fault for that page
  */
 struct rxe_inq {

@@ -507,8 +507,7 @@ static bool must_await_sender(const struct rxe_sq *sq, const struct rxe_pkt *pkt
 {
 	u32 psn = rxe_psn_add(pkt->psn, pkt->more);
 
-	/* Pairs with note_read() */
-	if (likely(smp_load_acquire(&sq->reading.next) == sq->reading.end))
+	if (likely(!rxe_sq_is_read(sq)))
 		return false;
 	if (sq->flight.implied)
 		psn = rxe_psn_max(psn, sq->flight.implied_psn);

@@ -4,10 +4,7 @@
  */
 #include <rxe/transport.h>
 
-/*
- * Complete what was posted but never imported. It stays out of sq.q.wqes, where
- * the requester may still be reading.
- */
+/* Complete what was posted but never imported: only what the completion needs is copied */
 static bool flush_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -48,6 +45,15 @@ static bool flush_sq(struct rxe_qp *qp)
 	return !left;
 }
 
+/* Have the end of a run of send_task run this task. Return: false if no data is being copied */
+static bool await_sender(struct rxe_sq *sq)
+{
+	spin_lock(&sq->lock);
+	sq->reading.awaited |= sq->reading.busy;
+	spin_unlock(&sq->lock);
+	return sq->reading.awaited;
+}
+
 /*
  * Flush the sends of an acknowledged service, unless send_task runs: it may still read the
  * data of a work request. Return: true if there may be more.
@@ -57,7 +63,7 @@ static bool flush_acked(struct rxe_qp *qp)
 	bool more;
 
 	if (!rxe_task_enter(&qp->send_task))
-		return true;
+		return !await_sender(&qp->sq);
 	more = flush_sq(qp);
 	rxe_task_leave(&qp->send_task, false);
 	return more;

@@ -133,8 +133,8 @@ void rxe_local_back_end(struct rxe_qp *qp)
 }
 
 /*
- * The peer couldn't take the packet, since it waits for a page. Leave its task, and queue
- * this packet and those that follow as trains. Return: as rxe_local_send().
+ * The peer can't take the packet now (rxe_inq.parked). Leave its task, and queue this packet
+ * and those that follow as trains. Return: as rxe_local_send().
  */
 static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 				  struct rxe_data *data)

@@ -94,7 +94,7 @@ u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
  * @qp: the QP
  * @who: the task that asks: RXE_PACE_SEND or RXE_PACE_RECV
  *
- * Context: bottom halves off; takes sq.lock if the rate is limited.
+ * Only useful if rxe_is_paced(). Context: bottom halves off; takes sq.lock.
  *
  * Return: as rxe_pace_room().
  */
@@ -102,8 +102,6 @@ u32 rxe_pace_ask(struct rxe_qp *qp, u8 who)
 {
 	u32 room;
 
-	if (likely(!READ_ONCE(qp->sq.cc.rate)))
-		return U32_MAX;
 	spin_lock(&qp->sq.lock);
 	room = rxe_pace_room(qp, who);
 	spin_unlock(&qp->sq.lock);
@@ -115,14 +113,12 @@ u32 rxe_pace_ask(struct rxe_qp *qp, u8 who)
  * @qp: the QP
  * @bytes: payload bytes
  *
- * Context: bottom halves off; takes sq.lock if the rate is limited.
+ * Only useful if rxe_is_paced(). Context: bottom halves off; takes sq.lock.
  */
 void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
 {
 	struct rxe_allowance was;
 
-	if (likely(!READ_ONCE(qp->sq.cc.rate)))
-		return;
 	spin_lock(&qp->sq.lock);
 	was = rxe_allowance(&qp->sq);
 	if (was.rate)

@@ -254,7 +254,7 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
-/* Does the next packet still wait for a page? */
+/* Does the next packet still wait? Only a page can take longer than until this run */
 static bool still_parked(struct rxe_inq *in)
 {
 	in->parked = in->parked && rxe_fault_busy(in->fault);

@@ -112,7 +112,7 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	s32 npkts = count_missing_pkts(sq, wqe);
 
-	if (npkts > 0 && unlikely(sq->cc.rate) && !rxe_is_rd_atomic(wqe))
+	if (npkts > 0 && rxe_is_paced(qp) && !rxe_is_rd_atomic(wqe))
 		npkts = limit_paced_pkts(qp, npkts);
 	if (npkts <= 0)
 		return false;
@@ -237,7 +237,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	if (qp->service->acked)
 		room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 	sq->timed.limited |= room < left;
-	if (unlikely(sq->cc.rate) && room > 0 && !rxe_is_rd_atomic(wqe))
+	if (rxe_is_paced(qp) && room > 0 && !rxe_is_rd_atomic(wqe))
 		room = limit_paced_pkts(qp, room);
 	if (rxe_is_rd_atomic(wqe)) {
 		pick->npkts = pick_read(sq, wqe, room, left);
@@ -269,19 +269,24 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
-	bool reads = !rxe_is_rd_atomic(wqe) || rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC_WRITE;
 
-	reading->next = pick->psn;
-	reading->end = rxe_psn_add(pick->psn, reads ? pick->npkts : 0);
+	reading->busy = !rxe_is_rd_atomic(wqe) || rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC_WRITE;
 	reading->last = wqe->last_psn;
 }
 
-/* Return: true if a response has waited for it. Context: sq.lock held */
+/* The data is copied */
+static void stop_reading(struct rxe_reading *reading)
+{
+	/* After the copy. Pairs with rxe_sq_is_read() */
+	smp_store_release(&reading->busy, false);
+}
+
+/* Return: true if recv_task has waited for it. Context: sq.lock held */
 static bool end_reading(struct rxe_reading *reading)
 {
 	bool awaited = reading->awaited;
 
-	reading->next = reading->end;
+	reading->busy = false;
 	reading->awaited = false;
 	return awaited;
 }
@@ -528,25 +533,6 @@ static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int er
 	return true;
 }
 
-/* The packet's data is copied */
-static void note_read(struct rxe_sq *sq, const struct rxe_pkt *pkt)
-{
-	/* After the copy. Pairs with must_await_sender() */
-	smp_store_release(&sq->reading.next, rxe_psn_add(pkt->psn, 1));
-}
-
-/* Send a packet with data. A peer on this device copies it before an answer comes */
-static __always_inline bool send_data_pkt(struct rxe_qp *qp, struct run *run, u32 hint)
-{
-	bool go_on;
-
-	if (run->outlet.peer)
-		note_read(&qp->sq, &run->pkt);
-	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, hint);
-	note_read(&qp->sq, &run->pkt);
-	return go_on;
-}
-
 /* Part of a SEND or WRITE. Return: false if this run should end */
 static bool emit_data(struct rxe_qp *qp, struct run *run,
 		      const struct pick *pick)
@@ -565,8 +551,10 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 	init_data_pkt(wqe, &run->pkt);
 	for (n = 0; n < pick->npkts; n++) {
 		set_data_pkt(qp, pick, n, &run->pkt);
-		send_data_pkt(qp, run, pick->hint - n);
+		rxe_outlet_send(&run->outlet, &run->pkt, &run->data,
+				pick->hint - n);
 	}
+	stop_reading(&qp->sq.reading);
 	rxe_unmap(qp->sq.sender.segs, num);
 	return true;
 }
@@ -583,7 +571,10 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 		return handle_unreadable(qp, pick, num);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	run->pkt.payload_len = len;
-	go_on = send_data_pkt(qp, run, pick->hint);
+	if (run->outlet.peer)	/* copies the data, and answers at once */
+		stop_reading(&qp->sq.reading);
+	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
+	stop_reading(&qp->sq.reading);
 	rxe_unmap(qp->sq.sender.segs, num);
 	return go_on;
 }

@@ -39,7 +39,7 @@ enum rxe_rnr {
  * struct rxe_flight - PSNs: what was sent, and what is unacknowledged
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
- * @top: one after the highest PSN that was sent or picked to be sent
+ * @top: one after the highest PSN that was picked to be sent
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK
@@ -64,19 +64,17 @@ struct rxe_resend {
 };
 
 /**
- * struct rxe_reading - the packets whose data send_task copies without sq.lock
- * @next: PSN of the first packet that isn't copied yet; send_task writes it
- * @end: behind the last of them; equals @next if there is none
- * @last: last PSN of their work request
- * @awaited: a response waits in recv_task until all are copied
+ * struct rxe_reading - the work request whose data send_task copies without sq.lock
+ * @busy: there is one; set under sq.lock, cleared without it
+ * @last: its last PSN
+ * @awaited: recv_task waits until the data is copied
  *
  * Until then, the work request must not complete: its consumer may free the memory, and no
- * key protects memory that a kernel consumer names by the local_dma_lkey. That takes a
- * response to an earlier copy of the packets, or to packets that weren't sent yet.
+ * key protects memory that a kernel consumer names by the local_dma_lkey. A response to an
+ * earlier copy of the packets, a forged one, or an error could complete it.
  */
 struct rxe_reading {
-	u32			next;
-	u32			end;
+	bool			busy;
 	u32			last;
 	bool			awaited;
 };
@@ -99,11 +97,11 @@ struct rxe_sender {
 
 /**
  * struct rxe_sq - the requester's and the completer's state
- * @lock: protects all but @sender, @target and @reading.next; bottom halves off
+ * @lock: protects all but @sender and @target; bottom halves off
  * @q: the work requests
  * @sender: state of sending
  * @flight: what was sent
- * @reading: what send_task is reading now
+ * @reading: the work request whose data is being copied
  * @resend: what is to be sent again
  * @memops: local work requests that were executed and haven't completed
  * @ending: the key that the next local work request is making invalid, or 0
@@ -124,7 +122,7 @@ struct rxe_sender {
  * @timed: a packet whose acknowledgment is timed
  */
 struct rxe_sq {
-	spinlock_t		lock;	/* all but sender, target and reading.next */
+	spinlock_t		lock;	/* all but sender and target */
 	struct rxe_sendq	q;
 	struct rxe_sender	sender;
 	struct rxe_flight	flight;
@@ -164,6 +162,13 @@ static inline void rxe_resend_reset(struct rxe_resend *resend)
 static inline void rxe_reading_reset(struct rxe_reading *reading)
 {
 	*reading = (struct rxe_reading){};
+}
+
+/* Is data being copied? */
+static inline bool rxe_sq_is_read(const struct rxe_sq *sq)
+{
+	/* Before the memory is given back. Pairs with stop_reading() */
+	return smp_load_acquire(&sq->reading.busy);
 }
 
 /* Does the path take only single packets, as of the last packet that was sent? */

@@ -61,7 +61,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		rxe_train_drop(&train);
 		return err == -EAGAIN ? err : IB_WC_LOC_PROT_ERR;
 	}
-	if (!path->same_dev)
+	if (!path->same_dev && rxe_is_paced(qp))
 		rxe_pace_charge(qp, max_t(u32, wqe->length, RXE_PKT_COST));
 	if (rxe_train_xmit(qp->rxe, path, &train))
 		rxe_count(qp, SEND_ERR);
@@ -99,8 +99,10 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		return false;
 	if (rxe_fault_busy(qp->sq.sender.fault))
 		return true;
-	return !wqe->ah->path.same_dev &&
-	       (!rxe_pace_ask(qp, RXE_PACE_SEND) || rxe_tx_full(qp->sq.sender.tx));
+	if (wqe->ah->path.same_dev)
+		return false;
+	return (rxe_is_paced(qp) && !rxe_pace_ask(qp, RXE_PACE_SEND)) ||
+	       rxe_tx_full(qp->sq.sender.tx);
 }
 
 /*
