@@ -163,7 +163,7 @@ refused() {
 
 # A name that the RDMA core would take for a pattern when the device is added again
 pattern() {
-	ip netns exec A rdma dev set rxeA name 'a%d' || return 1
+	set_roce 1 && ip netns exec A rdma dev set rxeA name 'a%d' || return 1
 	! (echo v2 > "$SYS/a%d/roce_enable") 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
 		dmesg | tail -n 1 | grep -q "the name has a %" && [ "$(cat "$SYS/a%d/roce_enable")" = 1 ] &&
 		ip netns exec A rdma dev set 'a%d' name rxeA && set_roce v2 && set_roce 1
