@@ -387,6 +387,23 @@ static void needless_too_soon(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rto(&g), 700 * MS);
 }
 
+/* The time since a resending is no round trip if the answer is to the first transmission */
+static void too_soon(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	hint(&g, RXE_LOSS_NAK, 10 * MS);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 1), NOW, NOW + 10 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, PSN, NOW + 10 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						      NOW + 10 * MS + 1000));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 10 * MS + g.rtt.min));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 10 * MS + 1000));
+}
+
 /* The answer comes twice: the peer got both transmissions */
 static void needless_doubled(struct kunit *test)
 {
@@ -482,6 +499,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(backs_off),
 	KUNIT_CASE(suspects),
 	KUNIT_CASE(needless_too_soon),
+	KUNIT_CASE(too_soon),
 	KUNIT_CASE(needless_doubled),
 	KUNIT_CASE(doubled_behind),
 	KUNIT_CASE(needless_nak),

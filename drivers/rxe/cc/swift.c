@@ -77,9 +77,10 @@ static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 
 	cc->swift.rtt = s->rtt;
 	cc->swift.mtu = s->mtu;
-	if (rxe_cc_in_recovery(cc, una) && !cc->restart)
+	if (!rxe_cc_in_recovery(cc, una))
+		cc->cut = false;
+	else if (!cc->restart)
 		return;
-	cc->cut = false;
 	if (s->rtt > target)
 		cwnd = decrease_cwnd(cwnd, div64_u64(rxe_knob(swift_beta) *
 						     (s->rtt - target), s->rtt));

@@ -194,14 +194,32 @@ static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now
 }
 
 /**
+ * rxe_recovery_too_soon - does an answer come too soon to be one to the last resending?
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @una: oldest PSN that isn't acknowledged now
+ * @now: the time
+ *
+ * An answer within half of the shortest round trip is an answer to the first transmission.
+ *
+ * Return: true if so: the time since the resending is no round trip.
+ */
+bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+			   u32 una, ktime_t now)
+{
+	return rxe_psn_diff(una, rec->resent_from) > 0 &&
+	       ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min / 2));
+}
+
+/**
  * rxe_recovery_answered - note progress after a resending that is in doubt
  * @rec: loss recovery
  * @rtt: round trips; learns how long this one took
  * @una: oldest PSN that isn't acknowledged now
  * @now: the time
  *
- * An answer within half of the shortest round trip is an answer to the first
- * transmission. If the peer had asked for the resending, the time shows nothing.
+ * An answer that comes too soon shows that nothing was lost. Exception: if the peer had asked
+ * for the resending, the time shows nothing.
  *
  * Return: true if nothing had been lost.
  */
@@ -211,8 +229,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
 		return false;
 	rec->answer_ns = max_t(s64, ktime_to_ns(ktime_sub(now, rec->left_at)), 1);
-	if (rec->told ||
-	    !ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min / 2)))
+	if (rec->told || !rxe_recovery_too_soon(rec, rtt, una, now))
 		return false;
 	undo_loss(rec, rtt, now);
 	return true;

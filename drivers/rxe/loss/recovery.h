@@ -110,6 +110,8 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn);
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
 			 ktime_t left_at, ktime_t now);
+bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+			   u32 una, ktime_t now);
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, ktime_t now);
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,

@@ -109,10 +109,12 @@ static void undo_cut(struct rxe_sq *sq)
 /* If a retransmission proves unnecessary, undo its effect on the window */
 static void resolve_doubt(struct rxe_sq *sq)
 {
-	if (!rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, ktime_get()))
-		return;
-	sq->timed.start = 0;	/* the second transmission is timed, the first is answered */
-	undo_cut(sq);
+	ktime_t now = ktime_get();
+
+	if (rxe_recovery_too_soon(&sq->rec, &sq->rtt, sq->flight.una, now))
+		sq->timed.start = 0;	/* the second transmission is timed, the first is answered */
+	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now))
+		undo_cut(sq);
 }
 
 /* Don't send again what has been acknowledged by now */

@@ -41,20 +41,32 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 {
 	struct rxe_path path;
 
-	if (!(pkt->flags & RXE_OP_DETH) || !rxe_ud_qkey_ok(qp, pkt) || rxe_path_back(&path, skb))
+	if (rxe_path_back(&path, skb))
 		return;
 	if (rxe_path_ecn(qp->rxe, &path))
 		send_cnp(qp, &path, pkt->src_qpn);
 	rxe_path_destroy(&path);
 }
 
-/* Only packets with payload are answered: a CNP slows down nothing else */
+/*
+ * Only packets with payload are answered: a CNP slows down nothing else. What gets no answer
+ * must not delay the answer to others (rxe_np_due()).
+ */
+static bool wants_cnp(const struct rxe_qp *qp, struct sk_buff *skb,
+		      const struct rxe_pkt *pkt)
+{
+	if (!(pkt->flags & RXE_OP_PAYLOAD) || rxe_rx(skb)->mcast ||
+	    !READ_ONCE(qp->rxe->tune.roce_np))
+		return false;
+	if (qp->service->datagram)
+		return (pkt->flags & RXE_OP_DETH) && rxe_ud_qkey_ok(qp, pkt);
+	return rxe_path_ecn(qp->rxe, &qp->path);
+}
+
 static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
-	bool due = pkt->flags & RXE_OP_PAYLOAD && !rxe_rx(skb)->mcast &&
-		   READ_ONCE(qp->rxe->tune.roce_np) &&
-		   rxe_np_due(&qp->rq.np, ktime_get_ns());
+	bool due = wants_cnp(qp, skb, pkt) && rxe_np_due(&qp->rq.np, ktime_get_ns());
 
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
 	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);
@@ -62,7 +74,7 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	if (qp->service->datagram)
 		answer_datagram(qp, skb, pkt);
-	else if (rxe_path_ecn(qp->rxe, &qp->path))
+	else
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
 }
 
