@@ -164,18 +164,25 @@ int rxe_train_xmit(struct rxe_dev *rxe, struct rxe_path *path,
 		   struct rxe_train *train)
 {
 	struct sk_buff *skb = train->skb;
+	u32 npkts = train->npkts, bytes;
+	int err;
 
-	if (!train->npkts) {
+	if (!npkts) {
 		rxe_train_drop(train);
 		return 0;
 	}
 	rxe_train_close(train);
 	train->skb = NULL;
-	rxe_count_add(rxe, SENT_PKTS, train->npkts);
-	rxe_count_add(rxe, SENT_BYTES, skb->len);
-	if (unlikely(path->mcast))
-		rxe_count_add(rxe, SENT_MCAST, train->npkts);
+	bytes = skb->len;
 	if (path->same_dev)
-		return rxe_xmit_same_dev(rxe, path, train, skb);
-	return rxe_xmit_wire(rxe, path, train, skb);
+		err = rxe_xmit_same_dev(rxe, path, train, skb);
+	else
+		err = rxe_xmit_wire(rxe, path, train, skb);
+	if (err)
+		return err;
+	rxe_count_add(rxe, SENT_PKTS, npkts);
+	rxe_count_add(rxe, SENT_BYTES, bytes);
+	if (unlikely(path->mcast))
+		rxe_count_add(rxe, SENT_MCAST, npkts);
+	return 0;
 }

@@ -149,20 +149,26 @@ static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt
 	return rxe_outlet_send(outlet, pkt, data, 1);
 }
 
-/* Count the packet as sent and received. Return: false if the peer doesn't receive */
-static bool pass_packet(struct rxe_qp *peer, struct rxe_pkt *pkt)
+/* Return: false if the peer doesn't receive */
+static bool peer_receives(struct rxe_qp *peer)
 {
-	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
-
-	pkt->flags = rxe_opcode[pkt->opcode].flags;
-	rxe_count(peer->rxe, SENT_PKTS);
-	rxe_count_add(peer->rxe, SENT_BYTES, bytes);
-	rxe_count(peer->rxe, RCVD_PKTS);
-	rxe_count_add(peer->rxe, RCVD_BYTES, bytes);
 	if (rxe_receives(peer))
 		return true;
 	rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
 	return false;
+}
+
+/* The peer is done with the packet, which counts as sent and received */
+static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
+			  struct rxe_data *data)
+{
+	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+
+	rxe_count(peer->rxe, SENT_PKTS);
+	rxe_count_add(peer->rxe, SENT_BYTES, bytes);
+	rxe_count(peer->rxe, RCVD_PKTS);
+	rxe_count_add(peer->rxe, RCVD_BYTES, bytes);
+	rxe_data_skip(data, pkt->payload_len - data->taken);
 }
 
 /*
@@ -184,13 +190,14 @@ static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	struct rxe_qp *peer = outlet->peer;
 	u32 budget = RXE_TASK_BUDGET;
 
-	if (pass_packet(peer, pkt) && take_request(peer, pkt, data)) {
+	pkt->flags = rxe_opcode[pkt->opcode].flags;
+	if (peer_receives(peer) && take_request(peer, pkt, data)) {
 		rxe_count(peer, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}
 	if (unlikely(peer->requests.parked))
 		return queue_packet(outlet, pkt, data);
-	rxe_data_skip(data, pkt->payload_len - data->taken);
+	finish_packet(peer, pkt, data);
 	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
 }
 
@@ -199,11 +206,12 @@ static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 {
 	struct rxe_qp *peer = outlet->peer;
 
-	if (pass_packet(peer, pkt))
+	pkt->flags = rxe_opcode[pkt->opcode].flags;
+	if (peer_receives(peer))
 		rxe_complete_pkt(peer, pkt, data);
 	if (unlikely(peer->responses.parked))
 		return queue_packet(outlet, pkt, data);
-	rxe_data_skip(data, pkt->payload_len - data->taken);
+	finish_packet(peer, pkt, data);
 	return true;
 }
 
