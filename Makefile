@@ -31,7 +31,8 @@ OPTIONS := $(addprefix --suite ,$(SUITE)) $(TEST)
 modules: headers
 	@find Kbuild drivers include $(wildcard kunit) -type d -printf '$(OUT)/obj/%p\0' | xargs -0 mkdir -p
 	@find Kbuild drivers include $(wildcard kunit) -type f | while read -r file; do \
-		cmp -s "$$file" "$(OUT)/obj/$$file" || cp "$$file" "$(OUT)/obj/$$file"; done
+		cmp -s "$$file" "$(OUT)/obj/$$file" || \
+		cp "$$file" "$(OUT)/obj/$$file" || exit 1; done
 	$(BUILD) modules
 	@cp $(OUT)/obj/rdma_rxe.ko $(OUT)/
 	@[ ! -x scripts/compile-commands ] || scripts/compile-commands $(OUT)/obj $(KDIR) > build/compile_commands.json

@@ -266,7 +266,9 @@ void rxe_join_follow(struct net_device *ndev)
 	struct rxe_join *join;
 
 	list_for_each_entry(join, &rxe_joins, list) {
-		if (is_netdev_of(join->rxe, ndev))
+		if (join->rxe->ndev == ndev)	/* the device may receive again, also for VLANs */
+			link_netdevs(join);
+		else if (is_netdev_of(join->rxe, ndev))
 			link_netdev(join, ndev);
 	}
 }

@@ -48,10 +48,13 @@ static bool flush_sq(struct rxe_qp *qp)
 /* Have the end of a run of send_task run this task. Return: false if no data is being copied */
 static bool await_sender(struct rxe_sq *sq)
 {
+	bool busy;
+
 	spin_lock(&sq->lock);
-	sq->reading.awaited |= sq->reading.busy;
+	busy = sq->reading.busy;
+	sq->reading.awaited |= busy;
 	spin_unlock(&sq->lock);
-	return sq->reading.awaited;
+	return busy;
 }
 
 /*

@@ -180,6 +180,8 @@ static void retire_sent(struct rxe_qp *qp)
 	sq->flight.una = sq->flight.psn;
 	while (sq->q.tail != sq->q.cur) {
 		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+		if (unlikely(wqe->status))
+			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
 		rxe_sq_finish(qp, wqe, wqe->status);
 	}
 }

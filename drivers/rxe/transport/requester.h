@@ -97,7 +97,7 @@ struct rxe_sender {
 
 /**
  * struct rxe_sq - the requester's and the completer's state
- * @lock: protects all but @sender and @target; bottom halves off
+ * @lock: protects all but @sender, @target and the end of @reading.busy; bottom halves off
  * @q: the work requests
  * @sender: state of sending
  * @flight: what was sent

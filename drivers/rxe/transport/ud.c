@@ -105,6 +105,17 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	       rxe_tx_full(qp->sq.sender.tx);
 }
 
+/* Has the multicast group of a path members on this device? */
+static bool has_members(struct rxe_dev *rxe, const struct rxe_path *path)
+{
+	bool has;
+
+	rcu_read_lock();
+	has = rxe_mcast_find(rxe, &path->dgid);
+	rcu_read_unlock();
+	return has;
+}
+
 /*
  * What a work request takes from the budget. A datagram to a multicast group is delivered to
  * each member on this device, which may be many: only one per run.
@@ -113,7 +124,7 @@ static u32 ud_cost(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	bool mcast = wqe->ah && wqe->ah->path.mcast;
 
-	return mcast && READ_ONCE(qp->rxe->mcast.num_grps) ? RXE_TASK_BUDGET : wqe->length;
+	return mcast && has_members(qp->rxe, &wqe->ah->path) ? RXE_TASK_BUDGET : wqe->length;
 }
 
 static bool ud_send_run(struct rxe_qp *qp)
