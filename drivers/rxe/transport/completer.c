@@ -112,7 +112,7 @@ static void resolve_doubt(struct rxe_sq *sq)
 	ktime_t now = ktime_get();
 
 	if (rxe_recovery_too_soon(&sq->rec, &sq->rtt, sq->flight.una, now))
-		sq->timed.start = 0;	/* the second transmission is timed, the first is answered */
+		sq->timed.start = 0;	/* the second transmission was timed, not the first */
 	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now))
 		undo_cut(sq);
 }
