@@ -190,7 +190,6 @@ static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	struct rxe_qp *peer = outlet->peer;
 	u32 budget = RXE_TASK_BUDGET;
 
-	pkt->flags = rxe_opcode[pkt->opcode].flags;
 	if (peer_receives(peer) && take_request(peer, pkt, data)) {
 		rxe_count(peer, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
@@ -206,7 +205,6 @@ static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 {
 	struct rxe_qp *peer = outlet->peer;
 
-	pkt->flags = rxe_opcode[pkt->opcode].flags;
 	if (peer_receives(peer))
 		rxe_complete_pkt(peer, pkt, data);
 	if (unlikely(peer->responses.parked))
@@ -229,6 +227,7 @@ bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	/* copied once and without ICRC: half of the cost of a packet by wire */
 	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
+	pkt->flags = rxe_opcode[pkt->opcode].flags;
 	if (!outlet->response)
 		return give_request(outlet, pkt, data);
 	return give_response(outlet, pkt, data);

@@ -288,8 +288,7 @@ static bool end_reading(struct rxe_reading *reading)
 {
 	bool awaited = reading->awaited;
 
-	reading->busy = false;
-	reading->awaited = false;
+	rxe_reading_reset(reading);
 	return awaited;
 }
 
