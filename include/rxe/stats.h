@@ -20,6 +20,7 @@
 	X(DROP_PKEY, rx_drop_pkey) \
 	X(DROP_QKEY, rx_drop_qkey) \
 	X(DROP_PSN, rx_drop_psn) \
+	X(DROP_EARLY, rx_drop_early) \
 	X(DROP_QUEUE, rx_drop_queue_full) \
 	X(DROP_AGE, rx_drop_age) \
 	X(DROP_NO_RECV, rx_drop_no_recv_wqe) \

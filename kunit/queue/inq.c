@@ -144,6 +144,7 @@ static void two_differ(struct kunit *test)
 	train(test, 1, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
 	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 4ull);
 	fake(test)->qp->rq.gap.patience = 0;
 	genuine(test, 0);
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(1), &pkt);
@@ -287,6 +288,8 @@ static void not_worth_it(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &read);
 	KUNIT_EXPECT_EQ(test, read.syndrome, RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 5ull);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 5ull);
 	forged(test, rxe_knob(window_max));
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	genuine(test, 0);

@@ -328,7 +328,11 @@ static enum same compare_in_order(const struct rxe_inq *in, struct sk_buff *skb,
 /* Two packets of one PSN differ, so one of them is forged: trust no held packet */
 static void drop_distrusted(struct rxe_dev *rxe, struct rxe_inq *in)
 {
+	struct rb_node *node;
+
 	rxe_count(rxe, HELD_DIFFERS);
+	for (node = rb_first_cached(&in->held); node; node = rb_next(node))
+		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_left(rb_to_skb(node)));
 	rxe_inq_drop_held(rxe, in);
 }
 
@@ -363,6 +367,7 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	switch (compare_early(in, skb)) {
 	case DIFFERENT:
 		drop_distrusted(rxe, in);
+		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_left(skb));
 		break;
 	case SAME:
 		rxe_inq_skip(in, rxe_psn_add(end_psn(skb), -1));

@@ -191,6 +191,7 @@ static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	u32 budget = RXE_TASK_BUDGET;
 
 	if (peer_receives(peer) && take_request(peer, pkt, data)) {
+		rxe_drop(peer->rxe, RXE_DROP_EARLY, 1);
 		rxe_count(peer, OUT_OF_SEQ_REQ);
 		rxe_inq_skip(&peer->requests, peer->rq.epsn);
 	}

@@ -274,6 +274,18 @@ static bool may_keep_early(struct rxe_qp *qp, const struct packet *p, u32 psn)
 	return rxe_respond_early_ok(qp, &p->pkt);
 }
 
+/* Count that the packets from @off to @end came too early and aren't held */
+static enum rxe_fate refuse_early(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
+				  u32 off, u32 end)
+{
+	u32 num = DIV_ROUND_UP(end - off, rxe_rx(skb)->pkt);
+
+	rxe_drop(qp->rxe, RXE_DROP_EARLY, num);
+	if (in == &qp->requests && !rxe_rx(skb)->held)
+		rxe_count_add(qp, OUT_OF_SEQ_REQ, num);
+	return RXE_REFUSED;
+}
+
 /*
  * A packet and those that follow it in its train came too early. Everything that can be
  * checked now is checked, so that only packets are held that are likely to be executed.
@@ -287,7 +299,7 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 	u32 end = rx->end, num = 0;
 
 	if (rx->held || rxe_rx_sport(p->skb) != in->sport)
-		return RXE_REFUSED;
+		return refuse_early(qp, in, p->skb, p->off, end);
 	rx->psn = p->pkt.psn;
 	rx->end = p->off;
 	while (may_keep_early(qp, p, rxe_psn_add(rx->psn, num))) {
@@ -302,11 +314,13 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 			break;
 		}
 	}
+	if (!num)
+		return refuse_early(qp, in, p->skb, p->off, end);
 	if (in == &qp->requests)
 		rxe_count_add(qp, OUT_OF_SEQ_REQ, num);
-	if (num && p->off < end)
+	if (p->off < end)
 		rxe_inq_rest(qp->rxe, in, p->skb, p->off);
-	return num ? RXE_TOO_EARLY : RXE_REFUSED;
+	return RXE_TOO_EARLY;
 }
 
 /**
