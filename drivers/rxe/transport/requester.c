@@ -267,7 +267,10 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	}
 }
 
-/* The data of the picked packets is going to be copied. Context: sq.lock held */
+/*
+ * The data of the picked packets is going to be copied. Only responses can complete the work
+ * request meanwhile: without them, send_task itself does. Context: sq.lock held
+ */
 static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
@@ -404,7 +407,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 		retire_sent(qp);
 	allowed = may_send(qp);
 	ok = allowed && pick_locked(qp, pick);
-	if (ok)
+	if (ok && qp->service->acked)
 		begin_reading(&sq->reading, pick);
 	stalled = sq->stalled && sq->q.cur == sq->q.tail;
 	spin_unlock(&sq->lock);
