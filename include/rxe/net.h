@@ -114,6 +114,7 @@ static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 }
 
 __be16 rxe_rx_sport(struct sk_buff *skb);
+u32 rxe_rx_flow(struct sk_buff *skb, u32 sqpn);
 void rxe_rx_grh(struct sk_buff *skb, u8 *grh);
 u8 rxe_rx_network(struct sk_buff *skb);
 u8 rxe_rx_wc_sl(struct sk_buff *skb);

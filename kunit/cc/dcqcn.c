@@ -217,6 +217,39 @@ static void window_waits(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.window, was);
 }
 
+/* Throughput that nothing limited isn't what the first CNP cuts */
+static void unlimited_sample(struct kunit *test)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 1, .rtt = NSEC_PER_MSEC, .rtt_min = NSEC_PER_MSEC, .mtu = 1000,
+	};
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	SET(rp_max_rate, 10000);
+	cc.ops->acked(&cc, &sample, 0);
+	cc.ops->cnp(&cc, NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 10000 * MBIT);
+	KUNIT_EXPECT_GE(test, cc.rate, 4900 * MBIT);
+}
+
+/* A lower rp_byte_reset meets a high count of bytes: the increases come a few at a time */
+static void byte_reset_falls(struct kunit *test)
+{
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	SET(rp_byte_reset, 32000000);
+	SET(rp_time_reset, 32000);
+	cc.ops->cnp(&cc, 1);
+	cc.ops->sent(&cc, 31000000, 2);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.byte_stage, 0u);
+	SET(rp_byte_reset, 64);
+	cc.ops->sent(&cc, 64, 3);
+	KUNIT_EXPECT_GT(test, cc.dcqcn.byte_stage, 0u);
+	KUNIT_EXPECT_LT(test, cc.dcqcn.byte_stage, 1000u);
+}
+
 /* Without more CNPs, the rate recovers, and then isn't limited any more */
 static void recovers(struct kunit *test)
 {
@@ -277,6 +310,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(timers_stretch),
 	KUNIT_CASE(cnp_comes_first),
 	KUNIT_CASE(window_waits),
+	KUNIT_CASE(unlimited_sample),
+	KUNIT_CASE(byte_reset_falls),
 	KUNIT_CASE(recovers),
 	KUNIT_CASE(any),
 	{}

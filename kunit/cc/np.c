@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cc/np.c: a QP sends one CNP per np_min_time_between_cnps.
+ * cc/np.c: a flow gets one CNP per np_min_time_between_cnps.
  */
 #include <cc/np.h>
 #include <rxe/knobs.h>
@@ -12,18 +12,31 @@ static void one_an_interval(struct kunit *test)
 	struct rxe_np np = {};
 	u32 cnps = 0;
 
-	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 5));
-	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 5));
-	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 5 + least - 1));
-	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 5 + least));
+	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 0, 5));
+	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 0, 5));
+	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 0, 5 + least - 1));
+	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 0, 5 + least));
 	for (now = 6 + least; now < 5 + 101 * least; now += least / 7)
-		cnps += rxe_np_due(&np, now);
+		cnps += rxe_np_due(&np, 0, now);
 	KUNIT_EXPECT_GE(test, cnps, 85u);
 	KUNIT_EXPECT_LE(test, cnps, 100u);
 }
 
+/* Two flows of a datagram QP don't take each other's CNPs */
+static void flows(struct kunit *test)
+{
+	struct rxe_np np = {};
+
+	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 3, 5));
+	KUNIT_EXPECT_TRUE(test, rxe_np_due(&np, 4, 5));
+	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 3, 6));
+	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 4, 6));
+	KUNIT_EXPECT_FALSE(test, rxe_np_due(&np, 3 + 5 * RXE_NP_FLOWS, 6));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(one_an_interval),
+	KUNIT_CASE(flows),
 	{}
 };
 

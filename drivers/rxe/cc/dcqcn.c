@@ -21,8 +21,9 @@
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
  * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput
- * of the last round trip, and the result is the rate. If no round trip was measured yet, the
- * rate is set anew at the end of the first one. At rp_max_rate, the limit ends. No timer runs:
+ * of the last round trip in which the window was the limit, and the result is the rate. If
+ * there was none yet, the first CNP cuts rp_max_rate, and the rate is set anew at the end of
+ * the first such round trip. At rp_max_rate, the limit ends. No timer runs:
  * timer events are handled when the next train leaves, or the next CNP comes. The window also
  * limits the packets in flight, and reacts to loss.
  *
@@ -174,9 +175,10 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u64 reset = rxe_knob(rp_byte_reset);
+	u32 left = RXE_RATE_EVENTS;
 
 	make_up(cc, now);
-	for (d->bytes += bytes; d->bytes >= reset; d->bytes -= reset) {
+	for (d->bytes += bytes; d->bytes >= reset && left; d->bytes -= reset, left--) {
 		d->byte_stage++;
 		increase_rate(cc);
 	}
@@ -209,8 +211,11 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 	bool first = !cc->seen;
 
 	cc->seen_rtt = s->rtt;
-	/* If the allowance was not the limit, the throughput is only a lower bound */
-	if (s->limited || seen > cc->seen)
+	/*
+	 * If the allowance was not the limit, this is no measure of what the path takes: READ
+	 * responses of this QP may be most of what it sends, and no round trip measures them.
+	 */
+	if (s->limited)
 		cc->seen = seen;
 	if (first && cc->rate && s->limited)
 		cut_anew(cc, cc->dcqcn.cut_at);

@@ -8,12 +8,15 @@
 
 #include <linux/types.h>
 
+/* Flows of a QP that are told apart; more of them share the times of their CNPs */
+#define RXE_NP_FLOWS	8
+
 /**
  * struct rxe_np - the CNPs that a QP sends
- * @told: time of the last CNP, ns; 0: there was none
+ * @told: time of the last CNP by the flow's hash, ns; 0: there was none
  */
 struct rxe_np {
-	u64	told;
+	u64	told[RXE_NP_FLOWS];
 };
 
 /* A new connection: no CNP was sent */
@@ -22,6 +25,6 @@ static inline void rxe_np_reset(struct rxe_np *np)
 	*np = (struct rxe_np){};
 }
 
-bool rxe_np_due(struct rxe_np *np, u64 now);
+bool rxe_np_due(struct rxe_np *np, u32 flow, u64 now);
 
 #endif /* RXE_CC_NP_H */

@@ -6,6 +6,7 @@
  * Context: softirq or bottom halves off. A received skb is read only.
  */
 #include <linux/if_packet.h>
+#include <linux/jhash.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
 #include <net/ipv6.h>
@@ -115,6 +116,21 @@ __be16 rxe_rx_sport(struct sk_buff *skb)
 		return 0;
 	udp = rxe_rx_l3(skb) + l3->bytes - sizeof(*udp);
 	return udp->source;
+}
+
+/**
+ * rxe_rx_flow - tell the senders of datagrams apart
+ * @skb: received datagram
+ * @sqpn: number of the sending QP
+ *
+ * Return: a hash of the sender's address and @sqpn.
+ */
+u32 rxe_rx_flow(struct sk_buff *skb, u32 sqpn)
+{
+	union ib_gid sgid, dgid;
+
+	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, &dgid);
+	return jhash(&sgid, sizeof(sgid), sqpn);
 }
 
 /**

@@ -63,10 +63,17 @@ static bool wants_cnp(const struct rxe_qp *qp, struct sk_buff *skb,
 	return rxe_path_ecn(qp->rxe, &qp->path);
 }
 
+/* A connection is one flow. A datagram's flow is that of the sending QP */
+static u32 flow_of(const struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
+{
+	return qp->service->datagram ? rxe_rx_flow(skb, pkt->src_qpn) : 0;
+}
+
 static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
-	bool due = wants_cnp(qp, skb, pkt) && rxe_np_due(&qp->rq.np, ktime_get_ns());
+	bool due = wants_cnp(qp, skb, pkt) &&
+		   rxe_np_due(&qp->rq.np, flow_of(qp, skb, pkt), ktime_get_ns());
 
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
 	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);
