@@ -168,22 +168,26 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		rxe_count(qp, RDMA_SENDS);
 }
 
+static void finish_sent(struct rxe_qp *qp)
+{
+	struct rxe_swqe *wqe = rxe_sendq_at(&qp->sq.q, qp->sq.q.tail);
+
+	if (unlikely(wqe->status))
+		rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
+	rxe_sq_finish(qp, wqe, wqe->status);
+}
+
 /*
  * Complete what was handed on by an unacknowledged service [9.8.2.1]. Its data was copied.
  * Context: sq.lock held, all picked packets have been emitted.
  */
-static void retire_sent(struct rxe_qp *qp)
+static __always_inline void retire_sent(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe;
 
 	sq->flight.una = sq->flight.psn;
-	while (sq->q.tail != sq->q.cur) {
-		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-		if (unlikely(wqe->status))
-			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
-		rxe_sq_finish(qp, wqe, wqe->status);
-	}
+	while (sq->q.tail != sq->q.cur)
+		finish_sent(qp);
 }
 
 /*

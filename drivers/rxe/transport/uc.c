@@ -88,6 +88,8 @@ static bool uc_in_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 diff = rxe_psn_diff(pkt->psn, rq->epsn);
 	bool start = pkt->flags & RXE_OP_START;
 
+	if (diff)
+		rxe_count(qp, OUT_OF_SEQ_REQ);
 	if (diff < 0 && !start)
 		return false;
 	rq->epsn = rxe_psn_add(pkt->psn, pkt->more + 1);
@@ -106,19 +108,15 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		    struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 epsn = rq->epsn, op_flags = rq->op_flags;
 
 	rxe_respond_established(qp);
 	if (!uc_in_sequence(qp, pkt))
 		rxe_drop(qp->rxe, RXE_DROP_REST, pkt->more + 1);
-	else if (rxe_respond_execute(qp, pkt, data) && !(pkt->flags & RXE_OP_END))
-		rq->op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+	else if (rxe_respond_execute(qp, pkt, data))
+		rq->op_flags = pkt->flags & RXE_OP_END ?
+			       0 : pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+	else if (unlikely(qp->requests.parked))
+		rq->epsn = pkt->psn;	/* in sequence when it is executed anew */
 	else
 		rq->op_flags = 0;
-	if (unlikely(qp->requests.parked)) {	/* the request is executed anew later */
-		rq->epsn = epsn;
-		rq->op_flags = op_flags;
-	} else if (pkt->psn != epsn) {
-		rxe_count(qp, OUT_OF_SEQ_REQ);
-	}
 }
