@@ -31,6 +31,7 @@
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
  * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)
+ * @RXE_OP_SINGLE: the requests of one packet that are answered by one packet
  *
  * The order of the header flags is the order of the headers on the wire.
  */
@@ -56,6 +57,7 @@ enum rxe_op_flags {
 	RXE_OP_READ_RESP	= BIT(18),
 	RXE_OP_PAYLOAD		= BIT(19),
 	RXE_OP_CNP		= BIT(20),
+	RXE_OP_SINGLE		= RXE_OP_ATOMIC_REQ | RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE,
 };
 
 /**

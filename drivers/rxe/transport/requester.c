@@ -479,13 +479,9 @@ static void set_rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	pkt->va = wqe->raddr + off;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
-	pkt->compare = wqe->compare;
-	pkt->swap_add = wqe->swap_add;
 	pkt->opcode = rxe_wr_type(wqe)->opcode;
-	if (rxe_wr_type(wqe)->kind == RXE_WR_FLUSH) {
-		pkt->dma_len = wqe->flush_len;
-		pkt->feth = wqe->feth;
-	}
+	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
+		rxe_single_request(wqe, pkt);
 }
 
 /* The data can't be read: the work request fails */

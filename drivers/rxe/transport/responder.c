@@ -155,14 +155,8 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 	if (flags & RXE_OP_READ_REQ)
 		return (access & IB_ACCESS_REMOTE_READ) &&
 		       qp->attr.max_dest_rd_atomic;
-	if (flags & RXE_OP_ATOMIC_REQ)
-		return (access & IB_ACCESS_REMOTE_ATOMIC) &&
-		       qp->attr.max_dest_rd_atomic;
-	if (flags & RXE_OP_ATOMIC_WRITE)
-		return (access & IB_ACCESS_REMOTE_WRITE) &&
-		       qp->attr.max_dest_rd_atomic;
-	if (flags & RXE_OP_FLUSH)	/* which types: rxe_flush_execute() */
-		return qp->attr.max_dest_rd_atomic;
+	if (flags & RXE_OP_SINGLE)
+		return rxe_single_enabled(qp, flags);
 	return flags & RXE_OP_SEND;
 }
 
@@ -325,61 +319,12 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return DONE;
 }
 
-/* Atomic with respect to all devices and all CPUs of this machine */
-static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
+/* Atomics, FLUSH and ATOMIC WRITE */
+static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+				   struct rxe_data *data)
 {
-	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
-		return atomic64_fetch_add(pkt->swap_add, (atomic64_t *)p);
-	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
-}
-
-/* The reply to a single-packet request also acknowledges everything before */
-static void note_replied(struct rxe_rq *rq)
-{
-	rxe_rq_advance(rq, 1);
-	rq->ack_due = false;
-	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
-}
-
-static enum verdict execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt)
-{
-	struct rxe_rq *rq = &qp->rq;
-	u32 len = sizeof(u64);
-	u64 orig;
-	void *p;
-	int err;
-
-	if (pkt->va & 7)
-		return refuse_op(qp);
-	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
-			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
-	if (err)
-		return err == -EAGAIN ? wait_for_page(qp) : refuse_access(qp);
-	rxe_count(qp, RX_ATOMIC_REQ);
-	p = rxe_key_run(rq->write.key, pkt->va, &len);
-	if ((uintptr_t)p & 7)
-		return refuse_op(qp);
-	orig = apply_atomic(p, pkt);
-	rxe_replay_keep(&rq->replay, rq->seq, orig);
-	note_replied(rq);
-	rxe_send_atomic_ack(qp, pkt->psn, orig);
-	return SILENT;
-}
-
-/* FLUSH and ATOMIC WRITE */
-static enum verdict execute_place(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-				  struct rxe_data *data)
-{
-	u8 nak;
-
-	if (pkt->flags & RXE_OP_FLUSH)
-		nak = rxe_flush_execute(qp, pkt);
-	else
-		nak = rxe_atomic_write_execute(qp, pkt, data);
-	switch (nak) {
+	switch (rxe_single_execute(qp, pkt, data)) {
 	case 0:
-		note_replied(&qp->rq);
-		rxe_send_empty_response(qp, pkt->psn);
 		return SILENT;
 	case RXE_WAITS:
 		return wait_for_page(qp);
@@ -404,10 +349,8 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
 		return execute_send(qp, pkt, data);
 	if (pkt->flags & RXE_OP_WRITE)
 		return execute_write(qp, pkt, data);
-	if (pkt->flags & RXE_OP_ATOMIC_REQ)
-		return execute_atomic(qp, pkt);
-	if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE))
-		return execute_place(qp, pkt, data);
+	if (pkt->flags & RXE_OP_SINGLE)
+		return execute_single(qp, pkt, data);
 	if (!(pkt->flags & RXE_OP_READ_REQ) || pkt->dma_len > RXE_MAX_MSG)
 		return refuse_op(qp);
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);
@@ -430,30 +373,18 @@ bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return execute_request(qp, pkt, data) == DONE;
 }
 
-/* Sequence number of a PSN that is before the expected one */
-static u64 seq_before(const struct rxe_rq *rq, u32 psn)
-{
-	return rq->seq + rxe_psn_diff(psn, rq->epsn);
-}
-
 /* A duplicate is answered again, but not executed again [9.7.5.1.4] */
 static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct rxe_rq *rq = &qp->rq;
-	u64 orig;
-
 	rxe_count(qp, DUP_REQ);
-	rxe_gap_late(&rq->gap, pkt->psn);
+	rxe_gap_late(&qp->rq.gap, pkt->psn);
 	if (pkt->flags & RXE_OP_READ_REQ) {
 		if (op_enabled(qp, pkt->flags))
 			rxe_read_again(qp, pkt);
-	} else if (pkt->flags & RXE_OP_ATOMIC_REQ) {
-		if (rxe_replay_find(&rq->replay, seq_before(rq, pkt->psn), &orig))
-			rxe_send_atomic_ack(qp, pkt->psn, orig);
-	} else if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE)) {
-		rxe_send_empty_response(qp, pkt->psn);
+	} else if (pkt->flags & RXE_OP_SINGLE) {
+		rxe_single_again(qp, pkt);
 	} else if (pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE)) {
-		rq->ack_due = true;
+		qp->rq.ack_due = true;
 	}
 }
 

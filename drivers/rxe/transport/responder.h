@@ -166,10 +166,11 @@ void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_empty_response(struct rxe_qp *qp, u32 psn);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
 
-/* place.c */
-u8 rxe_flush_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt);
-u8 rxe_atomic_write_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
-			    struct rxe_data *data);
+/* single.c */
+bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags);
+u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_data *data);
+void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
+void rxe_single_request(const struct rxe_swqe *wqe, struct rxe_pkt *pkt);
 
 /* responder.c, read.c */
 void rxe_responder_reset(struct rxe_rq *rq);

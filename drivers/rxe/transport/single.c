@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests of one packet that are answered by one packet: atomics [9.4.5], FLUSH and ATOMIC
+ * WRITE (annex A19).
+ *
+ * Such a request is executed once. A duplicate gets the answer again: an atomic the kept
+ * result, the others a READ response without data.
+ *
+ * FLUSH: the CPU executes the requests before it, in order, and the CPU's caches are
+ * coherent. So the data of these requests is globally visible as soon as a barrier has
+ * ordered it before the answer. A persistent FLUSH writes the caches back first, at most
+ * RXE_PERSIST_STEP bytes per run of the task, so that others get the CPU in between.
+ *
+ * Context: recv_task; rxe_single_request(): send_task.
+ */
+#include <rxe/transport.h>
+
+/* Atomic with respect to all devices and all CPUs of this machine */
+static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
+{
+	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
+		return atomic64_fetch_add(pkt->swap_add, (atomic64_t *)p);
+	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
+}
+
+/* Return: as rxe_single_execute(); the memory's value before in @orig */
+static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 len = sizeof(u64);
+	void *p;
+	int err;
+
+	if (pkt->va & 7)
+		return RXE_NAK_INV_REQ;
+	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
+			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
+	if (err)
+		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
+	rxe_count(qp, RX_ATOMIC_REQ);
+	p = rxe_key_run(rq->write.key, pkt->va, &len);
+	if ((uintptr_t)p & 7)
+		return RXE_NAK_INV_REQ;
+	*orig = apply_atomic(p, pkt);
+	rxe_replay_keep(&rq->replay, rq->seq, *orig);
+	return 0;
+}
+
+static u32 flush_types(const struct rxe_pkt *pkt)
+{
+	return pkt->feth & RXE_FETH_TYPE_MASK;
+}
+
+/* The access that a FLUSH needs of the QP and of the R_Key [A19.4.3] */
+static int flush_access(const struct rxe_pkt *pkt)
+{
+	u32 types = flush_types(pkt);
+
+	return (types & IB_FLUSH_GLOBAL ? IB_ACCESS_FLUSH_GLOBAL : 0) |
+	       (types & IB_FLUSH_PERSISTENT ? IB_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+static u32 flush_level(const struct rxe_pkt *pkt)
+{
+	return pkt->feth >> RXE_FETH_LEVEL_SHIFT & RXE_FETH_LEVEL_MASK;
+}
+
+static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	u32 level = flush_level(pkt);
+	u32 types = flush_types(pkt);
+	int access = flush_access(pkt);
+
+	return types && !(types & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT)) &&
+	       (level == IB_FLUSH_RANGE || level == IB_FLUSH_MR) &&
+	       (qp->attr.qp_access_flags & access) == access;
+}
+
+/*
+ * Do the next step of a persistent FLUSH. The first step waits for the next run, so that a run
+ * does at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
+ */
+static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
+{
+	struct rxe_persist *p = &rq->persist;
+	u32 step;
+
+	if (p->seq != rq->seq) {
+		*p = (struct rxe_persist){ .seq = rq->seq };
+		return RXE_UNFINISHED;
+	}
+	p->done = min(p->done, len);	/* a retry may ask for less */
+	step = min_t(u64, len - p->done, RXE_PERSIST_STEP);
+	rxe_key_persist(key, va + p->done, step);
+	p->done += step;
+	return p->done < len ? RXE_UNFINISHED : 0;
+}
+
+static u8 flush_key(struct rxe_rq *rq, const struct rxe_pkt *pkt, const struct rxe_key *key)
+{
+	if (!(flush_types(pkt) & IB_FLUSH_PERSISTENT)) {
+		smp_mb();	/* earlier writes are visible before the answer is */
+		return 0;
+	}
+	if (flush_level(pkt) == IB_FLUSH_MR)
+		return persist(rq, key, key->iova, key->length);
+	return persist(rq, key, pkt->va, pkt->dma_len);
+}
+
+/* [A19.4.1] Return: as rxe_single_execute() */
+static u8 execute_flush(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_key *key;
+	int err;
+	u8 res;
+
+	if (!flush_valid(qp, pkt))
+		return RXE_NAK_INV_REQ;
+	if (flush_level(pkt) == IB_FLUSH_MR)
+		err = rxe_key_get_all(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
+				      flush_access(pkt), &key);
+	else if (pkt->dma_len)
+		err = rxe_key_get(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
+				  flush_access(pkt), pkt->va, pkt->dma_len, &key);
+	else
+		return 0;	/* zero bytes need no key [C9-88] */
+	if (err)
+		return RXE_NAK_REM_ACCESS;
+	res = flush_key(&qp->rq, pkt, key);
+	rxe_key_put(key);
+	return res;
+}
+
+/*
+ * [A19.4.2] A reader sees either all of the old eight bytes or all of the new ones. If it sees
+ * the new ones, it also sees everything that was written before. Return: as
+ * rxe_single_execute()
+ */
+static u8 execute_atomic_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			       struct rxe_data *data)
+{
+	struct rxe_rq *rq = &qp->rq;
+	u32 len = sizeof(u64);
+	u64 value, *p;
+	int err;
+
+	if (pkt->payload_len != sizeof(u64) || pkt->dma_len != sizeof(u64) ||
+	    (pkt->va & 7))
+		return RXE_NAK_INV_REQ;
+	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
+			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
+	if (err)
+		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
+	p = rxe_key_run(rq->write.key, pkt->va, &len);
+	if ((uintptr_t)p & 7)
+		return RXE_NAK_INV_REQ;
+	if (!rxe_data_read(data, &value, sizeof(value)))
+		return RXE_NAK_REM_OP;
+	smp_store_release(p, value);	/* after all earlier writes */
+	return 0;
+}
+
+/* The reply also acknowledges everything before */
+static void note_replied(struct rxe_rq *rq)
+{
+	rxe_rq_advance(rq, 1);
+	rq->ack_due = false;
+	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+}
+
+static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
+{
+	if (pkt->flags & RXE_OP_ATOMIC_REQ)
+		rxe_send_atomic_ack(qp, pkt->psn, orig);
+	else
+		rxe_send_empty_response(qp, pkt->psn);
+}
+
+/**
+ * rxe_single_enabled - may the peer send such a request at all?
+ * @qp: the QP
+ * @flags: RXE_OP_SINGLE flags of its opcode
+ *
+ * Which kinds of FLUSH it may send is checked later.
+ *
+ * Return: true if so.
+ */
+bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags)
+{
+	int access = qp->attr.qp_access_flags;
+
+	if (!qp->attr.max_dest_rd_atomic)
+		return false;
+	if (flags & RXE_OP_ATOMIC_REQ)
+		return access & IB_ACCESS_REMOTE_ATOMIC;
+	if (flags & RXE_OP_ATOMIC_WRITE)
+		return access & IB_ACCESS_REMOTE_WRITE;
+	return flags & RXE_OP_FLUSH;
+}
+
+/**
+ * rxe_single_execute - execute such a request, and answer it
+ * @qp: the QP
+ * @pkt: the request
+ * @data: its payload
+ *
+ * Return: 0; the syndrome of a NAK; RXE_WAITS: for a page; or RXE_UNFINISHED: it is to be called
+ * again in another run.
+ */
+u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_data *data)
+{
+	u64 orig = 0;
+	u8 res = RXE_NAK_INV_REQ;
+
+	if (pkt->flags & RXE_OP_ATOMIC_REQ)
+		res = execute_atomic(qp, pkt, &orig);
+	else if (pkt->flags & RXE_OP_FLUSH)
+		res = execute_flush(qp, pkt);
+	else if (pkt->flags & RXE_OP_ATOMIC_WRITE)
+		res = execute_atomic_write(qp, pkt, data);
+	if (res)
+		return res;
+	note_replied(&qp->rq);
+	send_answer(qp, pkt, orig);
+	return 0;
+}
+
+/**
+ * rxe_single_again - answer a duplicate of such a request
+ * @qp: the QP
+ * @pkt: the request; its PSN is before the expected one
+ *
+ * An atomic whose result isn't kept any more gets no answer.
+ */
+void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	u64 seq = qp->rq.seq + rxe_psn_diff(pkt->psn, qp->rq.epsn), orig = 0;
+
+	if ((pkt->flags & RXE_OP_ATOMIC_REQ) && !rxe_replay_find(&qp->rq.replay, seq, &orig))
+		return;
+	send_answer(qp, pkt, orig);
+}
+
+/**
+ * rxe_single_request - set the fields that only such a request has
+ * @wqe: the work request: an atomic, FLUSH or ATOMIC WRITE
+ * @pkt: the request
+ */
+void rxe_single_request(const struct rxe_swqe *wqe, struct rxe_pkt *pkt)
+{
+	if (rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC) {
+		pkt->compare = wqe->compare;
+		pkt->swap_add = wqe->swap_add;
+	} else if (rxe_wr_type(wqe)->kind == RXE_WR_FLUSH) {
+		pkt->dma_len = wqe->flush_len;
+		pkt->feth = wqe->feth;
+	}
+}
