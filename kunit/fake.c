@@ -50,11 +50,11 @@ static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 		rxe_rx(skb)->ce = active->marked;
 		rxe_rx(skb)->same_dev = !active->outside;
 	}
-	rxe_rcv(rxe, skb);
+	rxe_demux(rxe, skb);
 }
 
 static const struct rxe_net_ops catch_ops = { .rcv = catch };
-static const struct rxe_net_ops normal_ops = { .rcv = rxe_rcv };
+static const struct rxe_net_ops normal_ops = { .rcv = rxe_demux };
 
 static void on_event(struct ib_event *event, void *context)
 {

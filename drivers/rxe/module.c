@@ -26,7 +26,7 @@ static struct rdma_link_ops rxe_link_ops = {
 };
 
 static const struct rxe_net_ops rxe_net_ops = {
-	.rcv		= rxe_rcv,
+	.rcv		= rxe_demux,
 	.sent		= rxe_sent,
 	.changed	= rxe_dev_changed,
 	.rerouted	= rxe_qps_rerouted,

@@ -38,7 +38,7 @@ int rxe_cork_start(void);
 void rxe_cork_stop(void);
 
 /* struct rxe_net_ops */
-void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb);
+void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb);
 void rxe_sent(void *owner);
 
 #endif /* RXE_QP_H */

@@ -215,7 +215,7 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
 
 /*
  * A link-layer broadcast is refused. A link-layer multicast must be for a multicast group;
- * rxe_rcv() looks for its members.
+ * rxe_demux() looks for its members.
  */
 static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
 {

@@ -33,7 +33,7 @@ void rxe_rx_dgid(struct sk_buff *skb, union ib_gid *dgid)
 
 /*
  * Is the destination a GID of the device, and with RoCE v1 one of @ndev? A multicast
- * group may have members here, which rxe_rcv() looks up.
+ * group may have members here, which rxe_demux() looks up.
  */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)

@@ -86,7 +86,7 @@ static bool is_peer(const struct rxe_qp *qp, const struct rxe_qp *peer,
 		    const struct ib_global_route *grh)
 {
 	return peer != qp && peer->service == qp->service &&
-	       rxe_receives(peer) &&
+	       rxe_qp_can_receive(peer) &&
 	       peer->attr.dest_qp_num == rxe_qp_num(qp) && grh->sgid_attr &&
 	       rxe_gid_equal(&peer->path.sgid, &grh->dgid) &&
 	       rxe_gid_equal(&peer->path.dgid, &grh->sgid_attr->gid);

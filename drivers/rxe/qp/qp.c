@@ -142,7 +142,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_windows_init(&qp->windows);
 	rxe_qp_event_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester);
-	rxe_task_init(&qp->recv_task, qp, rxe_receiver);
+	rxe_task_init(&qp->recv_task, qp, rxe_recv_run);
 }
 
 /* Enter the QP into the table of QP numbers: from here on packets find it */

@@ -20,7 +20,7 @@ static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 {
 	const struct rxe_path *there = &peer->path, *here = &qp->path;
 
-	return rxe_receives(peer) && peer->service == qp->service &&
+	return rxe_qp_can_receive(peer) && peer->service == qp->service &&
 	       peer->attr.dest_qp_num == rxe_qp_num(qp) &&
 	       there->same_dev && there->proto == here->proto &&
 	       rxe_path_ndev(there) == rxe_path_ndev(here) &&
@@ -64,7 +64,7 @@ put:
 
 static void leave_peer(struct rxe_qp *peer, bool more)
 {
-	more |= rxe_receiver_end(peer);
+	more |= rxe_recv_end(peer);
 	rxe_task_leave(&peer->recv_task, more);
 	rxe_qp_put(peer);
 }
@@ -152,7 +152,7 @@ static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt
 /* Return: false if the peer doesn't receive */
 static bool peer_receives(struct rxe_qp *peer)
 {
-	if (rxe_receives(peer))
+	if (rxe_qp_can_receive(peer))
 		return true;
 	rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
 	return false;

@@ -117,7 +117,7 @@ static bool find_frame(struct packet *p)
 						 p->frame->len);
 }
 
-/* Inlined for rxe_receive_train(), which calls it per packet; keep_early() is rare */
+/* Inlined for rxe_take_train(), which calls it per packet; keep_early() is rare */
 static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
@@ -324,15 +324,14 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 }
 
 /**
- * rxe_receive_train - take in the packets of a train
+ * rxe_take_train - take in the packets of a train
  * @qp: the QP
  * @in: the queue that it is in
  * @skb: the train; continues at rxe_rx.done
  *
  * Return: what to do with the train.
  */
-enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
-				struct sk_buff *skb)
+enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	bool serving = qp->rq.read.active;
@@ -352,7 +351,7 @@ enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);
 		p.num = 1;
-		if (!rxe_receives(qp)) {
+		if (!rxe_qp_can_receive(qp)) {
 			rxe_drop(qp->rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
 			return RXE_USED_UP;
 		}

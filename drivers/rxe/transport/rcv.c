@@ -2,7 +2,7 @@
 /*
  * Receiving trains: from net/ to the QP's receive task.
  *
- * rxe_rcv() finds the QP and queues the train; the task takes it in.
+ * rxe_demux() finds the QP and queues the train; the task takes it in.
  *
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
@@ -69,7 +69,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
 	/* A reset changes the state before it empties the queue */
 	spin_lock(&in->queue.lock);
-	if (!rxe_receives(qp))
+	if (!rxe_qp_can_receive(qp))
 		why = RXE_DROP_QP_STATE;
 	else if (!rxe_inq_queue(qp->rxe, in, skb))
 		why = RXE_DROP_QUEUE;
@@ -177,13 +177,13 @@ static void rcv_group(struct rxe_dev *rxe, struct sk_buff *skb, u32 flags,
 }
 
 /**
- * rxe_rcv - take a train from net/
+ * rxe_demux - take a train from net/
  * @rxe: the device it came in on
  * @skb: the train, see struct rxe_rx; consumed
  *
  * Context: bottom halves off.
  */
-void rxe_rcv(struct rxe_dev *rxe, struct sk_buff *skb)
+void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb)
 {
 	u8 bth[RXE_BTH_BYTES];
 	struct rxe_qp *qp;
@@ -281,7 +281,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 			return false;
 		rxe_task_spend(budget, rxe_rx(skb)->end - rxe_rx(skb)->done);
 		expected = expected_psn(qp, in);
-		fate = rxe_receive_train(qp, in, skb);
+		fate = rxe_take_train(qp, in, skb);
 		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
 			note_in_order(qp, in, skb, expected_psn(qp, in));
 		if (fate == RXE_GOES_ON)
@@ -300,7 +300,7 @@ static bool receive_requests(struct rxe_qp *qp)
 	u32 budget = RXE_TASK_BUDGET;
 	bool more = true;
 
-	if (qp->rq.read.active && !rxe_receives(qp))
+	if (qp->rq.read.active && !rxe_qp_can_receive(qp))
 		rxe_read_stop(&qp->rq.read);	/* the QP is silent in ERR [10.3.1] */
 	if (unlikely(qp->requests.parked) && still_parked(&qp->requests))
 		return false;
@@ -327,12 +327,12 @@ static void continue_sending(struct rxe_qp *qp)
 }
 
 /**
- * rxe_receiver_end - end a run of the receive task
+ * rxe_recv_end - end a run of the receive task
  * @qp: the QP
  *
  * Return: true if there is more to do.
  */
-bool rxe_receiver_end(struct rxe_qp *qp)
+bool rxe_recv_end(struct rxe_qp *qp)
 {
 	bool more = false;
 	u8 state;
@@ -390,12 +390,12 @@ static void expire_trains(struct rxe_qp *qp)
 }
 
 /**
- * rxe_receiver - the receive task's function
+ * rxe_recv_run - the receive task's function
  * @qp: the QP
  *
  * Return: true if the budget was spent.
  */
-bool rxe_receiver(struct rxe_qp *qp)
+bool rxe_recv_run(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
 	bool more;
@@ -407,6 +407,6 @@ bool rxe_receiver(struct rxe_qp *qp)
 	if (!more && READ_ONCE(qp->sq.rto.fired) && !qp->responses.parked)
 		rxe_timeout(qp);
 	more |= receive_requests(qp);
-	more |= rxe_receiver_end(qp);
+	more |= rxe_recv_end(qp);
 	return more;
 }

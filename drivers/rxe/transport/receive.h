@@ -30,15 +30,14 @@ enum rxe_fate {
 };
 
 /* packet.c */
-enum rxe_fate rxe_receive_train(struct rxe_qp *qp, struct rxe_inq *in,
-				struct sk_buff *skb);
+enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb);
 
 /* notify.c */
 bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt);
 
 /* rcv.c */
-bool rxe_receiver(struct rxe_qp *qp);
-bool rxe_receiver_end(struct rxe_qp *qp);
+bool rxe_recv_run(struct rxe_qp *qp);
+bool rxe_recv_end(struct rxe_qp *qp);
 void rxe_page_came(void *owner);
 
 #endif /* RXE_TRANSPORT_RECEIVE_H */

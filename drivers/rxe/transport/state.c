@@ -60,12 +60,12 @@ void rxe_qp_put(struct rxe_qp *qp)
 }
 
 /**
- * rxe_receives - does the QP's state allow receiving?
+ * rxe_qp_can_receive - does the QP's state allow receiving?
  * @qp: the QP
  *
  * Return: true in RTR, RTS, SQD and SQE.
  */
-bool rxe_receives(const struct rxe_qp *qp)
+bool rxe_qp_can_receive(const struct rxe_qp *qp)
 {
 	u8 state = READ_ONCE(qp->state);
 
