@@ -846,6 +846,8 @@ static void flush_persistent(struct kunit *test)
 	struct rxe_qp *qp = fake(test)->qp;
 	struct rxe_pkt pkt = {
 		.opcode = IB_OPCODE_RC_FLUSH,
+		.flags = RXE_OP_FLUSH,
+		.psn = PSN(0),
 		.rkey = fake(test)->mr->rkey,
 		.feth = FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR),
 	};
@@ -856,15 +858,17 @@ static void flush_persistent(struct kunit *test)
 	qp->rq.persist.seq = qp->rq.seq - 1;
 	local_bh_disable();
 	for (step = 0; step < 3; step++) {
-		KUNIT_EXPECT_EQ(test, rxe_flush_execute(qp, &pkt), (u8)RXE_UNFINISHED);
+		KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL),
+				(u8)RXE_UNFINISHED);
 		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, step * (u64)RXE_PERSIST_STEP);
 	}
-	KUNIT_EXPECT_EQ(test, rxe_flush_execute(qp, &pkt), (u8)0);
+	KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL), (u8)0);
 	KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key->length);
+	rxe_out_flush(qp, &qp->rq.out);
 	local_bh_enable();
-	qp->rq.persist.seq--;
-	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 0, pkt.feth, 0);
 	expect_placed(test, PSN(0));
+	place(test, IB_OPCODE_RC_FLUSH, PSN(1), 0, 0, pkt.feth, 0);
+	expect_placed(test, PSN(1));
 }
 
 /* Without the QP's access flag: an invalid request; without the key's: an access error */
