@@ -189,6 +189,14 @@ int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int
 	return *key ? 0 : -EACCES;
 }
 
+/* Apart, so that rxe_key_keep() mostly needs no stack */
+static noinline int replace_key(struct ib_pd *pd, const struct ib_qp *remote, u32 value,
+				int access, u64 va, u64 len, struct rxe_key **key)
+{
+	rxe_key_drop(key);
+	return rxe_key_get(pd, remote, value, access, va, len, key);
+}
+
 /**
  * rxe_key_keep - rxe_key_get() for a run of packets that mostly use one key
  * @pd: as rxe_key_get()
@@ -207,8 +215,7 @@ int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int ac
 	if (*key && key_permits(*key, pd, remote, value, access) &&
 	    rxe_key_covers(*key, va, len))
 		return 0;
-	rxe_key_drop(key);
-	return rxe_key_get(pd, remote, value, access, va, len, key);
+	return replace_key(pd, remote, value, access, va, len, key);
 }
 
 /**

@@ -199,24 +199,25 @@ static void take_middles(struct rxe_qp *qp, struct packet *p)
 }
 
 /* The payload of a packet, and of the MIDDLE packets taken in with it */
-static void init_payload(const struct packet *p, struct rxe_data *data)
+static __always_inline struct rxe_data payload_of(const struct packet *p)
 {
 	u32 hdr_len = p->pkt.hdr_len;
-
-	*data = (struct rxe_data) {
+	struct rxe_data data = {
 		.skb = p->frame,
 		.off = p->off - p->begin + hdr_len,
 	};
+
 	if (p->run <= hdr_len)
-		return;
-	data->at = p->at + hdr_len;
-	data->run = p->run - hdr_len;
-	data->off += data->run;
+		return data;
+	data.at = p->at + hdr_len;
+	data.run = p->run - hdr_len;
+	data.off += data.run;
 	if (p->num > 1) {
-		data->chunk = p->pkt.payload_len;
-		data->gap = p->frame == p->skb ? p->len - data->chunk : 0;
-		data->run = data->chunk;
+		data.chunk = p->pkt.payload_len;
+		data.gap = p->frame == p->skb ? p->len - data.chunk : 0;
+		data.run = data.chunk;
 	}
+	return data;
 }
 
 /* Does the packet report congestion: by an ECN mark, a BECN bit, or as a CNP? */
@@ -226,17 +227,21 @@ static __always_inline bool reports_congestion(const struct packet *p)
 			(p->pkt.flags & RXE_OP_CNP));
 }
 
+static bool give_pkt(struct rxe_qp *qp, struct packet *p)
+{
+	struct rxe_data data = payload_of(p);
+
+	return qp->service->take(qp, p->skb, &p->pkt, &data);
+}
+
 /* Return: true if the packet came too early */
 static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 {
-	struct rxe_data data;
-
 	if (reports_congestion(p) && rxe_notice(qp, p->skb, &p->pkt))
 		return false;
 	if (rxe_is_middle(qp, &p->pkt))
 		take_middles(qp, p);
-	init_payload(p, &data);
-	return qp->service->take(qp, p->skb, &p->pkt, &data);
+	return give_pkt(qp, p);
 }
 
 /* On the same-device path, the skb names the sending QP and its netdev */

@@ -323,9 +323,11 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				   struct rxe_data *data)
 {
-	switch (rxe_single_execute(qp, pkt, data)) {
-	case 0:
+	u8 nak = rxe_single_execute(qp, pkt, data);
+
+	if (likely(!nak))
 		return SILENT;
+	switch (nak) {
 	case RXE_WAITS:
 		return wait_for_page(qp);
 	case RXE_UNFINISHED:
@@ -342,15 +344,16 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
-	if (!continues_message(&qp->rq, pkt->flags) || !op_enabled(qp, pkt->flags) ||
-	    !length_ok(qp, pkt))
+	if (!continues_message(&qp->rq, pkt->flags) || !length_ok(qp, pkt))
+		return refuse_op(qp);
+	if (pkt->flags & RXE_OP_SINGLE)
+		return execute_single(qp, pkt, data);
+	if (!op_enabled(qp, pkt->flags))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SEND)
 		return execute_send(qp, pkt, data);
 	if (pkt->flags & RXE_OP_WRITE)
 		return execute_write(qp, pkt, data);
-	if (pkt->flags & RXE_OP_SINGLE)
-		return execute_single(qp, pkt, data);
 	if (!(pkt->flags & RXE_OP_READ_REQ) || pkt->dma_len > RXE_MAX_MSG)
 		return refuse_op(qp);
 	return rxe_read_start(qp, pkt) ? SILENT : refuse_access(qp);

@@ -199,7 +199,7 @@ bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags)
 }
 
 /**
- * rxe_single_execute - execute such a request, and answer it
+ * rxe_single_execute - check such a request, execute and answer it
  * @qp: the QP
  * @pkt: the request
  * @data: its payload
@@ -212,6 +212,8 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 	u64 orig = 0;
 	u8 res = RXE_NAK_INV_REQ;
 
+	if (!rxe_single_enabled(qp, pkt->flags))
+		return RXE_NAK_INV_REQ;
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		res = execute_atomic(qp, pkt, &orig);
 	else if (pkt->flags & RXE_OP_FLUSH)
