@@ -170,10 +170,11 @@ faults_on driver
 try loop-works works
 try resources-gone wait_for 10 resources_gone
 unload
-path_up veth
-use_gid v2-ipv4
+load_ours
 faults_on driver
+with_faults 100 large path_up veth	# no CPU has a large block yet
+use_gid v2-ipv4
+try trains-heal trains_heal
 try veth-atomic atomic_faults 1
 try veth-many many_faults
 try veth-works works
-try trains-heal trains_heal
