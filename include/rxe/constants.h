@@ -72,7 +72,7 @@
 	CONSTANT(LINE_RATE, 40000,						\
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\
-		 "due events of DCQCN that a train or a CNP handles")	\
+		 "due events of DCQCN, by time or by bytes, that one call handles") \
 	CONSTANT(CWND_PARTS, 256,						\
 		 "smallest window of swift, a packet divided by this")		\
 	CONSTANT(PROBES_ORDER, 16,						\

@@ -20,7 +20,7 @@
  */
 #define RXE_CC_KNOBS(KNOB)							\
 	KNOB(np_min_time_between_cnps, 50, 0, 1000000,				\
-	     "us between two CNPs that a queue pair sends")			\
+	     "us between two CNPs for a flow")					\
 	KNOB(np_cnp_dscp, 48, 0, 63, "DSCP of CNPs")				\
 	KNOB(np_cnp_prio, 6, 0, 7, "priority of CNPs")				\
 	KNOB(rp_clamp_tgt_rate, 1, 0, 1,					\
@@ -35,7 +35,7 @@
 	KNOB(rp_max_rate, 0, 0, 400000, "Mb/s at which pacing ends; 0: LINE_RATE") \
 	KNOB(rp_min_rate, 1, 1, 100000, "lowest rate, Mb/s")			\
 	KNOB(rp_rate_to_set_on_first_cnp, 0, 0, 400000,				\
-	     "rate before the first cut, Mb/s; 0: the measured one")		\
+	     "rate before the first cut, Mb/s; 0: the measured one, or rp_max_rate") \
 	KNOB(rp_min_dec_fac, 50, 0, 100, "% of the rate that a cut leaves at least") \
 	KNOB(rp_gd, 11, 0, 15, "a cut takes alpha / 2^rp_gd of the rate, alpha / 1024") \
 	KNOB(rp_dce_tcp_g, 960, 0, 1024, "weight of the old alpha, 1 - g, / 1024") \

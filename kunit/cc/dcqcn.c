@@ -224,6 +224,7 @@ static void unlimited_sample(struct kunit *test)
 		.delivered = 1, .rtt = NSEC_PER_MSEC, .rtt_min = NSEC_PER_MSEC, .mtu = 1000,
 	};
 	struct rxe_cc cc;
+	u64 rate;
 
 	rxe_cc_init(&cc, &rxe_cc_dcqcn);
 	SET(rp_max_rate, 10000);
@@ -231,6 +232,13 @@ static void unlimited_sample(struct kunit *test)
 	cc.ops->cnp(&cc, NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 10000 * MBIT);
 	KUNIT_EXPECT_GE(test, cc.rate, 4900 * MBIT);
+	/* after one round trip, what was cut isn't an assumption any more */
+	cc.ops->acked(&cc, &sample, 0);
+	rate = cc.rate;
+	sample.limited = true;
+	sample.delivered = 1000;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.rate, rate);
 }
 
 /* A lower rp_byte_reset meets a high count of bytes: the increases come a few at a time */

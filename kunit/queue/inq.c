@@ -184,6 +184,10 @@ static void twice(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		train(test, 1, 4);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 0ull);
+	train(test, 3, 4);	/* the last two are new */
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 2ull);
 	train(test, 0, 2);
 	expect_received(test, 0, 4);
 }

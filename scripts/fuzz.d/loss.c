@@ -224,7 +224,7 @@ static void event(struct input *in, struct conn *c)
 		break;
 	case 7:
 		learn_gap(in, c);
-		rxe_np_due(&c->np, c->now);
+		rxe_np_due(&c->np, take_u8(in), c->now);
 		rxe_firsts_new(&c->firsts, c->una, in_flight(c));
 		break;
 	}

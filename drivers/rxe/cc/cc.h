@@ -19,7 +19,7 @@ struct rxe_cc;
  * @rtt_min: the shortest recent round trip, ns
  * @rtt_var: variation of the round trips, ns
  * @mtu: payload bytes of a full packet
- * @limited: the allowance kept packets back
+ * @limited: the window kept packets back
  * @lossy: packets were lost recently
  */
 struct rxe_cc_sample {
@@ -73,6 +73,7 @@ struct rxe_cc_ops {
  * @time_from: when the timer last fired, or the rate was cut, ns
  * @alpha_from: when @alpha last decayed, or the rate was cut, ns
  * @cut_at: when the rate was cut last, ns
+ * @assumed: the first cut was of a rate that nobody measured, and no round trip ended since
  */
 struct rxe_dcqcn {
 	u64	target;
@@ -83,6 +84,7 @@ struct rxe_dcqcn {
 	u64	time_from;
 	u64	alpha_from;
 	u64	cut_at;
+	bool	assumed;
 };
 
 /**
@@ -105,7 +107,7 @@ struct rxe_swift {
  * @window: allowance: packets that may be in flight, 1 to window_max
  * @rate: allowance: bytes/s; 0: only the window limits. May be read without the lock
  * @next: time at which the next packet may leave at @rate, ns
- * @seen: throughput of the last round trip, bytes/s
+ * @seen: throughput of the last round trip that the window limited, bytes/s; 0: none yet
  * @seen_rtt: duration of the last round trip, ns
  * @queued: the last round trip was long enough for a queue on the path
  * @before: @window before the last loss

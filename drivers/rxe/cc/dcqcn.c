@@ -22,10 +22,10 @@
  *
  * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput
  * of the last round trip in which the window was the limit, and the result is the rate. If
- * there was none yet, the first CNP cuts rp_max_rate, and the rate is set anew at the end of
- * the first such round trip. At rp_max_rate, the limit ends. No timer runs:
- * timer events are handled when the next train leaves, or the next CNP comes. The window also
- * limits the packets in flight, and reacts to loss.
+ * there was none yet, it cuts rp_max_rate. Then the next round trip sets the rate anew, if the
+ * window was the limit in it. At rp_max_rate, the limit ends. No timer runs: timer events are
+ * handled when the next train leaves, or the next CNP comes. The window also limits the packets
+ * in flight, and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */
@@ -119,13 +119,15 @@ static void end_at_max(struct rxe_cc *cc)
 
 static void first_cnp(struct rxe_cc *cc, u64 now)
 {
-	u64 rate = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: cc->seen ?: max_rate();
+	u64 known = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: cc->seen;
+	u64 rate = known ?: max_rate();
 
 	cc->rate = clamp(rate, min_rate(), max_rate());
 	cc->next = now;
 	cc->dcqcn = (struct rxe_dcqcn) {
 		.target	= cc->rate,
 		.alpha	= rxe_knob(rp_initial_alpha_value) << (ALPHA_BITS - 10),
+		.assumed = !known,
 	};
 }
 
@@ -182,10 +184,12 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 		d->byte_stage++;
 		increase_rate(cc);
 	}
+	if (d->bytes >= reset)
+		d->bytes %= reset;
 	end_at_max(cc);
 }
 
-/* CNPs during the first round trip cut an assumed rate: repeat the cut with the measured one */
+/* CNPs have cut an assumed rate since the last round trip: repeat the cut with the measured one */
 static void cut_anew(struct rxe_cc *cc, u64 at)
 {
 	first_cnp(cc, at);
@@ -208,19 +212,20 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 {
 	u64 seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
 	struct rxe_cc_sample sample = *s;
-	bool first = !cc->seen;
 
 	cc->seen_rtt = s->rtt;
 	/*
-	 * If the allowance was not the limit, this is no measure of what the path takes: READ
+	 * If the window was not the limit, this is no measure of what the path takes: READ
 	 * responses of this QP may be most of what it sends, and no round trip measures them.
 	 */
 	if (s->limited)
 		cc->seen = seen;
-	if (first && cc->rate && s->limited)
+	if (cc->rate && cc->dcqcn.assumed && s->limited)
 		cut_anew(cc, cc->dcqcn.cut_at);
-	if (cc->rate)
+	if (cc->rate) {
+		cc->dcqcn.assumed = false;
 		sample.limited &= window_holds_back(cc, s);
+	}
 	rxe_window_acked(cc, &sample, una);
 }
 

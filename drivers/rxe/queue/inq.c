@@ -290,17 +290,19 @@ static enum same compare_packet(const struct rxe_inq *in, struct sk_buff *skb, u
 	return same_packet(skb, off, held, rx->done + n * rx->pkt) ? SAME : DIFFERENT;
 }
 
-/* Compare a train that came too early with the held ones */
-static enum same compare_early(const struct rxe_inq *in, struct sk_buff *skb)
+/* Compare a train that came too early with the held ones; count its packets that aren't held */
+static enum same compare_early(const struct rxe_inq *in, struct sk_buff *skb, u32 *fresh)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
-	enum same result = NOTHING_SHARED;
+	enum same one, result = NOTHING_SHARED;
 	u32 off, psn = rx->psn;
 
 	if (!held_after(in, psn))
 		return NOTHING_SHARED;	/* the usual case: behind all held trains */
 	for (off = rx->done; off < rx->end && result != DIFFERENT; off += rx->pkt) {
-		result = max(result, compare_packet(in, skb, off, psn));
+		one = compare_packet(in, skb, off, psn);
+		*fresh += one == NOTHING_SHARED;
+		result = max(result, one);
 		psn = rxe_psn_add(psn, 1);
 	}
 	return result;
@@ -361,15 +363,18 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected)
 {
 	struct sk_buff *first = rxe_inq_first(in);
+	u32 fresh = 0;
 
 	unlink_queued(rxe, in, skb);
 	in->vouched |= first && rxe_psn_diff(rxe_rx(first)->psn, expected) <= 0;
-	switch (compare_early(in, skb)) {
+	switch (compare_early(in, skb, &fresh)) {
 	case DIFFERENT:
 		drop_distrusted(rxe, in);
 		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_left(skb));
 		break;
 	case SAME:
+		if (fresh)
+			rxe_drop(rxe, RXE_DROP_EARLY, fresh);
 		rxe_inq_skip(in, rxe_psn_add(end_psn(skb), -1));
 		consume_skb(skb);
 		return;

@@ -206,8 +206,8 @@ static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 {
 	struct rxe_qp *peer = outlet->peer;
 
-	if (peer_receives(peer))
-		rxe_complete_pkt(peer, pkt, data);
+	if (peer_receives(peer) && rxe_complete_pkt(peer, pkt, data))
+		rxe_drop(peer->rxe, RXE_DROP_EARLY, 1);
 	if (unlikely(peer->responses.parked))
 		return queue_packet(outlet, pkt, data);
 	finish_packet(peer, pkt, data);

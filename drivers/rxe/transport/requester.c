@@ -272,8 +272,8 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 }
 
 /*
- * The data of the picked packets is going to be copied. Only responses can complete the work
- * request meanwhile: without them, send_task itself does. Context: sq.lock held
+ * The data of the picked packets is going to be copied. For acknowledged services: with the
+ * others, only send_task completes work requests, after the copy. Context: sq.lock held
  */
 static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {

@@ -64,7 +64,8 @@ struct rxe_resend {
 };
 
 /**
- * struct rxe_reading - the work request whose data send_task copies without sq.lock
+ * struct rxe_reading - the work request whose data send_task copies without sq.lock;
+ *	acknowledged services only
  * @busy: there is one; set under sq.lock, cleared without it
  * @last: its last PSN
  * @awaited: recv_task waits until the data is copied

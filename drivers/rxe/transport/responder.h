@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The responder: responder.c and read.c.
+ * The responder: responder.c, read.c, single.c, reply.c, and uc.c.
  */
 #ifndef RXE_TRANSPORT_RESPONDER_H
 #define RXE_TRANSPORT_RESPONDER_H

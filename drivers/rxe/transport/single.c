@@ -177,9 +177,9 @@ static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
 }
 
 /**
- * rxe_single_enabled - may the peer send such a request at all?
+ * rxe_single_enabled - may the peer send this atomic, FLUSH or ATOMIC WRITE?
  * @qp: the QP
- * @flags: RXE_OP_SINGLE flags of its opcode
+ * @flags: enum rxe_op_flags of its opcode
  *
  * Which kinds of FLUSH it may send is checked later.
  *
@@ -199,7 +199,7 @@ bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags)
 }
 
 /**
- * rxe_single_execute - check such a request, execute and answer it
+ * rxe_single_execute - check an atomic, FLUSH or ATOMIC WRITE, execute and answer it
  * @qp: the QP
  * @pkt: the request
  * @data: its payload
@@ -210,7 +210,7 @@ bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags)
 u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	u64 orig = 0;
-	u8 res = RXE_NAK_INV_REQ;
+	u8 res;
 
 	if (!rxe_single_enabled(qp, pkt->flags))
 		return RXE_NAK_INV_REQ;
@@ -218,7 +218,7 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 		res = execute_atomic(qp, pkt, &orig);
 	else if (pkt->flags & RXE_OP_FLUSH)
 		res = execute_flush(qp, pkt);
-	else if (pkt->flags & RXE_OP_ATOMIC_WRITE)
+	else
 		res = execute_atomic_write(qp, pkt, data);
 	if (res)
 		return res;
@@ -228,7 +228,7 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 }
 
 /**
- * rxe_single_again - answer a duplicate of such a request
+ * rxe_single_again - answer a duplicate of an atomic, FLUSH or ATOMIC WRITE
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
@@ -244,7 +244,7 @@ void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_single_request - set the fields that only such a request has
+ * rxe_single_request - set the fields that a READ request doesn't have
  * @wqe: the work request: an atomic, FLUSH or ATOMIC WRITE
  * @pkt: the request
  */
