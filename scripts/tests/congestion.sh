@@ -2,7 +2,7 @@
 # test: ECN marks are answered by CNPs, which look as they should and make senders slow down
 # nodes: 1
 # level: full
-# timeout: 200
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -95,7 +95,7 @@ like_hardware() {
 # Each tracepoint fires, of the end that it is about
 traced() {
 	local dir=/sys/kernel/tracing status=0
-	echo > $dir/trace && echo 1 > $dir/events/rxe/enable && flows -T 200 >&2 || status=1
+	echo > $dir/trace && echo 1 > $dir/events/rxe/enable && flows -T 500 >&2 || status=1
 	echo 0 > $dir/events/rxe/enable
 	cp $dir/trace /tmp/trace
 	say "$(grep -m 40 'rxe_' /tmp/trace)"
@@ -132,7 +132,7 @@ not_this_priority() {
 	priorities rxeA 0xfe || return 1
 	before=$(marks rxeA rxeB)
 	flows -T 200 >&2 && [ "$before" = "$(marks rxeA rxeB)" ] || return 1
-	priorities rxeA 0x01 && priorities rxeB 0xfe && flows -T 200 >&2 || return 1
+	priorities rxeA 0x01 && priorities rxeB 0xfe && flows -T 1000 >&2 || return 1
 	after=$(marks rxeA rxeB)
 	say "marks, CNPs sent, CNPs handled: $before, then $after"
 	awk '{ exit !($4 > $1 && $5 == $2) }' <<< "$before $after" &&
@@ -144,7 +144,7 @@ not_this_priority() {
 unmarked() {
 	local before
 	before=$(counter rxeB np_cnp_sent)
-	flows -T 400 > /tmp/unmarked && [ "$before" = "$(counter rxeB np_cnp_sent)" ]
+	flows -T 1000 > /tmp/unmarked && [ "$before" = "$(counter rxeB np_cnp_sent)" ]
 }
 
 # With a mark on nearly all packets, a tenth of the rate is left at most

@@ -27,11 +27,12 @@ first_qpn() {
 		-p ::ffff:203.0.113.1 | cut -d' ' -f1
 }
 
+# One pair of devices in 4096 has the same number by chance.
 numbers_differ() {
-	local one two
-	one=$(first_qpn) && two=$(first_qpn) || return 1
-	say "first queue pairs: $one, then $two"
-	[ -n "$one" ] && [ -n "$two" ] && [ "$one" != "$two" ]
+	local one two three
+	one=$(first_qpn) && two=$(first_qpn) && three=$(first_qpn) || return 1
+	say "first queue pairs: $one, $two, $three"
+	[ -n "$one" ] && [ -n "$two" ] && [ -n "$three" ] && [ "$one $one" != "$two $three" ]
 }
 
 netns_pair 4200

@@ -251,6 +251,16 @@ leaks_scan() {
 		cat /sys/kernel/debug/kmemleak
 }
 
+log_lines() {
+	dmesg | wc -l
+}
+
+# logged_since LINES WORDS: there is a line with them behind the first LINES of the log.  Other lines
+# may come between, so the last one says nothing.
+logged_since() {
+	[ "$(dmesg | tail -n +$(($1 + 1)) | grep -c "$2")" -ge 1 ]
+}
+
 # dmesg_clean: fails, and prints it, if the kernel complained since the test began
 dmesg_clean() {
 	local bad

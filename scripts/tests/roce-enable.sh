@@ -34,7 +34,7 @@ listens() { # NS: somebody has UDP port 4791 there
 
 # has VALUE TYPES: with this value the device has GIDs of these types, and the port if it has v2
 has() {
-	set_roce "$1" && wait_for 10 eval "[ '$(types rxeA)' = '$2' ]" || return 1
+	set_roce "$1" && wait_for 10 eval "[ \"\$(types rxeA)\" = '$2' ]" || return 1
 	ibv_devinfo -v -d rxeA > /tmp/info && grep -q 'state:.*PORT_ACTIVE' /tmp/info || return 1
 	case $2 in
 	*v2) listens A ;;
@@ -155,40 +155,42 @@ told() {
 # refused TEXT: with EINVAL and one line, and nothing changes
 refused() {
 	local before lines
-	before=$(cat $ROCE) lines=$(dmesg | wc -l)
+	before=$(cat $ROCE) lines=$(log_lines)
 	! (echo "$1" > $ROCE) 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
-		[ "$(dmesg | tail -n +$((lines + 1)) | grep -c 'roce_enable: write 0, 1, v1 or v2')" = 1 ] &&
-		[ "$(dmesg | wc -l)" = $((lines + 1)) ] && [ "$(cat $ROCE)" = "$before" ]
+		logged_since "$lines" 'roce_enable: write 0, 1, v1 or v2' &&
+		[ "$(dmesg | tail -n +$((lines + 1)) | grep -c roce_enable)" = 1 ] && [ "$(cat $ROCE)" = "$before" ]
 }
 
 # A name that the RDMA core would take for a pattern when the device is added again
 pattern() {
-	set_roce 1 && ip netns exec A rdma dev set rxeA name 'a%d' || return 1
+	local lines
+	set_roce 1 && ip netns exec A rdma dev set rxeA name 'a%d' && lines=$(log_lines) || return 1
 	! (echo v2 > "$SYS/a%d/roce_enable") 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
-		dmesg | tail -n 1 | grep -q "the name has a %" && [ "$(cat "$SYS/a%d/roce_enable")" = 1 ] &&
+		logged_since "$lines" "the name has a %" && [ "$(cat "$SYS/a%d/roce_enable")" = 1 ] &&
 		ip netns exec A rdma dev set 'a%d' name rxeA && set_roce v2 && set_roce 1
 }
 
 # A netdev without Ethernet has no v1 to be left with
 tunnel() {
+	local lines
 	ip link add tun9 type ipip remote 192.0.2.2 local 192.0.2.1 && ip link set tun9 mtu 1500 up &&
-		rdma link add rxeT type rxe netdev tun9 || return 1
+		rdma link add rxeT type rxe netdev tun9 && lines=$(log_lines) || return 1
 	! (echo v1 > $SYS/rxeT/roce_enable) 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
-		dmesg | tail -n 1 | grep -q "tun9 isn't Ethernet" && echo 0 > $SYS/rxeT/roce_enable &&
+		logged_since "$lines" "tun9 isn't Ethernet" && echo 0 > $SYS/rxeT/roce_enable &&
 		echo v2 > $SYS/rxeT/roce_enable && rdma link delete rxeT && ip link del tun9
 }
 
 # Who has the port meanwhile keeps it: v2 doesn't come back, and v1 stays
 port_taken() {
-	local pid
-	set_roce v1 || return 1
+	local pid lines
+	set_roce v1 && lines=$(log_lines) || return 1
 	ip netns exec A python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 4791))
 time.sleep(1000)' & pid=$!
 	wait_for 10 listens A && ! (echo 1 > $ROCE) 2> /tmp/error && grep -q "Address already in use" /tmp/error &&
-		[ "$(cat $ROCE)" = v1 ] && ready A && dmesg | tail -n 2 | grep -q "roce_enable: can't change" || return 1
+		[ "$(cat $ROCE)" = v1 ] && ready A && logged_since "$lines" "roce_enable: can't change" || return 1
 	kill $pid
 	wait $pid || true
 	wait_for 10 eval '! listens A' && set_roce 1

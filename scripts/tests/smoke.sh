@@ -3,8 +3,10 @@
 # nodes: 2
 # level: quick
 # debug: yes
-# timeout: 120
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
+
+LIMIT=100	# seconds; only a hang takes as long
 
 devinfo() {
 	ibv_devinfo -d rxe0 | tee /dev/stderr | grep -q PORT_ACTIVE
@@ -13,13 +15,13 @@ devinfo() {
 pingpong() { # TYPE
 	local on_a on_b
 	on_a=$(gid_index rxe0 "$1" $A4) && on_b=$(on_b gid_index rxe0 "$1" $B4) || return 1
-	on_b timeout 30 ibv_rc_pingpong -e -d rxe0 -g "$on_b" -s 65536 -n 20 -c &
-	on_b wait_tcp 18515 && timeout 30 ibv_rc_pingpong -e -d rxe0 -g "$on_a" -s 65536 -n 20 -c $B4 && wait $!
+	on_b timeout $LIMIT ibv_rc_pingpong -e -d rxe0 -g "$on_b" -s 65536 -n 20 -c &
+	on_b wait_tcp 18515 && timeout $LIMIT ibv_rc_pingpong -e -d rxe0 -g "$on_a" -s 65536 -n 20 -c $B4 && wait $!
 }
 
 ping_cm() { # ADDRESS
-	on_b timeout 30 rping -s -a "$1" -C 20 -S 4096 -V &
-	on_b wait_cm && timeout 30 rping -c -a "$1" -C 20 -S 4096 -V && wait $!
+	on_b timeout $LIMIT rping -s -a "$1" -C 20 -S 4096 -V &
+	on_b wait_cm && timeout $LIMIT rping -c -a "$1" -C 20 -S 4096 -V && wait $!
 }
 
 try link-add rxe_up

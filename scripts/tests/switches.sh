@@ -38,7 +38,7 @@ trains_split() {
 gro() {
 	local pid
 	srv ethtool -K veth gro on && cli ethtool -K veth tso off && switch_is capture_singly 0 || return 1
-	srv timeout 60 tcpdump -i veth -c 1 --immediate-mode -w /tmp/gro.pcap 'udp port 4791 and greater 3000' \
+	srv timeout 120 tcpdump -i veth -c 1 --immediate-mode -w /tmp/gro.pcap 'udp port 4791 and greater 3000' \
 		2> /tmp/tcpdump &
 	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/tcpdump && switch_is trains 0 && run_random &&
@@ -59,9 +59,9 @@ knobs_set() {
 
 # knob_refused WORDS LINE: it is, the log has these words, and nothing changes
 knob_refused() {
-	local before
-	before=$(cat $KNOBS)
-	! (echo "$2" > $KNOBS) 2> /dev/null && dmesg | tail -n 1 | grep -q "$1" && [ "$before" = "$(cat $KNOBS)" ]
+	local before lines
+	before=$(cat $KNOBS) lines=$(log_lines)
+	! (echo "$2" > $KNOBS) 2> /dev/null && logged_since "$lines" "$1" && [ "$before" = "$(cat $KNOBS)" ]
 }
 
 # Without memory for what comes early, none is kept, and all goes well

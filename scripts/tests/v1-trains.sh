@@ -6,6 +6,7 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
+. "$TESTS/wires.sh"
 
 # Namespaces A and B, each with a veth to a bridge, whose ports are toA and toB
 bridged_up() {
@@ -71,7 +72,8 @@ shaped() {
 # decides per train, of which a run has a few hundred.
 corrupted() {
 	local before
-	before=$(bad_icrcs) && tc qdisc add dev toB root netem corrupt 10% && run_random && tc qdisc del dev toB root &&
+	before=$(bad_icrcs) && know_each_other && tc qdisc add dev toB root netem corrupt 10% && run_random &&
+		tc qdisc del dev toB root &&
 		[ "$(bad_icrcs)" -gt "$before" ]
 }
 

@@ -45,7 +45,7 @@ wire_is() {
 # goodput_up: a server of rc_goodput for what use_gid chose, on a port of its own; goodput_down ends it
 goodput_up() {
 	PORT=$((PORT + 1)) GOODPUT=$PORT
-	srv rc_goodput --listen $GOODPUT --keep -d $SRV_DEV -g "$SRV_GID" -l 60 &
+	srv rc_goodput --listen $GOODPUT --keep -d $SRV_DEV -g "$SRV_GID" -l 120 &
 	GOODPUT_PID=$!
 	srv wait_tcp $GOODPUT
 }
