@@ -220,9 +220,9 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 	 */
 	if (s->limited)
 		cc->seen = seen;
-	if (cc->rate && cc->dcqcn.assumed && s->limited)
-		cut_anew(cc, cc->dcqcn.cut_at);
 	if (cc->rate) {
+		if (cc->dcqcn.assumed && s->limited)
+			cut_anew(cc, cc->dcqcn.cut_at);
 		cc->dcqcn.assumed = false;
 		sample.limited &= window_holds_back(cc, s);
 	}

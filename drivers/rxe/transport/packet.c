@@ -279,11 +279,10 @@ static bool may_keep_early(struct rxe_qp *qp, const struct packet *p, u32 psn)
 	return rxe_respond_early_ok(qp, &p->pkt);
 }
 
-/* Count that the packets from @off to @end came too early and aren't held */
-static enum rxe_fate refuse_early(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb,
-				  u32 off, u32 end)
+/* Count that the rest of a train came too early and isn't held */
+static enum rxe_fate refuse_early(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb)
 {
-	u32 num = DIV_ROUND_UP(end - off, rxe_rx(skb)->pkt);
+	u32 num = rxe_rx_left(skb);
 
 	rxe_drop(qp->rxe, RXE_DROP_EARLY, num);
 	if (in == &qp->requests && !rxe_rx(skb)->held)
@@ -304,9 +303,8 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 	u32 end = rx->end, num = 0;
 
 	if (rx->held || rxe_rx_sport(p->skb) != in->sport)
-		return refuse_early(qp, in, p->skb, p->off, end);
+		return refuse_early(qp, in, p->skb);
 	rx->psn = p->pkt.psn;
-	rx->end = p->off;
 	while (may_keep_early(qp, p, rxe_psn_add(rx->psn, num))) {
 		num++;
 		p->off += p->len;
@@ -320,7 +318,7 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 		}
 	}
 	if (!num)
-		return refuse_early(qp, in, p->skb, p->off, end);
+		return refuse_early(qp, in, p->skb);
 	if (in == &qp->requests)
 		rxe_count_add(qp, OUT_OF_SEQ_REQ, num);
 	if (p->off < end)
