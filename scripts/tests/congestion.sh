@@ -2,7 +2,7 @@
 # test: ECN marks are answered by CNPs, which look as they should and make senders slow down
 # nodes: 1
 # level: full
-# timeout: 300
+# timeout: 200
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 

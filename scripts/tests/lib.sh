@@ -255,10 +255,14 @@ log_lines() {
 	dmesg | wc -l
 }
 
+log_since() { # LINES: what is behind them
+	dmesg | tail -n +$(($1 + 1))
+}
+
 # logged_since LINES WORDS: there is a line with them behind the first LINES of the log.  Other lines
 # may come between, so the last one says nothing.
 logged_since() {
-	[ "$(dmesg | tail -n +$(($1 + 1)) | grep -c "$2")" -ge 1 ]
+	[ "$(log_since "$1" | grep -c "$2")" -ge 1 ]
 }
 
 # dmesg_clean: fails, and prints it, if the kernel complained since the test began

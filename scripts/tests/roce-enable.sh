@@ -158,7 +158,7 @@ refused() {
 	before=$(cat $ROCE) lines=$(log_lines)
 	! (echo "$1" > $ROCE) 2> /tmp/error && grep -q "Invalid argument" /tmp/error &&
 		logged_since "$lines" 'roce_enable: write 0, 1, v1 or v2' &&
-		[ "$(dmesg | tail -n +$((lines + 1)) | grep -c roce_enable)" = 1 ] && [ "$(cat $ROCE)" = "$before" ]
+		[ "$(log_since "$lines" | grep -c roce_enable)" = 1 ] && [ "$(cat $ROCE)" = "$before" ]
 }
 
 # A name that the RDMA core would take for a pattern when the device is added again

@@ -3,7 +3,7 @@
 # nodes: 2
 # level: quick
 # debug: yes
-# timeout: 300
+# timeout: 120
 . "$(dirname "$0")/lib.sh"
 
 LIMIT=100	# seconds; only a hang takes as long

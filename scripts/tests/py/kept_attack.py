@@ -22,6 +22,20 @@ GIVEN_BACK_SECONDS = 20 * AGE
 FLOOD_SECONDS = 4 * AGE	# slower than this, half of the flood, the limit, doesn't come within the age
 
 
+def wait_for(done):
+    """Return: true as soon as done() is; false if it isn't in GIVEN_BACK_SECONDS"""
+    end = time.monotonic() + GIVEN_BACK_SECONDS
+    while not (result := done()) and time.monotonic() < end:
+        time.sleep(AGE / 10)
+    return result
+
+
+def age_is(seconds):
+    """early packets are held for so long"""
+    with open(KNOBS, "w", encoding="ascii") as f:
+        f.write(f"inq_age_ms {int(seconds * 1000)}\n")
+
+
 class Kept:
     def __init__(self, args):
         self.args = args
@@ -34,6 +48,7 @@ class Kept:
         self.socket.bind((args.netdev, 0))
         self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
         self.failed = False
+        self.spare = self.may_keep()
 
     def verdict(self, case, good, why):
         print(f"ok {case}" if good else f"fail {case} {why}", flush=True)
@@ -129,8 +144,7 @@ class Kept:
 
     def held(self):
         """genuine packets that come too early are executed, once it is known whose they are"""
-        with open(KNOBS, "w", encoding="ascii") as f:
-            f.write("inq_age_ms 10000\n")	# a machine that stands still doesn't drop them
+        age_is(10)	# a machine that stands still doesn't drop them
         self.fresh()
         for n in (0, 2, 3, 1):
             self.send(0, n)
@@ -140,8 +154,7 @@ class Kept:
         for n in (6, 7, 8, 5, 6):
             self.send(0, n)
         self.expect("early-vouched-for-by-same", 0, 9)
-        with open(KNOBS, "w", encoding="ascii") as f:
-            f.write(f"inq_age_ms {int(AGE * 1000)}\n")
+        age_is(AGE)
 
     def old(self):
         """what was held before a reset is forgotten"""
@@ -163,8 +176,8 @@ class Kept:
     def free(self):
         return self.meminfo("MemAvailable")
 
-    def spare(self):
-        """what the kernel itself may keep of it: its caches, and KASAN's quarantine of freed memory"""
+    def may_keep(self):
+        """what the kernel itself may keep, in MiB: its caches, and KASAN's quarantine of freed memory"""
         with open("/proc/kallsyms", encoding="ascii") as f:
             kasan = any(" kasan_report\n" in line for line in f)
         return 8 + (self.meminfo("MemTotal") // 32 if kasan else 0)
@@ -184,10 +197,9 @@ class Kept:
         early = self.counter("out_of_seq_request") - early
         self.verdict(f"{case}-memory", used < 24, f"{used} MiB are held")
         self.verdict(f"{case}-counted-once", early <= 4096, f"{early} for 4096 packets")
-        deadline = time.monotonic() + GIVEN_BACK_SECONDS
-        while (used := before - self.free()) >= self.spare() and time.monotonic() < deadline:
-            time.sleep(AGE)
-        self.verdict(f"{case}-given-back", used < self.spare(), f"{used} MiB are still held")
+        wait_for(lambda: before - self.free() < self.spare)
+        used = before - self.free()
+        self.verdict(f"{case}-given-back", used < self.spare, f"{used} MiB are still held")
 
     def floods(self):
         dropped = self.counter("rx_drop_queue_full")
@@ -198,10 +210,7 @@ class Kept:
             print(f"skip flood-limit 16 MiB took {self.took:.1f} s: they were old before they were too many")
         else:
             self.verdict("flood-limit", dropped > 0, f"nothing was dropped of 16 MiB in {self.took:.1f} s")
-        deadline = time.monotonic() + GIVEN_BACK_SECONDS
-        while self.counter("rx_drop_age") == aged and time.monotonic() < deadline:
-            time.sleep(AGE / 10)
-        self.verdict("flood-age", self.counter("rx_drop_age") > aged, "nothing got too old")
+        self.verdict("flood-age", wait_for(lambda: self.counter("rx_drop_age") > aged), "nothing got too old")
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.setsockopt(socket.IPPROTO_IP, 10, 0)	# IP_MTU_DISCOVER: fragments
         sock.bind((self.args.src, PORT))
