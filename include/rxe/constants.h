@@ -87,6 +87,8 @@
 		 "largest region with a single notifier, pages")		\
 	CONSTANT(ODP_CHUNK_ORDER, 9,						\
 		 "log2 of the pages per notifier of a larger region")		\
+	CONSTANT(ODP_SWEEP, 1024,						\
+		 "notifiers of a region before unused ones are removed")	\
 	CONSTANT(ODP_WORKERS, 8,						\
 		 "faults and prefetches of a process at the same time")	\
 	CONSTANT(ODP_PREFETCHES, 64,						\

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * On-demand paging, private to mem/: which pages of a process are present (odp.c).
+ * On-demand paging, private to mem/: which pages of a process are present (chunk.c), and
+ * how they become so (odp.c).
  */
 #ifndef RXE_MEM_ODP_H
 #define RXE_MEM_ODP_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -48,6 +50,8 @@ void rxe_process_wait(void);
  * @first: page number of the first page: its address divided by PAGE_SIZE
  * @num: number of pages
  * @present: number of pages that are present
+ * @faults: faults that use the chunk; under rxe_odp.lock
+ * @removed: links chunks that are about to be freed
  * @pages: kernel address of each page, with RXE_PAGE_*; read without the lock
  */
 struct rxe_odp_chunk {
@@ -57,6 +61,8 @@ struct rxe_odp_chunk {
 	unsigned long		first;
 	unsigned long		num;
 	unsigned long		present;
+	u32			faults;
+	struct list_head	removed;
 	unsigned long		*pages;
 };
 
@@ -71,8 +77,10 @@ struct rxe_odp_chunk {
  * @closing: the region's owner has given back its reference to the region, or is about to
  * @ended: the region and all references to its memory are gone; no more chunks are added
  * @work: frees the struct, in process context
- * @lock: orders adding chunks and rxe_odp_end()
- * @chunks: index of the chunk -> struct rxe_odp_chunk; added on demand, kept until the end
+ * @lock: orders adding and removing chunks, and rxe_odp_end()
+ * @chunks: index of the chunk -> struct rxe_odp_chunk; read without the lock
+ * @num_chunks: number of chunks
+ * @sweep_at: number of chunks at which those without a present page are removed
  * @first: page number of the first page
  * @num: number of pages
  * @order: log2 of the pages per chunk
@@ -86,8 +94,10 @@ struct rxe_odp {
 	bool			closing;
 	bool			ended;
 	struct work_struct	work;
-	struct mutex		lock;	/* chunks are added */
+	struct mutex		lock;	/* chunks, num_chunks, sweep_at */
 	struct xarray		chunks;
+	unsigned long		num_chunks;
+	unsigned long		sweep_at;
 	unsigned long		first;
 	unsigned long		num;
 	u8			order;
@@ -105,18 +115,33 @@ enum rxe_odp_how {
 	RXE_ODP_NO_FAULT,
 };
 
+/*
+ * Find the chunk that has a page; NULL: there is none. Context: rxe_odp.lock held, or bottom
+ * halves off; else the chunk may be freed.
+ */
+static inline struct rxe_odp_chunk *
+rxe_odp_find_chunk(struct rxe_odp *odp, unsigned long page)
+{
+	return xa_load(&odp->chunks, (page - odp->first) >> odp->order);
+}
+
+/* chunk.c */
+struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page);
+void rxe_odp_put_chunk(struct rxe_odp_chunk *chunk);
+void rxe_odp_free_chunk(struct rxe_odp_chunk *chunk);
+void rxe_odp_use_window(struct rxe_odp *odp);
+u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write);
+void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len);
+void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write);
+void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end);
+
 /* odp.c */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length);
 bool rxe_odp_is_callers(const struct rxe_odp *odp);
 void rxe_odp_close(struct rxe_odp *odp);
 void rxe_odp_end(struct rxe_odp *odp);
 void rxe_odp_put(struct rxe_odp *odp);
-void rxe_odp_use_window(struct rxe_odp *odp);
-u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write);
-void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len);
 int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 		  u64 *done);
-void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write);
-void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end);
 
 #endif /* RXE_MEM_ODP_H */

@@ -677,6 +677,68 @@ static bool slow_others(void)
 	return traffic(e, 1) && finish(e);
 }
 
+/* KiB of memory that the kernel uses for itself */
+static long kernel_kib(void)
+{
+	long kib, sum = 0;
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SUnreclaim: %ld", &kib) == 1 ||
+		    sscanf(line, "VmallocUsed: %ld", &kib) == 1)
+			sum += kib;
+	if (!f)
+		die("/proc/meminfo: %s", strerror(errno));
+	fclose(f);
+	return sum;
+}
+
+/*
+ * A process that uses memory at ever other addresses, and unmaps it: what the driver keeps for
+ * a region of all its memory doesn't grow with the number of addresses. 4 KiB each would be
+ * 64 MiB. Then what was used, and unmapped, first can be used again.
+ */
+static bool many_places(void)
+{
+	const uint64_t step = 2 << 20, num = 16384;
+	uint8_t *at, *first;
+	long before = 0, grown;
+	struct end e[2];
+	uint64_t i;
+	int got;
+
+	make(e, IBV_QPT_RC, ANON, true);
+	first = mmap(NULL, num * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		     -1, 0);
+	if (first == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	for (i = 0; i <= num; i++) {
+		if (i == num / 16)
+			before = kernel_kib();
+		at = mmap(first + i % num * step, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		if (at == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+		got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			     IBV_ADVISE_MR_FLAG_FLUSH,
+			     (struct ibv_sge) { (uintptr_t)at, PAGE, e[0].mr->lkey });
+		CHECK(!got, "place %lu: %s", i, strerror(got));
+		post(e, IBV_WR_RDMA_READ, (struct ibv_sge) { (uintptr_t)at, 64, e[0].mr->lkey },
+		     0);
+		got = status_of(&e[0]);
+		CHECK(!got, "place %lu: status %d", i, got);
+		CHECK(!memcmp(at, e[1].buf, 64), "place %lu: other bytes", i);
+		mmap(at, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+		     -1, 0);
+		e[1].buf[0]++;
+	}
+	grown = kernel_kib() - before;
+	munmap(first, num * step);
+	CHECK(grown < 24 << 10, "the kernel has %ld KiB more after %lu places", grown, num);
+	return traffic(e, 1) && finish(e);
+}
+
 static bool prefetch(void)
 {
 	const uint32_t now = IBV_ADVISE_MR_FLAG_FLUSH;
@@ -808,7 +870,7 @@ static const struct {
 	{ "uc", uc_quiet }, { "unmapped", unmapped }, { "beyond", beyond },
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
-	{ "prefetch", prefetch }, { "rereg", rereg },
+	{ "prefetch", prefetch }, { "many-places", many_places }, { "rereg", rereg },
 	{ "killed", killed },
 };
 

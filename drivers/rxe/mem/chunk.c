@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging: which pages of a process are present.
+ *
+ * Theory. Users of the table of pages are the tasks of QPs. They hold a reference to the
+ * region for one run, with bottom halves off, and take no lock. The notifier marks the page
+ * as not present, and then waits for a grace period if the region has users, or if a memory
+ * window was used since the last one. The page's address stays in the table until the end of
+ * the grace period: a task that found the page present may use it until its run ends.
+ *
+ * The table consists of chunks with a notifier each. A chunk is added at the first fault in
+ * it, if the process has memory there. Later the process may unmap that memory, and map other
+ * memory elsewhere. To keep the chunks of the past from piling up, those without a present
+ * page are removed when the number of chunks has doubled, and is at least RXE_ODP_SWEEP. So
+ * the chunks' memory is bounded by that of the process's pages, and a sweep costs little per
+ * chunk that was added.
+ *
+ * A chunk is removed only while no page is present and no fault uses it. Its notifier goes
+ * first: that waits for a callback that is running, which waits for the tasks that use pages.
+ * Then the chunk goes out of the table. A grace period later, no task looks at it any more.
+ *
+ * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
+ * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace.
+ */
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <mem/odp.h>
+#include <rxe/knobs.h>
+
+/**
+ * rxe_odp_use_window - note that a memory window is used; before rxe_odp_present()
+ * @odp: the memory that the window is bound to
+ *
+ * Context: bottom halves off, with a reference to the window's region.
+ */
+void rxe_odp_use_window(struct rxe_odp *odp)
+{
+	if (!READ_ONCE(odp->window_used))
+		WRITE_ONCE(odp->window_used, true);
+	smp_mb();	/* pairs with wait_for_users() */
+}
+
+/**
+ * rxe_odp_present - how much of a range is present?
+ * @odp: the memory
+ * @addr: first byte
+ * @len: bytes, at least 1
+ * @write: they are to be written
+ *
+ * Context: bottom halves off, with a reference to the region. The bytes may be used until
+ * that is given back.
+ *
+ * Return: bytes that are present from @addr on, at most @len.
+ */
+u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write)
+{
+	unsigned long need = write ? RXE_PAGE_WRITE : RXE_PAGE_READ;
+	unsigned long page = addr >> PAGE_SHIFT, last = (addr + len - 1) >> PAGE_SHIFT;
+	struct rxe_odp_chunk *chunk = NULL;
+
+	for (; page <= last; page++) {
+		if (!chunk || page - chunk->first >= chunk->num)
+			chunk = rxe_odp_find_chunk(odp, page);
+		if (!chunk || !(READ_ONCE(chunk->pages[page - chunk->first]) & need))
+			break;
+	}
+	if (page > last)
+		return len;
+	return ((u64)page << PAGE_SHIFT) - min_t(u64, addr, (u64)page << PAGE_SHIFT);
+}
+
+/**
+ * rxe_odp_run - rxe_key_run() for memory that isn't pinned
+ * @odp: the memory
+ * @addr: a byte that rxe_odp_present() found present, with the reference still held
+ * @len: in: bytes wanted, at least 1; out: bytes contiguous, at least 1
+ *
+ * Return: kernel address.
+ */
+void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len)
+{
+	unsigned long page = addr >> PAGE_SHIFT, at, next;
+	struct rxe_odp_chunk *chunk = rxe_odp_find_chunk(odp, page);
+	unsigned long i = page - chunk->first;
+	u32 off = offset_in_page(addr), run = PAGE_SIZE - off;
+
+	/* The notifier may clear the bits at any time, but not yet the address */
+	at = READ_ONCE(chunk->pages[i]) & PAGE_MASK;
+	for (; run < *len && ++i < chunk->num; run += PAGE_SIZE) {
+		next = READ_ONCE(chunk->pages[i]);
+		if (!(next & RXE_PAGE_READ) || (next & PAGE_MASK) != at + off + run)
+			break;
+	}
+	*len = min(*len, run);
+	return (void *)(at + off);
+}
+
+/**
+ * rxe_odp_set - make a page present
+ * @chunk: the chunk that has the page
+ * @page: page number
+ * @addr: kernel address of the page
+ * @write: the page may be written
+ *
+ * Context: chunk->lock held.
+ */
+void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write)
+{
+	unsigned long *slot = &chunk->pages[page - chunk->first];
+	unsigned long bits = RXE_PAGE_READ | (write ? RXE_PAGE_WRITE : 0);
+
+	if (*slot & RXE_PAGE_READ)
+		bits |= *slot & RXE_PAGE_WRITE;	/* it is the same page */
+	else
+		chunk->present++;
+	WRITE_ONCE(*slot, (unsigned long)addr | bits);
+}
+
+/*
+ * Wait for tasks that found the pages by way of a memory window. They hold a reference to the
+ * window's region, not to this one. If no window was used since the flag was cleared, earlier
+ * tasks end with the grace period that followed. The lock waits for its end.
+ */
+static void wait_for_windows(struct rxe_odp *odp)
+{
+	mutex_lock(&odp->grace);
+	if (READ_ONCE(odp->window_used)) {
+		WRITE_ONCE(odp->window_used, false);
+		synchronize_rcu_expedited();
+	}
+	mutex_unlock(&odp->grace);
+}
+
+/*
+ * Wait for tasks that may use pages which aren't present any more. A task that takes its
+ * reference to the region, or uses a window, after this point doesn't find the pages.
+ *
+ * A region that has ended has no user. Either no key ever named it. Or rxe_dereg_mr() has
+ * refused further windows while none was bound, has hidden the key, and has waited for the
+ * last reference. References by way of a window end before the window is unbound.
+ */
+static void wait_for_users(struct rxe_odp *odp)
+{
+	unsigned int refs;
+
+	/* Pairs with rxe_odp_end(): after the uses of all references */
+	if (smp_load_acquire(&odp->ended))
+		return;
+	smp_mb();	/* pairs with key_take() and rxe_odp_use_window() */
+	refs = kref_read(&odp->mr->region.ref);
+	smp_rmb();	/* pairs with the reference's end after rxe_odp_close() */
+	if (refs > 1 || READ_ONCE(odp->closing))
+		synchronize_rcu_expedited();
+	else
+		wait_for_windows(odp);
+}
+
+/* Remove a page that no task uses any more, and mark it dirty if it may have been written */
+static void forget_page(unsigned long *slot)
+{
+	unsigned long old = *slot;
+
+	if (old & RXE_PAGE_DIRTY)
+		folio_mark_dirty(page_folio(virt_to_page((void *)(old & PAGE_MASK))));
+	WRITE_ONCE(*slot, 0);
+}
+
+/**
+ * rxe_odp_drop - take pages back
+ * @chunk: the chunk that has the pages
+ * @first: index of the first page in the chunk
+ * @end: one after the last
+ *
+ * On return the pages aren't present, and no task uses them.
+ *
+ * Context: process, may sleep; chunk->lock held.
+ */
+void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end)
+{
+	unsigned long i, old, num = 0;
+
+	for (i = first; i < end && num < chunk->present; i++) {
+		old = chunk->pages[i];
+		if (!(old & RXE_PAGE_READ))
+			continue;
+		WRITE_ONCE(chunk->pages[i], (old & PAGE_MASK) |
+			   (old & RXE_PAGE_WRITE ? RXE_PAGE_DIRTY : 0));
+		num++;
+	}
+	if (!num)
+		return;
+	chunk->present -= num;
+	wait_for_users(chunk->odp);
+	while (i-- > first)
+		forget_page(&chunk->pages[i]);
+}
+
+/* Take pages back for the process's memory management, perhaps in direct reclaim */
+static bool invalidate_range(struct mmu_interval_notifier *notifier,
+			     const struct mmu_notifier_range *range, unsigned long seq)
+{
+	struct rxe_odp_chunk *chunk = container_of(notifier, struct rxe_odp_chunk, notifier);
+	unsigned long first = max(range->start >> PAGE_SHIFT, chunk->first);
+	unsigned long last = min((range->end - 1) >> PAGE_SHIFT,
+				 chunk->first + chunk->num - 1);
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&chunk->lock);
+	mmu_interval_set_seq(notifier, seq);
+	if (first <= last)
+		rxe_odp_drop(chunk, first - chunk->first, last - chunk->first + 1);
+	mutex_unlock(&chunk->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate	= invalidate_range,
+};
+
+/**
+ * rxe_odp_free_chunk - free a chunk that no task uses
+ * @chunk: a chunk without notifier
+ *
+ * Context: process.
+ */
+void rxe_odp_free_chunk(struct rxe_odp_chunk *chunk)
+{
+	kvfree(chunk->pages);
+	kfree(chunk);
+}
+
+static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long index)
+{
+	unsigned long off = index << odp->order;
+	struct rxe_odp_chunk *chunk = kzalloc(sizeof(*chunk), GFP_KERNEL_ACCOUNT);
+
+	if (!chunk)
+		return NULL;
+	mutex_init(&chunk->lock);
+	chunk->odp = odp;
+	chunk->first = odp->first + off;
+	chunk->num = min(1UL << odp->order, odp->num - off);
+	chunk->pages = kvcalloc(chunk->num, sizeof(*chunk->pages), RXE_GFP_USER);
+	if (chunk->pages)
+		return chunk;
+	kfree(chunk);
+	return NULL;
+}
+
+/* Context: odp->lock held. */
+static void remove_unused(struct rxe_odp *odp)
+{
+	struct rxe_odp_chunk *chunk, *next;
+	unsigned long index;
+	LIST_HEAD(removed);
+
+	xa_for_each(&odp->chunks, index, chunk) {
+		/* Without a fault, the number of present pages only falls */
+		if (chunk->faults || READ_ONCE(chunk->present))
+			continue;
+		mmu_interval_notifier_remove(&chunk->notifier);
+		xa_erase(&odp->chunks, index);
+		list_add(&chunk->removed, &removed);
+		odp->num_chunks--;
+		cond_resched();
+	}
+	odp->sweep_at = max(2 * odp->num_chunks, (unsigned long)RXE_ODP_SWEEP);
+	if (list_empty(&removed))
+		return;
+	synchronize_rcu();	/* for tasks that look whether pages are present */
+	list_for_each_entry_safe(chunk, next, &removed, removed)
+		rxe_odp_free_chunk(chunk);
+}
+
+/* Context: odp->lock held, and a reference to the process's memory (mmget()) */
+static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
+{
+	struct rxe_odp_chunk *chunk;
+	int err;
+
+	if (odp->num_chunks >= odp->sweep_at)
+		remove_unused(odp);
+	chunk = alloc_chunk(odp, index);
+	if (!chunk)
+		return ERR_PTR(-ENOMEM);
+	err = xa_reserve(&odp->chunks, index, GFP_KERNEL);
+	if (!err)
+		err = mmu_interval_notifier_insert(&chunk->notifier, odp->process->mm,
+						   chunk->first << PAGE_SHIFT,
+						   chunk->num << PAGE_SHIFT, &notifier_ops);
+	if (err) {
+		xa_release(&odp->chunks, index);
+		rxe_odp_free_chunk(chunk);
+		return ERR_PTR(err);
+	}
+	xa_store(&odp->chunks, index, chunk, GFP_KERNEL);	/* reserved */
+	odp->num_chunks++;
+	return chunk;
+}
+
+/*
+ * Does the process have memory at @addr? A chunk costs memory, so none is added elsewhere:
+ * otherwise a peer could make the driver allocate them by probing a large region.
+ */
+static bool is_mapped(struct mm_struct *mm, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	bool mapped;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, addr);
+	mapped = vma && vma->vm_start <= addr;
+	mmap_read_unlock(mm);
+	return mapped;
+}
+
+/**
+ * rxe_odp_get_chunk - find the chunk of a page for a fault, or add it
+ * @odp: the memory
+ * @page: page number
+ *
+ * A new chunk's memory is charged to the cgroup of the process, since this may run in a
+ * worker.
+ *
+ * Context: process, with a reference to the process's memory (mmget()). The caller gives the
+ * chunk back by rxe_odp_put_chunk().
+ *
+ * Return: the chunk; ERR_PTR: -EFAULT if the process has no memory there, or the region has
+ * ended; -ENOMEM, -EINTR.
+ */
+struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
+{
+	struct rxe_odp_chunk *chunk = rxe_odp_find_chunk(odp, page);
+	struct mem_cgroup *memcg, *old;
+
+	if (!chunk && odp->order == RXE_ODP_CHUNK_ORDER &&
+	    !is_mapped(odp->process->mm, page << PAGE_SHIFT))
+		return ERR_PTR(-EFAULT);
+	memcg = get_mem_cgroup_from_mm(odp->process->mm);
+	old = set_active_memcg(memcg);
+	mutex_lock(&odp->lock);
+	chunk = rxe_odp_find_chunk(odp, page);
+	if (!chunk)
+		chunk = odp->ended ? ERR_PTR(-EFAULT) :
+			add_chunk(odp, (page - odp->first) >> odp->order);
+	if (!IS_ERR(chunk))
+		chunk->faults++;
+	mutex_unlock(&odp->lock);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return chunk;
+}
+
+/**
+ * rxe_odp_put_chunk - note that a fault doesn't use a chunk any more
+ * @chunk: as rxe_odp_get_chunk() returned it
+ *
+ * Context: process.
+ */
+void rxe_odp_put_chunk(struct rxe_odp_chunk *chunk)
+{
+	mutex_lock(&chunk->odp->lock);
+	chunk->faults--;
+	mutex_unlock(&chunk->odp->lock);
+}
