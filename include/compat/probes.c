@@ -105,7 +105,7 @@ void *probe_report_port_event(const struct ib_device_ops *ops)
 	return ops->report_port_event;
 }
 
-/* 6.4: drivers can describe SRQs, too */
+/* 6.7: drivers can describe SRQs, too */
 #line 1 "HAVE_FILL_RES_SRQ_ENTRY"
 void *probe_fill_srq(const struct ib_device_ops *ops);
 void *probe_fill_srq(const struct ib_device_ops *ops)

@@ -217,6 +217,69 @@ static void window_waits(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.window, was);
 }
 
+/* What a READ fetches is sent by the peer, at its rate, and takes as long as the data */
+static void fetched(struct kunit *test)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = 50 * NSEC_PER_MSEC, .rtt_min = NSEC_PER_MSEC,
+		.mtu = 1000, .limited = true, .fetch = true,
+	};
+	struct rxe_cc cc;
+	u32 was;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	was = cc.window;
+	cc.rate = 1;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.seen, 0ULL);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, (u64)NSEC_PER_MSEC);
+	round_trip(&cc, 2 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, cc.seen, 50000000ULL);
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.seen, 50000000ULL);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, 2ULL * NSEC_PER_MSEC);
+	/* the rate doesn't keep the window of READs small */
+	sample.rtt = NSEC_PER_MSEC;
+	sample.delivered = 4 * was;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.window, min_t(u32, 8 * was, rxe_knob(window_max)));
+}
+
+/* A round trip that ended long ago doesn't tell how long the timers are */
+static void old_round_trip(struct kunit *test)
+{
+	u64 rtt = 100 * NSEC_PER_MSEC, memory = rxe_knob(loss_memory_ns), was;
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	round_trip(&cc, rtt);
+	cc.ops->cnp(&cc, memory - rtt);
+	was = cc.rate;
+	cc.ops->cnp(&cc, memory - 1);
+	KUNIT_EXPECT_EQ(test, cc.rate, was);
+	cc.ops->sent(&cc, 0, memory);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 0u);
+	cc.ops->sent(&cc, 0, memory + 1);
+	KUNIT_EXPECT_GT(test, cc.dcqcn.time_stage, 0u);
+}
+
+/* More got through than was known when the window was the limit */
+static void better_later(struct kunit *test)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = NSEC_PER_MSEC, .rtt_min = NSEC_PER_MSEC, .mtu = 1000,
+	};
+	struct rxe_cc cc;
+
+	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	round_trip(&cc, 10 * NSEC_PER_MSEC);
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.seen, 100000000ULL);
+	sample.delivered = 1;
+	cc.ops->acked(&cc, &sample, 0);
+	KUNIT_EXPECT_EQ(test, cc.seen, 100000000ULL);
+}
+
 /* Throughput that nothing limited isn't what the first CNP cuts */
 static void unlimited_sample(struct kunit *test)
 {
@@ -319,6 +382,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cnp_comes_first),
 	KUNIT_CASE(window_waits),
 	KUNIT_CASE(unlimited_sample),
+	KUNIT_CASE(fetched),
+	KUNIT_CASE(old_round_trip),
+	KUNIT_CASE(better_later),
 	KUNIT_CASE(byte_reset_falls),
 	KUNIT_CASE(recovers),
 	KUNIT_CASE(any),

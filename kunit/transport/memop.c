@@ -347,6 +347,29 @@ static void received_busy(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
+/* As many as complete in one go are executed ahead of their turn, and no more */
+static void not_too_many(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+	struct ib_mr *mr = fast_mr(test);
+
+	fake_send(test, 1, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), NULL);
+	spin_lock_bh(&sq->lock);
+	sq->memops = RXE_FLUSH_MOST;
+	spin_unlock_bh(&sq->lock);
+	post_reg(test, 2, mr);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	spin_lock_bh(&sq->lock);
+	sq->memops = 0;
+	spin_unlock_bh(&sq->lock);
+	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	done(test, 1, IB_WC_SEND);
+	done(test, 2, IB_WC_REG_MR);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	rxe_dereg_mr(mr, NULL);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(at_once),
 	KUNIT_CASE(in_order),
@@ -359,6 +382,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(received_inv),
 	KUNIT_CASE(received_wrong),
 	KUNIT_CASE(received_busy),
+	KUNIT_CASE(not_too_many),
 	{}
 };
 

@@ -598,6 +598,25 @@ static void rnr_twice(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/*
+ * The timer has fired when the RNR NAK comes: the wait isn't cut short, and the retries of
+ * earlier silence are forgotten, since the peer has answered
+ */
+static void rnr_and_timeout(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+
+	send_and_take(test, 1, 1);
+	spin_lock_bh(&sq->lock);
+	sq->rto.fired = true;
+	sq->rec.retries = 7;
+	spin_unlock_bh(&sq->lock);
+	answer(test, PSN(0), RXE_AETH_RNR_NAK);	/* 655.36 ms */
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, sq->rnr, (u8)RXE_RNR_WAIT);
+	KUNIT_EXPECT_EQ(test, sq->rec.retries, 0u);
+}
+
 static void rnr_exceeded(struct kunit *test)
 {
 	u32 i;
@@ -639,6 +658,30 @@ static void drained(struct kunit *test)
 	to_state(test, IB_QPS_RTS, 0, false);
 	to_state(test, IB_QPS_SQD, 0, false);
 	KUNIT_EXPECT_FALSE(test, told_drained(test));
+}
+
+/*
+ * A work request that can't be sent is reached before SQD, and is the oldest in SQD: it waits
+ * [10.3.1.5], without work for the tasks. It fails in RTS.
+ */
+static void sqd_unsendable(struct kunit *test)
+{
+	struct ib_send_wr wr = {
+		.wr_id = 2, .opcode = IB_WR_LOCAL_INV, .send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = 0x55,
+	};
+	const struct ib_send_wr *bad;
+
+	send_and_take(test, 1, 1);
+	KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad), 0);
+	fake_settle(test);
+	KUNIT_EXPECT_TRUE(test, fake(test)->qp->sq.stalled);
+	to_state(test, IB_QPS_SQD, 0, false);
+	ack(test, PSN(0));
+	expect_done(test, 1);
+	no_completion(test);
+	to_state(test, IB_QPS_RTS, 0, false);
+	expect_fails(test, 2, IB_WC_MW_BIND_ERR);
 }
 
 static void read(struct kunit *test)
@@ -885,6 +928,30 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent, pkts);
 }
 
+/* The window has shrunk below what is in flight: one packet more, which asks for an ACK */
+static void window_shrank(struct kunit *test)
+{
+	u32 first = rxe_knob(window_first), sent = 0;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt;
+
+	qp->mtu = 32;
+	fake_post(test, &wr, 0, 4 * first * 32);
+	while (fake_take(test, &pkt, NULL))
+		sent++;
+	KUNIT_ASSERT_EQ(test, sent, first);
+	spin_lock_bh(&qp->sq.lock);
+	qp->sq.cc.window = first / 2;
+	qp->sq.flight.overfull = true;
+	spin_unlock_bh(&qp->sq.lock);
+	rxe_task_schedule(&qp->send_task);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(first));
+	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
+	fake_expect_nothing(test);
+}
+
 /* An L_Key that doesn't allow reading: no packet, an error, the rest is flushed */
 static void local_protection(struct kunit *test)
 {
@@ -1053,8 +1120,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr_kept),
 	KUNIT_CASE(rnr_lost),
 	KUNIT_CASE(rnr_twice),
+	KUNIT_CASE(rnr_and_timeout),
 	KUNIT_CASE(rnr_exceeded),
 	KUNIT_CASE(drained),
+	KUNIT_CASE(sqd_unsendable),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),
 	KUNIT_CASE(implied_nak),
@@ -1065,6 +1134,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(initiator_depth),
 	KUNIT_CASE(fence),
 	KUNIT_CASE(window),
+	KUNIT_CASE(window_shrank),
 	KUNIT_CASE(local_protection),
 	KUNIT_CASE(loss_before_failure),
 	KUNIT_CASE(full_queue),

@@ -18,8 +18,11 @@ struct rxe_cc;
  * @rtt: its duration, ns, not 0
  * @rtt_min: the shortest recent round trip, ns
  * @rtt_var: variation of the round trips, ns
+ * @at: when it ended, ns
  * @mtu: payload bytes of a full packet
  * @limited: the window kept packets back
+ * @fetch: of a READ or an atomic: @rtt includes the transfer of the peer's data, and
+ *	@delivered is that data
  * @lossy: packets were lost recently
  */
 struct rxe_cc_sample {
@@ -27,8 +30,10 @@ struct rxe_cc_sample {
 	u64	rtt;
 	u64	rtt_min;
 	u64	rtt_var;
+	u64	at;
 	u32	mtu;
 	bool	limited;
+	bool	fetch;
 	bool	lossy;
 };
 
@@ -107,8 +112,10 @@ struct rxe_swift {
  * @window: allowance: packets that may be in flight, 1 to window_max
  * @rate: allowance: bytes/s; 0: only the window limits. May be read without the lock
  * @next: time at which the next packet may leave at @rate, ns
- * @seen: throughput of the last round trip that the window limited, bytes/s; 0: none yet
+ * @seen: throughput of the last round trip that the window limited, or of a later one that was
+ *	better, bytes/s; 0: none yet
  * @seen_rtt: duration of the last round trip, ns
+ * @seen_at: when that ended, ns
  * @queued: the last round trip was long enough for a queue on the path
  * @before: @window before the last loss
  * @enough: limit up to which @window may double after a loss
@@ -127,6 +134,7 @@ struct rxe_cc {
 	u64	next;
 	u64	seen;
 	u64	seen_rtt;
+	u64	seen_at;
 	bool	queued;
 	u32	before;
 	u32	enough;

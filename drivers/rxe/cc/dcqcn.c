@@ -63,6 +63,14 @@ static void increase_rate(struct rxe_cc *cc)
 	cc->rate = (cc->rate + d->target + 1) / 2;
 }
 
+/* The last round trip, if it isn't too old to tell of the path; else 0 */
+static u64 recent_rtt(const struct rxe_cc *cc, u64 now)
+{
+	s64 age = now - cc->seen_at;	/* perhaps below 0: the caller took the time earlier */
+
+	return age <= (s64)rxe_knob(loss_memory_ns) ? cc->seen_rtt : 0;
+}
+
 /*
  * Scale a timer of @us to the round trip. Marks on packets sent before a cut say nothing about
  * the rate after the cut, so cuts are at least one measured round trip apart. The other timers
@@ -70,19 +78,20 @@ static void increase_rate(struct rxe_cc *cc)
  * the rate rises between two cuts. In the paper, queues are short, and the timers are longer
  * than round trips anyway.
  */
-static u64 period_ns(const struct rxe_cc *cc, u64 us)
+static u64 period_ns(const struct rxe_cc *cc, u64 us, u64 now)
 {
 	u64 cut = rxe_knob(rp_rate_reduce_monitor_period);
+	u64 rtt = recent_rtt(cc, now);
 
-	if (cc->seen_rtt <= cut * NSEC_PER_USEC)
+	if (rtt <= cut * NSEC_PER_USEC)
 		return us * NSEC_PER_USEC;
-	return mul_u64_u64_div_u64(cc->seen_rtt, us, max(cut, 1ULL));
+	return mul_u64_u64_div_u64(rtt, us, max(cut, 1ULL));
 }
 
 /* Minimum time between cuts: the knob, or one round trip if that is longer */
-static u64 cut_ns(const struct rxe_cc *cc)
+static u64 cut_ns(const struct rxe_cc *cc, u64 now)
 {
-	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC, cc->seen_rtt);
+	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC, recent_rtt(cc, now));
 }
 
 static void decay_alpha(struct rxe_dcqcn *d)
@@ -93,8 +102,8 @@ static void decay_alpha(struct rxe_dcqcn *d)
 /* Handle the timer events that are due at @now, in order of time */
 static void make_up(struct rxe_cc *cc, u64 now)
 {
-	u64 alpha_ns = period_ns(cc, rxe_knob(rp_dce_tcp_rtt));
-	u64 time_ns = period_ns(cc, rxe_knob(rp_time_reset));
+	u64 alpha_ns = period_ns(cc, rxe_knob(rp_dce_tcp_rtt), now);
+	u64 time_ns = period_ns(cc, rxe_knob(rp_time_reset), now);
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u32 left = RXE_RATE_EVENTS;
 
@@ -166,7 +175,7 @@ static void dcqcn_cnp(struct rxe_cc *cc, u64 now)
 	if (!cc->rate) {
 		first_cnp(cc, now);
 	} else {
-		if (now - cc->dcqcn.cut_at < cut_ns(cc))
+		if (now - cc->dcqcn.cut_at < cut_ns(cc, now))
 			return;
 		make_up(cc, now);
 	}
@@ -208,19 +217,36 @@ static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sampl
 	return cc->window < 2 * sent;
 }
 
-static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+/* A READ's round trip has the time of its data, so the shortest of all is closer to the path's */
+static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
+{
+	if (s->fetch && recent_rtt(cc, s->at))
+		return;
+	cc->seen_rtt = s->fetch ? s->rtt_min : s->rtt;
+	cc->seen_at = s->at;
+}
+
+/*
+ * If the window was not the limit, this is no measure of what the path takes, but a lower bound:
+ * READ responses of this QP may be most of what it sends, and no round trip measures them.
+ */
+static void note_throughput(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
 	u64 seen = div64_u64((u64)s->delivered * s->mtu * NSEC_PER_SEC, s->rtt);
+
+	if (s->limited || (cc->seen && seen > cc->seen))
+		cc->seen = seen;
+}
+
+static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
+{
 	struct rxe_cc_sample sample = *s;
 
-	cc->seen_rtt = s->rtt;
-	/*
-	 * If the window was not the limit, this is no measure of what the path takes: READ
-	 * responses of this QP may be most of what it sends, and no round trip measures them.
-	 */
-	if (s->limited)
-		cc->seen = seen;
-	if (cc->rate) {
+	note_rtt(cc, s);
+	/* What a READ or an atomic fetches isn't sent by this QP, and has no part in its rate */
+	if (!s->fetch)
+		note_throughput(cc, s);
+	if (!s->fetch && cc->rate) {
 		if (cc->dcqcn.assumed && s->limited)
 			cut_anew(cc, cc->dcqcn.cut_at);
 		cc->dcqcn.assumed = false;

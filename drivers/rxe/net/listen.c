@@ -3,7 +3,7 @@
  * Captures should show packets as the wire has them, so no trains are made while one runs.
  * Any packet socket for all protocols counts, whatever its filter.
  *
- * A netdev that is reached through a bridge or a router isn't checked. Before 7.x, the host
+ * A netdev that is reached through a bridge or a router isn't checked. Before 6.15, the host
  * has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
  * netdev's namespace has no packet socket at all, these sockets belong to other namespaces,
  * and don't see the netdev's packets.

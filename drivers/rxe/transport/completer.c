@@ -175,25 +175,36 @@ static void fail_retries(struct rxe_qp *qp)
 	fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
 }
 
+/*
+ * Tell congestion control about a loss. Not on the same device: a peer there that is slow loses
+ * nothing, and no round trip is measured that would let the window grow again.
+ */
+static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *verdict)
+{
+	struct rxe_allowance was = rxe_allowance(sq);
+
+	if (verdict->timeout)
+		sq->cc.ops->timeout(&sq->cc, sq->flight.top);
+	else if (verdict->act != RXE_LOSS_WAIT)
+		sq->cc.ops->lost(&sq->cc, sq->flight.una, sq->flight.top);
+	rxe_allowance_trace(sq, was);
+}
+
 /* Ask loss recovery about a hint, and do what it decides */
 static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
 	struct rxe_loss_facts facts = rxe_sq_loss_facts(qp);
-	struct rxe_allowance was = rxe_allowance(sq);
 	struct rxe_loss_verdict verdict;
 
 	facts.missing = missing;
 	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
-	if (verdict.timeout) {
+	if (verdict.timeout)
 		rxe_count(qp, ACK_TIMEOUT);
-		sq->cc.ops->timeout(&sq->cc, sq->flight.top);
-	} else if (verdict.act != RXE_LOSS_WAIT) {
-		sq->cc.ops->lost(&sq->cc, sq->flight.una, sq->flight.top);
-	}
-	rxe_allowance_trace(sq, was);
+	if (rxe_qp_by_wire(qp))
+		shrink_allowance(sq, &verdict);
 	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
 		rxe_count(qp, RCVD_SEQ_ERR);
 	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
@@ -380,6 +391,8 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (sq->flight.una != pkt->psn || sq->rnr == RXE_RNR_WAIT)
 		return;
 	settle_timer(qp);
+	rxe_rto_reset(&sq->rto);	/* it may have fired: the peer has answered */
+	sq->rec.retries = 0;
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
@@ -598,6 +611,25 @@ void rxe_complete_end(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_sq_must_fail - must the oldest work request fail, since it can't be sent?
+ * @qp: the QP
+ *
+ * In SQD, a work request that hasn't begun waits, even if it can't be sent [10.3.1.5].
+ *
+ * Context: sq.lock held.
+ *
+ * Return: true if so; rxe_sq_retire() does it.
+ */
+bool rxe_sq_must_fail(const struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+	const struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+
+	return sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
+	       (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD);
+}
+
+/**
  * rxe_sq_retire - fail the oldest work request if it can't be sent
  * @qp: the QP
  *
@@ -606,14 +638,10 @@ void rxe_complete_end(struct rxe_qp *qp)
 void rxe_sq_retire(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe;
 
 	spin_lock(&sq->lock);
-	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-	/* In SQD, a work request that hasn't begun waits, even if it can't be sent [10.3.1.5] */
-	if (sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
-	    (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD))
-		fail_oldest(qp, wqe->status);
+	if (rxe_sq_must_fail(qp))
+		fail_oldest(qp, rxe_sendq_at(&sq->q, sq->q.tail)->status);
 	spin_unlock(&sq->lock);
 }
 

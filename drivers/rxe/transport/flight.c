@@ -23,7 +23,7 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
 	rxe_recovery_resent(&sq->rec, sq->flight.una, end,
 			    timed ? sq->timed.start : sq->rec.since, ktime_get());
 	sq->timed.start = 0;
-	rxe_rtt_start(sq, sq->flight.una);
+	rxe_rtt_start(sq, sq->flight.una, rxe_is_rd_atomic(rxe_sendq_at(&sq->q, sq->q.tail)));
 }
 
 /**

@@ -44,7 +44,8 @@ static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
-	if (READ_ONCE(qp->state) == IB_QPS_SQD)
+	/* They complete in one go, when the work request before them does */
+	if (READ_ONCE(qp->state) == IB_QPS_SQD || sq->memops >= RXE_FLUSH_MOST)
 		return false;
 	return !(wqe->flags & IB_SEND_FENCE) || sq->q.cur == sq->q.tail;
 }

@@ -111,7 +111,7 @@ static void take_cnp(struct rxe_qp *qp)
  * @pkt: the packet's headers, verified; of a run of MIDDLE packets the first one's
  *
  * An ECN mark is answered by a CNP. A CNP, or the BECN bit in another packet, is given to
- * congestion control.
+ * congestion control, if it was sent to this QP alone.
  *
  * Context: recv_task.
  *
@@ -127,7 +127,7 @@ bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pk
 	}
 	if (cnp && (!pkt->becn || rxe_rx(skb)->mcast))
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
-	else if (pkt->becn)
+	else if (pkt->becn && !rxe_rx(skb)->mcast)
 		take_cnp(qp);
 	return cnp;
 }

@@ -233,6 +233,18 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
 }
 
+/* Packets that may leave, as far as the window limits them; perhaps negative */
+static s32 window_room(struct rxe_sq *sq)
+{
+	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
+
+	if (unlikely(sq->flight.overfull)) {
+		sq->flight.overfull = false;
+		return max(room, 1);
+	}
+	return room;
+}
+
 static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -241,7 +253,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	s32 room = left;
 
 	if (qp->service->acked)
-		room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
+		room = window_room(sq);
 	sq->timed.limited |= room < left;
 	if (rxe_is_paced(qp) && room > 0 && !rxe_is_rd_atomic(wqe))
 		room = limit_paced_pkts(qp, room);
@@ -267,7 +279,8 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
 		sq->flight.top = sq->flight.psn;
 		if (rxe_qp_by_wire(qp))
-			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1));
+			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1),
+				      rxe_is_rd_atomic(wqe));
 	}
 }
 
@@ -404,7 +417,7 @@ static void leave_to_flush(struct rxe_qp *qp)
 static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool allowed, ok, stalled;
+	bool allowed, ok, must_fail;
 
 	spin_lock(&sq->lock);
 	if (!qp->service->acked)
@@ -413,11 +426,11 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	ok = allowed && pick_locked(qp, pick);
 	if (ok && qp->service->acked)
 		begin_reading(&sq->reading, pick);
-	stalled = sq->stalled && sq->q.cur == sq->q.tail;
+	must_fail = sq->q.cur == sq->q.tail && rxe_sq_must_fail(qp);
 	spin_unlock(&sq->lock);
 	if (!allowed)
 		leave_to_flush(qp);
-	if (stalled)	/* the oldest work request: it fails now, not after an ACK */
+	if (must_fail)	/* now, not after an ACK */
 		rxe_task_schedule(&qp->recv_task);
 	return ok;
 }

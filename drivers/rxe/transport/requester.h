@@ -40,6 +40,8 @@ enum rxe_rnr {
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
  * @top: one after the highest PSN that was picked to be sent
+ * @overfull: the window has shrunk below what is in flight. Perhaps no packet in flight asks
+ *	for an acknowledgment, so one more may leave, which does
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK
@@ -49,6 +51,7 @@ struct rxe_flight {
 	u32			una;
 	u32			top;
 	u32			rd_atomic;
+	bool			overfull;
 	bool			implied;
 	u32			implied_psn;
 };
@@ -217,6 +220,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_complete_end(struct rxe_qp *qp);
+bool rxe_sq_must_fail(const struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 void rxe_sq_finish_memops(struct rxe_qp *qp);

@@ -153,8 +153,9 @@ void rxe_path_suspect(struct rxe_qp *qp)
  * @psn: a new packet that asks for an acknowledgment, or the first packet that is sent
  *	again. Without the latter, nothing would ever be timed on a bad path, and it
  *	is unlikely that another answer is mistaken for its answer
+ * @fetch: it is a READ or an atomic
  */
-void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
+void rxe_rtt_start(struct rxe_sq *sq, u32 psn, bool fetch)
 {
 	if (sq->timed.start)
 		return;
@@ -162,6 +163,7 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn)
 	sq->timed.una = sq->flight.una;
 	sq->timed.start = ktime_get();
 	sq->timed.limited = false;
+	sq->timed.fetch = fetch;
 }
 
 /**
@@ -186,11 +188,14 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 	sample.rtt_var = sq->rtt.var;
 	sample.delivered = rxe_psn_diff(sq->flight.una, sq->timed.una);
 	sample.mtu = mtu;
+	sample.at = ktime_to_ns(now);
 	sample.limited = sq->timed.limited;
+	sample.fetch = sq->timed.fetch;
 	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
 	was = rxe_allowance(sq);
 	INDIRECT_CALL_1(sq->cc.ops->acked, rxe_window_acked, &sq->cc, &sample,
 			sq->flight.una);
+	sq->flight.overfull = rxe_psn_diff(sq->flight.psn, sq->flight.una) >= sq->cc.window;
 	rxe_allowance_trace(sq, was);
 }
 

@@ -33,12 +33,14 @@ struct rxe_rto {
  * @psn: its PSN
  * @una: the oldest unacknowledged PSN at @start
  * @limited: the window has delayed a packet since @start
+ * @fetch: it is a request for data of the peer, a READ or an atomic
  */
 struct rxe_timed {
 	ktime_t	start;
 	u32	psn;
 	u32	una;
 	bool	limited;
+	bool	fetch;
 };
 
 /* Cancel the deadline; the timer itself may still fire, without effect */
@@ -60,7 +62,7 @@ void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
 void rxe_path_suspect(struct rxe_qp *qp);
 void rxe_timeout(struct rxe_qp *qp);
-void rxe_rtt_start(struct rxe_sq *sq, u32 psn);
+void rxe_rtt_start(struct rxe_sq *sq, u32 psn, bool fetch);
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu);
 u64 rxe_rnr_ns(u8 code);
 struct rxe_retry_limit rxe_qp_retry_limit(const struct rxe_qp *qp);
