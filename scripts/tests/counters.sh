@@ -77,7 +77,7 @@ shows() { # OBJECT PATTERN
 	text=$(rdma resource show "$1" -dd | tr '\n' ' ') && say "$text" && grep -q "$2" <<< "$text"
 }
 
-# SRQs have them from Linux 6.4 on
+# SRQs have them from Linux 6.7 on
 shows_srq() {
 	[[ $(uname -r) == 6.1.* ]] || shows srq "$1.*limit 0"
 }

@@ -335,7 +335,9 @@ run_rc_random() { # OPTION...
 
 # random operations of RC: what is written and read is compared
 run_random() {
-	run_rc_random -n 1000 -q 4 -s "$RANDOM" -m 200000
+	local seed=$RANDOM
+	say "seed $seed"
+	run_rc_random -n 1000 -q 4 -s "$seed" -m 200000
 }
 
 # vlan_pair ID: netdevs veth.ID on the veths of A and B, with the addresses 198.18.ID.1 and .2
