@@ -3,9 +3,11 @@
  * GIDs of a device. The RDMA core finds them and keeps the table; this file decides
  * which device has the addresses of a VLAN.
  *
- * By default, the addresses of a VLAN are GIDs of the real netdev's device. Exception: if the
- * VLAN netdev has a device of its own, only that device has them. Received packets are
- * assigned by netdev, and RDMA_CM takes the first device that has an address.
+ * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()), since
+ * RDMA_CM takes the first device that has an address: those of its netdev, of a VRF above, and
+ * of VLANs in the same namespace. Exception: if the VLAN netdev has a device of its own, only
+ * that device has them. The core also offers the addresses of other netdevs above, like a
+ * bridge or a macvlan, but their packets come in by these.
  *
  * Context: process, may sleep.
  */
@@ -36,13 +38,21 @@ static const struct ib_device_ops rxe_vlan_ops = {
 	.get_netdev	= rxe_vlan_get_netdev,
 };
 
+/*
+ * The namespace of a netdev that is being removed may be gone. Of one that is still registered
+ * in this RCU read side, it stays until the end.
+ */
 static bool owns_gids_of(const struct rxe_dev *rxe,
 			 const struct net_device *ndev)
 {
 	if (ndev == rxe->ndev)
 		return true;
-	return !is_vlan_dev(rxe->ndev) &&
-	       !(is_vlan_dev(ndev) && rxe_net_has_dev(ndev));
+	if (is_vlan_dev(rxe->ndev) || READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
+		return false;
+	if (netif_is_l3_master(ndev))
+		return true;
+	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == rxe->ndev &&
+	       net_eq(dev_net(ndev), dev_net(rxe->ndev)) && !rxe_net_has_dev(ndev);
 }
 
 /**

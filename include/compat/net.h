@@ -4,11 +4,14 @@
  * sock since. The compiler sees which from the prototype, so no probe is needed.
  *
  * skb_frags_readable(): since 6.12 an skb may have payload that no CPU can read.
+ *
+ * vlan_dev_priv(): a kernel without VLANs has none.
  */
 #ifndef RXE_COMPAT_NET_H
 #define RXE_COMPAT_NET_H
 
 #include <compat/have.h>
+#include <linux/if_vlan.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
 #include <net/udp_tunnel.h>
@@ -19,6 +22,16 @@ static inline bool rxe_skb_frags_readable(const struct sk_buff *skb)
 	return skb_frags_readable(skb);
 #else
 	return true;
+#endif
+}
+
+/* The netdev that a VLAN netdev is on, itself perhaps a VLAN */
+static inline const struct net_device *rxe_vlan_below(const struct net_device *vlan)
+{
+#if IS_ENABLED(CONFIG_VLAN_8021Q)
+	return vlan_dev_priv(vlan)->real_dev;
+#else
+	return NULL;
 #endif
 }
 

@@ -63,6 +63,8 @@
 		 "longest interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(FLUSH_ARMED, 16,						\
 		 "queue pairs in ERR that a request for an event has flushed")	\
+	CONSTANT(INQ_COPY, SZ_8K,						\
+		 "largest train that is copied when it may wait for long, bytes") \
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
 	CONSTANT(RING_SPARE_ORDER, 6,						\

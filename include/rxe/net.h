@@ -38,9 +38,11 @@ struct rxe_dev;
  * @mcast: the destination is a multicast group
  * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
  *	after the first packet, so that a train is answered once
+ * @noticed: transport/: the packet at @done was given to rxe_notice() already: it waits
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
- * @vlan: VLAN ID of the netdev that it came in by, or, if this host sent it, of the
- *	netdev that has the address; RXE_NO_VLAN if there is none
+ * @vlan: VLAN tags of the netdev that it came in by, or, if this host sent it, of the
+ *	netdev that has the address; RXE_NO_VLAN if there are none. The VLAN ID of the netdev
+ *	itself is in the low 12 bits
  *
  * skb->data points to the first packet's BTH, skb->len is the bytes of all packets.
  * The linear part may be empty or end at any byte: read with skb_header_pointer()
@@ -57,10 +59,10 @@ struct rxe_rx {
 	u32		end;
 	u32		psn;
 	u32		sqpn;
+	u32		vlan;
 	u16		since;
 	u16		npkts;
 	u16		l3_off;
-	u16		vlan;
 	u8		proto;
 	bool		response:1;
 	bool		trusted:1;
@@ -69,6 +71,7 @@ struct rxe_rx {
 	bool		charged:1;
 	bool		mcast:1;
 	bool		ce:1;
+	bool		noticed:1;
 };
 
 static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)

@@ -13,7 +13,7 @@
 struct rxe_dev;
 struct sk_buff;
 
-#define RXE_NO_VLAN	0xffff	/* in place of a VLAN ID */
+#define RXE_NO_VLAN	U32_MAX	/* in place of VLAN tags */
 
 enum rxe_proto {
 	RXE_ROCE_V1,
@@ -47,7 +47,7 @@ enum rxe_proto {
  * @sl: service level, up to RXE_MAX_SL
  * @priority: skb->priority, see rxe_path_class()
  * @max_priority: limit of @priority, see rxe_path_unprivileged()
- * @vlan: VLAN ID of our GID's netdev, RXE_NO_VLAN if it has none
+ * @vlan: VLAN tags of our GID's netdev (rxe_netdev_vlan()), RXE_NO_VLAN if it has none
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
  *	and namespace) as ours, reference held; else NULL
@@ -83,7 +83,7 @@ struct rxe_path {
 	u8			sl;
 	u8			priority;
 	u8			max_priority;
-	u16			vlan;
+	u32			vlan;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	bool			mcast;

@@ -416,6 +416,72 @@ static void restore(struct kunit *test)
 	fake_exit(test);
 }
 
+/* What is held has memory of its own: a small packet's page or block may have much else */
+static void own_memory(struct kunit *test)
+{
+	struct sk_buff *first;
+
+	genuine(test, 2);
+	train(test, 3, 4);
+	KUNIT_ASSERT_EQ(test, held(test), 2u);
+	for (first = rxe_inq_first(requests(test)); first; first = skb_rb_next(first)) {
+		KUNIT_EXPECT_FALSE(test, first->head_frag);
+		KUNIT_EXPECT_EQ(test, skb_shinfo(first)->nr_frags, 0);
+	}
+	KUNIT_EXPECT_GE(test, atomic_read(&fake(test)->rxe->rx_held), 2 * 256);
+	genuine(test, 0);
+	genuine(test, 1);
+	genuine(test, 2);
+	expect_received(test, 0, 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
+}
+
+/* A packet that is held and executed later reports congestion once */
+static void becn_once(struct kunit *test)
+{
+	struct rxe_pkt pkt = { .opcode = IB_OPCODE_RC_SEND_ONLY, .psn = PSN(1), .becn = true };
+	u8 byte = 0x41;
+
+	fake_inject(test, &pkt, &byte, 1);
+	KUNIT_EXPECT_EQ(test, held(test), 1u);
+	genuine(test, 0);
+	genuine(test, 2);
+	expect_received(test, 0, 2);
+	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_RP_CNP_HANDLED) +
+			counter(test, RXE_CNT_RP_CNP_IGNORED), 1ull);
+}
+
+/* Packets that come in another order than they left are no reason for another NAK [C9-112] */
+static void one_nak(struct kunit *test)
+{
+	struct rxe_gap *gap = &fake(test)->qp->rq.gap;
+	struct rxe_pkt pkt;
+
+	gap->patience = 0;
+	genuine(test, 3);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, FAKE_RQ_PSN, &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_NAK_PSN_SEQ);
+	gap->patience = FOREVER;
+	gap->since = ktime_sub_ns(gap->since, 2 * FOREVER);
+	genuine(test, 6);
+	genuine(test, 5);
+	genuine(test, 7);
+	genuine(test, 4);
+	fake_expect_nothing(test);
+}
+
+/* A QP in ERR requests nothing [10.3.1] */
+static void silent_in_err(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	genuine(test, 3);
+	fake(test)->qp->rq.gap.patience = 0;
+	KUNIT_ASSERT_EQ(test, rxe_modify_qp(&fake(test)->qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
+	fake_settle(test);
+	fake_expect_nothing(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(forged_loses),
 	KUNIT_CASE(forged_in_train),
@@ -433,6 +499,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(counted_once),
 	KUNIT_CASE(broken),
 	KUNIT_CASE(reset),
+	KUNIT_CASE(own_memory),
+	KUNIT_CASE(becn_once),
+	KUNIT_CASE(one_nak),
+	KUNIT_CASE(silent_in_err),
 	{}
 };
 

@@ -141,3 +141,31 @@ elif tunnel_up; then
 else
 	fail ipip "no tunnel, or no GIDs"
 fi
+
+# A limit of the netdev for trains that is smaller than a packet doesn't stop packets.
+small_gso() {
+	local ns
+	for ns in A B; do
+		ip -n $ns link set veth gso_max_size 4096 || return 1
+	done
+	use_gid v2-ipv4 && run_perftest write_bw && use_gid v1-ipv4 && run_perftest write_bw
+}
+
+# A macvlan with a device of its own, on a netdev with one: the lower device, which came first,
+# doesn't take its address.
+on_top() {
+	ip -n B link add top link veth type macvlan mode bridge && ip -n B link set top up mtu 9000 &&
+		ip -n B addr add 203.0.113.9/24 dev top && in_netns B rxe_add rxeT top || return 1
+	SRV_DEV=rxeT SRV_NET=top SRV4=203.0.113.9
+	use_gid v2-ipv4 && run_rping && run_rc_pingpong
+}
+
+for ns in A B; do
+	ip netns del $ns 2> /dev/null || true
+done
+netns_pair 9000
+path veth
+if [ "${RXE_MODULE:-ours}" = ours ]; then
+	try small-gso small_gso
+	try on-top on_top
+fi

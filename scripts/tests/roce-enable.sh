@@ -32,10 +32,16 @@ listens() { # NS: somebody has UDP port 4791 there
 	ip netns exec "$1" ss -Hlun sport = :4791 | grep -q .
 }
 
+# IBV_PORT_IP_BASED_GIDS
+gids_are_ips() {
+	[ $(($(awk '/port_cap_flags:/ { print $2 }' /tmp/info) & 0x4000000)) != 0 ]
+}
+
 # has VALUE TYPES: with this value the device has GIDs of these types, and the port if it has v2
 has() {
 	set_roce "$1" && wait_for 10 eval "[ \"\$(types rxeA)\" = '$2' ]" || return 1
 	ibv_devinfo -v -d rxeA > /tmp/info && grep -q 'state:.*PORT_ACTIVE' /tmp/info || return 1
+	[ -z "$2" ] || gids_are_ips || return 1
 	case $2 in
 	*v2) listens A ;;
 	*) ! listens A ;;

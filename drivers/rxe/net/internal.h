@@ -144,15 +144,17 @@ void rxe_join_forget(struct net_device *ndev);
 int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
 
+u32 rxe_vlan_tags(const struct net_device *ndev);
+
 /**
  * rxe_netdev_vlan - the VLAN of packets on a netdev
  * @ndev: netdev
  *
- * Return: VLAN ID or RXE_NO_VLAN.
+ * Return: the tags as rxe_vlan_tags() has them, or RXE_NO_VLAN.
  */
-static inline u16 rxe_netdev_vlan(const struct net_device *ndev)
+static inline u32 rxe_netdev_vlan(const struct net_device *ndev)
 {
-	return is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) : RXE_NO_VLAN;
+	return is_vlan_dev(ndev) ? rxe_vlan_tags(ndev) : RXE_NO_VLAN;
 }
 
 /**

@@ -12,6 +12,7 @@
 #include <linux/random.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
+#include <compat/net.h>
 #include "internal.h"
 #include "proto.h"
 
@@ -79,10 +80,33 @@ static void rxe_path_dmac(struct rxe_path *path)
 	rcu_read_unlock();
 }
 
-static u16 rxe_path_vlan(const struct ib_gid_attr *attr)
+/* VLAN ID and protocol of one tag */
+static u32 rxe_vlan_tag(const struct net_device *ndev)
+{
+	return vlan_dev_vlan_id(ndev) | (vlan_dev_vlan_proto(ndev) == htons(ETH_P_8021AD)) << 12;
+}
+
+/**
+ * rxe_vlan_tags - the tags of packets on a VLAN netdev
+ * @ndev: VLAN netdev, perhaps on another one (QinQ)
+ *
+ * Return: 13 bits for the netdev's own tag, then the tag below. Of more than two tags, those
+ * below are hashed.
+ */
+u32 rxe_vlan_tags(const struct net_device *ndev)
+{
+	const struct net_device *below = rxe_vlan_below(ndev);
+	u32 outer = 0;
+
+	for (; is_vlan_dev(below); below = rxe_vlan_below(below))
+		outer = outer * 31 + rxe_vlan_tag(below);
+	return rxe_vlan_tag(ndev) | outer << 13;
+}
+
+static u32 rxe_path_vlan(const struct ib_gid_attr *attr)
 {
 	const struct net_device *ndev;
-	u16 vlan = RXE_NO_VLAN;
+	u32 vlan = RXE_NO_VLAN;
 
 	rcu_read_lock();
 	ndev = rcu_dereference(attr->ndev);

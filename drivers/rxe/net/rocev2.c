@@ -235,6 +235,14 @@ static bool rxe_v2_permitted(struct sk_buff *skb, u8 proto)
 	return xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
 }
 
+/* Is the packet for another namespace? ipvlan (mode l3s) routes it there before LOCAL_IN */
+static bool rxe_v2_elsewhere(const struct sk_buff *skb)
+{
+	const struct dst_entry *dst = skb_dst(skb);
+
+	return dst && !net_eq(dev_net(dst->dev), dev_net(skb->dev));
+}
+
 static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
 {
 	struct net_device *by;
@@ -242,7 +250,8 @@ static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
 
 	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
 	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
-	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_leave(skb))
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_elsewhere(skb) ||
+	    rxe_v2_leave(skb))
 		return NF_ACCEPT;
 	rxe = rxe_v2_dev(skb, proto, &by);
 	if (!rxe)

@@ -55,7 +55,9 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 	u8 roce = rxe_roce_of(path->proto);
 	struct net_device *port;
 
-	if (!ndev || path->mcast || ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
+	/* The namespace of a netdev that is down, and perhaps being removed, may be gone */
+	if (!ndev || !(ndev->flags & IFF_UP) || path->mcast ||
+	    ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
 		return NULL;
 	port = rxe_addr_owner_at(ndev, addr);
 	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;

@@ -234,14 +234,14 @@ static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 	return ndev->features & gso;
 }
 
-/* What one skb may carry on a route. */
+/* What one skb may carry on a route. The netdev's limits aren't meant for single packets */
 static void rxe_train_limit(struct rxe_train *train, u8 proto,
 			    const struct net_device *ndev)
 {
 	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
 	u32 hdrs = LL_MAX_HEADER + rxe_l3(proto)->bytes;
 
-	if (!rxe_takes_trains(ndev, proto) || max <= hdrs)
+	if (!rxe_takes_trains(ndev, proto) || max < hdrs + RXE_MAX_PKT_BYTES)
 		return;
 	train->max_bytes = max - hdrs;
 	train->max_pkts = max_t(u32, READ_ONCE(ndev->gso_max_segs), 1);
@@ -265,8 +265,13 @@ static bool rxe_train_listened(struct rxe_path *path, struct net_device *ndev)
 /* The netdev that packets leave by, or NULL. With UDP, *@dst is set to the route. */
 static struct net_device *rxe_train_netdev(struct rxe_path *path, struct dst_entry **dst)
 {
-	if (!rxe_l3(path->proto)->udp)
-		return rxe_path_ndev(path);
+	struct net_device *ndev;
+
+	if (!rxe_l3(path->proto)->udp) {
+		ndev = rxe_path_ndev(path);
+		/* The namespace of a netdev that is down may be gone */
+		return ndev && (ndev->flags & IFF_UP) ? ndev : NULL;
+	}
 	*dst = rxe_route(path);
 	if (!IS_ERR(*dst))
 		return (*dst)->dev;

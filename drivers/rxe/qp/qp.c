@@ -9,13 +9,16 @@
 #include <rxe/window.h>
 #include <qp/qp.h>
 
-static int check_cap(struct rxe_dev *rxe, const struct ib_qp_cap *cap)
+/* With an SRQ, the QP has no receive queue, and what was asked for it has no meaning */
+static int check_cap(struct rxe_dev *rxe, const struct ib_qp_init_attr *init)
 {
+	const struct ib_qp_cap *cap = &init->cap;
+
 	if (cap->max_send_wr > RXE_MAX_QP_WR ||
-	    cap->max_recv_wr > RXE_MAX_QP_WR ||
 	    cap->max_send_sge > RXE_MAX_SGE ||
-	    cap->max_recv_sge > RXE_MAX_SGE ||
-	    cap->max_inline_data > RXE_MAX_INLINE) {
+	    cap->max_inline_data > RXE_MAX_INLINE ||
+	    (!init->srq && (cap->max_recv_wr > RXE_MAX_QP_WR ||
+			    cap->max_recv_sge > RXE_MAX_SGE))) {
 		ibdev_dbg(&rxe->ibdev, "QP capabilities exceed the device's\n");
 		return -EINVAL;
 	}
@@ -35,7 +38,7 @@ static int check_qp_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct rxe_create_qp_resp))
 		return -EINVAL;
-	return check_cap(rxe, &init->cap);
+	return check_cap(rxe, init);
 }
 
 static void destroy_queues(struct rxe_qp *qp)

@@ -97,6 +97,22 @@ static bool is_old(struct sk_buff *skb)
 	return train_age(skb) > msecs_to_jiffies(rxe_knob(inq_age_ms));
 }
 
+/*
+ * Memory of its own for a small train that may wait for long. Small packets are parts of a block
+ * or a page, which one of them keeps from being used again, while it counts as itself only.
+ *
+ * Return: the train or a copy, in which case the train isn't needed any more; NULL if memory
+ * is short.
+ */
+static struct sk_buff *own_memory(struct sk_buff *skb)
+{
+	if (skb->len > RXE_INQ_COPY ||
+	    !(skb->head_frag || skb_shinfo(skb)->nr_frags || skb_has_frag_list(skb)))
+		return skb;
+	return skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+}
+
+/* What waits behind a parked packet may wait for long, and counts in full */
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
@@ -105,7 +121,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 	if (skb_queue_len(&in->queue) >= RXE_QUEUE_TRAINS ||
 	    bytes > rxe_knob(queue_qp_bytes))
 		return false;
-	rxe_rx(skb)->charged = bytes > rxe_knob(queue_free_bytes);
+	rxe_rx(skb)->charged = bytes > rxe_knob(queue_free_bytes) || READ_ONCE(in->parked);
 	return !rxe_rx(skb)->charged ||
 	       charge_bytes(&rxe->rx_queued, skb->truesize, rxe_knob(queue_dev_bytes));
 }
@@ -114,24 +130,35 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
  * rxe_inq_queue - queue a train that came in
  * @rxe: the device
  * @in: the QP's requests or responses
- * @skb: the train; done, end, held and since are set here
+ * @skb: the train; consumed if there is room; done, end, held, noticed and since are set here
  *
  * Context: in->queue.lock held.
  *
- * Return: false if there is no room.
+ * Return: false if there is no room, or memory is short.
  */
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
-	struct rxe_rx *rx = rxe_rx(skb);
+	struct sk_buff *kept = skb;
+	struct rxe_rx *rx;
 
-	if (!has_room(rxe, in, skb))
+	/* A frag_list remains: its packets have IP headers of their own, and aren't verified yet */
+	if (unlikely(READ_ONCE(in->parked)) && !skb_has_frag_list(skb))
+		kept = own_memory(skb);
+	if (!kept || !has_room(rxe, in, kept)) {
+		if (kept != skb)
+			kfree_skb(kept);
 		return false;
+	}
+	if (kept != skb)
+		consume_skb(skb);
+	rx = rxe_rx(kept);
 	rx->done = 0;
-	rx->end = skb->len;
+	rx->end = kept->len;
 	rx->held = false;
+	rx->noticed = false;
 	rx->since = jiffies;
-	in->bytes += skb->truesize;
-	__skb_queue_tail(&in->queue, skb);
+	in->bytes += kept->truesize;
+	__skb_queue_tail(&in->queue, kept);
 	return true;
 }
 
@@ -171,13 +198,14 @@ void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,
 void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 off)
 {
-	struct sk_buff *rest = skb_clone(skb, GFP_ATOMIC);
+	struct sk_buff *rest = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	bool room;
 
 	if (!rest) {
 		rxe_drop(rxe, RXE_DROP_MEMORY, DIV_ROUND_UP(skb->len - off, rxe_rx(skb)->pkt));
 		return;
 	}
+	rxe_rx(rest)->noticed = false;
 	rxe_rx(rest)->done = off;
 	rxe_rx(rest)->end = skb->len;
 	spin_lock(&in->queue.lock);
@@ -343,13 +371,27 @@ static bool begins_before(struct rb_node *a, const struct rb_node *b)
 	return rxe_psn_diff(rxe_rx(rb_to_skb(a))->psn, rxe_rx(rb_to_skb(b))->psn) < 0;
 }
 
-static void insert_held(struct rxe_inq *in, struct sk_buff *skb)
+/* Return: false if memory is short, or there is no room. @skb is consumed if true */
+static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
+	struct sk_buff *held = own_memory(skb);
+	u32 bytes = held ? held->truesize : 0;
+
+	if (!held || in->held_bytes + bytes > rxe_knob(held_qp_bytes) ||
+	    !charge_bytes(&rxe->rx_held, bytes, rxe_knob(held_dev_bytes))) {
+		rxe_drop(rxe, held ? RXE_DROP_QUEUE : RXE_DROP_MEMORY, rxe_rx_left(skb));
+		if (held != skb)
+			kfree_skb(held);
+		return false;
+	}
+	if (held != skb)
+		consume_skb(skb);
 	if (!rxe_inq_holds(in))
 		in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms));
-	rxe_rx(skb)->held = true;
-	in->held_bytes += skb->truesize;
-	rb_add_cached(&skb->rbnode, &in->held, begins_before);
+	rxe_rx(held)->held = true;
+	in->held_bytes += bytes;
+	rb_add_cached(&held->rbnode, &in->held, begins_before);
+	return true;
 }
 
 /**
@@ -379,13 +421,9 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		consume_skb(skb);
 		return;
 	default:
-		if (in->held_bytes + skb->truesize > rxe_knob(held_qp_bytes) ||
-		    !charge_bytes(&rxe->rx_held, skb->truesize, rxe_knob(held_dev_bytes))) {
-			rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(skb));
-			break;
-		}
-		insert_held(in, skb);
-		return;
+		if (insert_held(rxe, in, skb))
+			return;
+		break;
 	}
 	rxe_inq_skip(in, rxe_rx(skb)->psn);
 	kfree_skb(skb);
@@ -432,6 +470,7 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *f
 	}
 	rx->done += rxe_psn_diff(expected, rx->psn) * rx->pkt;
 	rx->psn = expected;
+	rx->noticed = false;
 }
 
 /**
@@ -500,7 +539,7 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 	struct sk_buff *first = rxe_inq_first(in);
 	s32 npkts = S32_MAX, skipped = -1;
 
-	if (in->vouched)
+	if (in->vouched && first)
 		return 0;
 	if (first)
 		npkts = rxe_psn_diff(rxe_rx(first)->psn, expected);

@@ -74,8 +74,13 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
  * rxe_gap_watch - run the receive task in time to drop packets that wait too long,
  *	for a gap or behind a READ that is stuck
  * @qp: the QP
+ *
+ * Ages are in jiffies, and too old is more than inq_age_ms, so one more jiffy, and another for
+ * rounding.
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {
-	arm_gap_timer(qp, ktime_add_ms(ktime_get(), rxe_knob(inq_age_ms)));
+	u64 ns = rxe_knob(inq_age_ms) * NSEC_PER_MSEC + 2 * TICK_NSEC;
+
+	arm_gap_timer(qp, ktime_add_ns(ktime_get(), ns));
 }

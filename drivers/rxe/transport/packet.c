@@ -227,6 +227,17 @@ static __always_inline bool reports_congestion(const struct packet *p)
 			(p->pkt.flags & RXE_OP_CNP));
 }
 
+/* A packet may wait, for a page or for earlier ones, and be looked at again: it counts once */
+static bool notice_once(struct rxe_qp *qp, struct packet *p)
+{
+	struct rxe_rx *rx = rxe_rx(p->skb);
+
+	if (rx->noticed)
+		return false;
+	rx->noticed = true;
+	return rxe_notice(qp, p->skb, &p->pkt);
+}
+
 static bool give_pkt(struct rxe_qp *qp, struct packet *p)
 {
 	struct rxe_data data = payload_of(p);
@@ -237,7 +248,7 @@ static bool give_pkt(struct rxe_qp *qp, struct packet *p)
 /* Return: true if the packet came too early */
 static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 {
-	if (reports_congestion(p) && rxe_notice(qp, p->skb, &p->pkt))
+	if (reports_congestion(p) && notice_once(qp, p))
 		return false;
 	if (rxe_is_middle(qp, &p->pkt))
 		take_middles(qp, p);
@@ -363,6 +374,8 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 		if (unlikely(in->parked))
 			return RXE_GOES_ON;
 		rx->done += p.num * p.len;
+		if (unlikely(rx->noticed))
+			rx->noticed = false;
 		if (qp->rq.read.active && !serving)
 			return rx->done == rx->end ? RXE_USED_UP : RXE_GOES_ON;
 	}

@@ -284,8 +284,11 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		fate = rxe_take_train(qp, in, skb);
 		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
 			note_in_order(qp, in, skb, expected_psn(qp, in));
-		if (fate == RXE_GOES_ON)
+		if (fate == RXE_GOES_ON) {
+			if (rxe_rx(skb)->held)
+				rxe_rx(skb)->psn = expected_psn(qp, in);
 			return !in->parked;
+		}
 		if (rxe_rx(skb)->held)
 			finish_held(qp, in, skb);
 		else

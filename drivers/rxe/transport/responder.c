@@ -392,15 +392,21 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * An early packet that isn't after the last early one shows that the sender went back,
- * and that the first packet it sent again was lost, too. So another NAK may be sent.
+ * An early packet that isn't after the last early one may show that the sender went back,
+ * and that the first packet it sent again was lost, too. So another NAK may be sent. If the
+ * packet is behind the first one that is held, the sender may not have gone back, and the
+ * packet may only be late: then patience begins anew.
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
+	struct sk_buff *first = rxe_inq_first(&qp->requests);
 	struct rxe_rq *rq = &qp->rq;
 
-	if (rxe_psn_diff(pkt->psn, rq->early_psn) <= 0)
+	if (rq->nak_sent && rxe_psn_diff(pkt->psn, rq->early_psn) <= 0) {
 		rq->nak_sent = false;
+		if (first && rxe_psn_diff(pkt->psn, rxe_rx(first)->psn) > 0)
+			rq->gap.since = 0;
+	}
 	rq->early_psn = pkt->psn;
 }
 
@@ -516,6 +522,10 @@ void rxe_respond_end(struct rxe_qp *qp)
 	rxe_key_drop(&rq->read.key);
 	if (rq->read.active)
 		return;
+	if (!rxe_qp_can_receive(qp)) {	/* the QP is silent in ERR [10.3.1] */
+		rq->ack_due = false;
+		return;
+	}
 	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {
 		rq->nak_sent = true;
 		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);

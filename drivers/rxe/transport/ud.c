@@ -8,6 +8,7 @@
  * Context: send_task and recv_task; the send queue under sq.lock.
  */
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <rdma/ib_mad.h>
@@ -192,7 +193,7 @@ static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 	}
 	if (rxe_rx(skb)->vlan != RXE_NO_VLAN) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
-		wc->vlan_id = rxe_rx(skb)->vlan;
+		wc->vlan_id = rxe_rx(skb)->vlan & VLAN_VID_MASK;
 	}
 }
 

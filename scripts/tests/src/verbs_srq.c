@@ -276,6 +276,18 @@ static bool c_create_limits(void)
 	return true;
 }
 
+/* What is asked for receives of its own has no meaning (ibv_create_qp(3)) */
+static bool ignores_recv_cap(struct setup *s)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = s->scq, .recv_cq = s->rcq, .srq = s->srq, .qp_type = IBV_QPT_RC,
+		.cap = { 1, dev.max_qp_wr + 1, 1, dev.max_sge + 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &ia);
+
+	return qp && !ia.cap.max_recv_wr && !ibv_destroy_qp(qp);
+}
+
 static bool c_attributes(void)
 {
 	struct setup *s = make(1, 100);
@@ -289,6 +301,7 @@ static bool c_attributes(void)
 	CHECK(!ibv_query_qp(s->to[0], &q, IBV_QP_CAP, &ia), "query_qp");
 	CHECK(!q.cap.max_recv_wr && !q.cap.max_recv_sge, "it has receives of its own");
 	CHECK(ibv_post_recv(s->to[0], &wr, &bad) == EINVAL, "post_recv to a queue pair with SRQ");
+	CHECK(ignores_recv_cap(s), "max_recv_wr, with an SRQ: %s", strerror(errno));
 	CHECK(ibv_destroy_srq(s->srq) == EBUSY, "destroy_srq with queue pairs");
 	CHECK(set_limit(s, a.max_wr + 1) == EINVAL, "a limit that doesn't fit");
 	CHECK(resize(s, dev.max_srq_wr + 1) == EINVAL, "resize to max_srq_wr+1");
