@@ -426,7 +426,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	ok = allowed && pick_locked(qp, pick);
 	if (ok && qp->service->acked)
 		begin_reading(&sq->reading, pick);
-	must_fail = sq->q.cur == sq->q.tail && rxe_sq_must_fail(qp);
+	must_fail = unlikely(sq->stalled) && sq->q.cur == sq->q.tail && rxe_sq_must_fail(qp);
 	spin_unlock(&sq->lock);
 	if (!allowed)
 		leave_to_flush(qp);
