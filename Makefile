@@ -46,13 +46,14 @@ headers:
 		"its own soft-RoCE built in (CONFIG_RDMA_RXE=y): no other can be loaded beside it." >&2; exit 1; }
 	@! grep -q '^CONFIG_PREEMPT_RT=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) is real-time" \
 		"(CONFIG_PREEMPT_RT=y), which rdma_rxe does not support." >&2; exit 1; }
-	@grep -q '^CONFIG_INFINIBAND=[ym]' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
-		"no RDMA core (CONFIG_INFINIBAND)." >&2; exit 1; }
+	@for option in INFINIBAND INFINIBAND_USER_ACCESS INFINIBAND_VIRT_DMA NET_UDP_TUNNEL NETFILTER 64BIT; do \
+		grep -q "^CONFIG_$$option=[ym]" $(CONF) || { echo "Kernel $(KERNELRELEASE) lacks" \
+		"CONFIG_$$option, which rdma_rxe needs." >&2; exit 1; }; done
 
 # updates/ comes before the kernel's own modules.  (The distribution's signing key is
-# not here, so no attempt to sign.)
+# not here, so no attempt to sign.  Nor is it compressed: signing comes first.)
 install: modules
-	$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+	$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= CONFIG_MODULE_COMPRESS_ALL= modules_install
 	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
 
 uninstall:

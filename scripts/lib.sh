@@ -42,6 +42,7 @@ need() {
 		command -v "${item%%=*}" >/dev/null || lacking+=("${item#*=}")
 	done
 	[ ${#lacking[@]} -gt 0 ] || return 0
+	command -v apt-get > /dev/null || die "needs what Debian has in these packages: ${lacking[*]}"
 	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${lacking[*]}"
 	say "installing ${lacking[*]}"
 	log=$(mktemp)
