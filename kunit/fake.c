@@ -48,6 +48,8 @@ static void catch(struct rxe_dev *rxe, struct sk_buff *skb)
 		seal(active, skb);
 	if (active) {
 		rxe_rx(skb)->ce = active->marked;
+		if (active->gro)
+			skb_shinfo(skb)->gso_type = SKB_GSO_FRAGLIST;
 		rxe_rx(skb)->same_dev = !active->outside;
 	}
 	rxe_demux(rxe, skb);

@@ -50,8 +50,6 @@
  */
 #define RXE_MAX_OVERHEAD	(RXE_GRH_BYTES + 8 + RXE_MAX_HDR_BYTES + \
 				 RXE_ICRC_BYTES)
-/* Most bytes of a packet, BTH to ICRC, with the largest IB MTU */
-#define RXE_MAX_PKT_BYTES	(RXE_MAX_HDR_BYTES + 4096 + RXE_ICRC_BYTES)
 
 /**
  * struct rxe_pkt - the headers of one packet in host order

@@ -422,7 +422,9 @@ static void own_memory(struct kunit *test)
 	struct sk_buff *first;
 
 	genuine(test, 2);
+	fake(test)->gro = true;
 	train(test, 3, 4);
+	fake(test)->gro = false;
 	KUNIT_ASSERT_EQ(test, held(test), 2u);
 	for (first = rxe_inq_first(requests(test)); first; first = skb_rb_next(first)) {
 		KUNIT_EXPECT_FALSE(test, first->head_frag);

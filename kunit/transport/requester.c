@@ -928,26 +928,36 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent, pkts);
 }
 
-/* The window has shrunk below what is in flight: one packet more, which asks for an ACK */
-static void window_shrank(struct kunit *test)
+/*
+ * The window shrinks below what is in flight, where perhaps nothing asks for an ACK: one packet
+ * more leaves, which does
+ */
+static void window_shrinks(struct kunit *test)
 {
-	u32 first = rxe_knob(window_first), sent = 0;
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct rxe_qp *qp = fake(test)->qp;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	u32 window = 4 * rxe_knob(window_calm), sent = 1;
 	struct rxe_pkt pkt;
 
 	qp->mtu = 32;
-	fake_post(test, &wr, 0, 4 * first * 32);
+	qp->sq.cc.window = window;
+	send_and_take(test, 1, 1);
+	fake_post(test, &wr, 0, 2 * window * 32);
 	while (fake_take(test, &pkt, NULL))
 		sent++;
-	KUNIT_ASSERT_EQ(test, sent, first);
+	KUNIT_ASSERT_EQ(test, sent, window);
 	spin_lock_bh(&qp->sq.lock);
-	qp->sq.cc.window = first / 2;
-	qp->sq.flight.overfull = true;
+	qp->sq.rtt = (struct rxe_rtt){ .min = 1, .min_at = ktime_get(), .smooth = 1 };
+	qp->sq.timed = (struct rxe_timed){
+		.psn = PSN(0), .una = PSN(0), .limited = true,
+		.start = ktime_sub_ns(ktime_get(), 10 * NSEC_PER_SEC),
+	};
 	spin_unlock_bh(&qp->sq.lock);
-	rxe_task_schedule(&qp->send_task);
+	ack(test, PSN(0));
+	KUNIT_EXPECT_EQ(test, qp->sq.cc.window, window / 2);
+	rxe_task_schedule(&qp->send_task);	/* as if it had been in the middle of the message */
 	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
-	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(first));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(window));
 	KUNIT_EXPECT_TRUE(test, pkt.ack_req);
 	fake_expect_nothing(test);
 }
@@ -1134,7 +1144,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(initiator_depth),
 	KUNIT_CASE(fence),
 	KUNIT_CASE(window),
-	KUNIT_CASE(window_shrank),
+	KUNIT_CASE(window_shrinks),
 	KUNIT_CASE(local_protection),
 	KUNIT_CASE(loss_before_failure),
 	KUNIT_CASE(full_queue),

@@ -64,34 +64,10 @@ static void rtt_over_the_seam(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 }
 
-/* A long round trip shrinks the window below what is in flight, which is noted */
-static void window_shrinks(struct kunit *test)
-{
-	struct rxe_sq *sq = &qp(test)->sq;
-	u32 window = 4 * rxe_knob(window_calm);
-
-	sq->cc.window = window;
-	sq->rtt.min = 1;
-	sq->rtt.smooth = 1;
-	sq->rtt.min_at = ktime_get();
-	sq->flight.psn = rxe_psn_add(sq->flight.una, window / 2 + 1);
-	rxe_rtt_start(sq, sq->flight.una, false);
-	sq->timed.start = ktime_sub_ns(sq->timed.start, 10 * NSEC_PER_SEC);
-	sq->timed.limited = true;
-	rxe_rtt_ack(sq, sq->timed.psn, 1024);
-	KUNIT_EXPECT_EQ(test, sq->cc.window, window / 2);
-	KUNIT_EXPECT_TRUE(test, sq->flight.overfull);
-	sq->flight.psn = sq->flight.una;
-	rxe_rtt_start(sq, sq->flight.una, false);
-	rxe_rtt_ack(sq, sq->timed.psn, 1024);
-	KUNIT_EXPECT_FALSE(test, sq->flight.overfull);
-}
-
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr_codes),
 	KUNIT_CASE(rtt_one_at_a_time),
 	KUNIT_CASE(rtt_over_the_seam),
-	KUNIT_CASE(window_shrinks),
 	{}
 };
 

@@ -11,13 +11,12 @@
  * The table consists of chunks with a notifier each. A chunk is added at the first fault in
  * it, if the process has memory there. Later the process may unmap that memory, and map other
  * memory elsewhere. To keep the chunks of the past from piling up, those without a present
- * page are removed when the number of chunks has doubled, and is at least RXE_ODP_SWEEP. So
- * the chunks' memory is bounded by that of the process's pages, and a sweep costs little per
- * chunk that was added.
+ * page are removed when the number of chunks is twice that after the last removal, and at
+ * least RXE_ODP_SWEEP. So a removal costs little per chunk that was added.
  *
- * A chunk is removed only while no page is present and no fault uses it. Its notifier goes
- * first: that waits for a callback that is running, which waits for the tasks that use pages.
- * Then the chunk goes out of the table. A grace period later, no task looks at it any more.
+ * A chunk is removed only while no page is present, no fault uses it, and no callback waits
+ * for tasks that use its pages. It goes out of the table first, then its notifier goes. A
+ * grace period later, no task looks at it any more.
  *
  * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
  * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace.
@@ -240,6 +239,7 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 	if (!chunk)
 		return NULL;
 	mutex_init(&chunk->lock);
+	refcount_set(&chunk->users, 1);
 	chunk->odp = odp;
 	chunk->first = odp->first + off;
 	chunk->num = min(1UL << odp->order, odp->num - off);
@@ -250,40 +250,60 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 	return NULL;
 }
 
-/* Context: odp->lock held. */
-static void remove_unused(struct rxe_odp *odp)
+/*
+ * Take a chunk without a present page and without faults out of the table. If its lock is taken,
+ * it isn't unused. Without a fault, no page of it becomes present any more; and since nobody
+ * has its lock, no callback waits for tasks that use its pages.
+ */
+static bool unlink_unused(struct rxe_odp *odp, unsigned long index, struct rxe_odp_chunk *chunk)
 {
-	struct rxe_odp_chunk *chunk, *next;
+	bool unused;
+
+	if (!mutex_trylock(&chunk->lock))
+		return false;
+	unused = !chunk->present && refcount_dec_if_one(&chunk->users);
+	mutex_unlock(&chunk->lock);
+	if (unused) {
+		xa_erase(&odp->chunks, index);
+		odp->num_chunks--;
+	}
+	return unused;
+}
+
+/* Context: odp->lock held. */
+static void unlink_all_unused(struct rxe_odp *odp, struct list_head *unused)
+{
+	struct rxe_odp_chunk *chunk;
 	unsigned long index;
-	LIST_HEAD(removed);
 
 	xa_for_each(&odp->chunks, index, chunk) {
-		/* Without a fault, the number of present pages only falls */
-		if (chunk->faults || READ_ONCE(chunk->present))
-			continue;
-		mmu_interval_notifier_remove(&chunk->notifier);
-		xa_erase(&odp->chunks, index);
-		list_add(&chunk->removed, &removed);
-		odp->num_chunks--;
+		if (unlink_unused(odp, index, chunk))
+			list_add(&chunk->unused, unused);
 		cond_resched();
 	}
 	odp->sweep_at = max(2 * odp->num_chunks, (unsigned long)RXE_ODP_SWEEP);
-	if (list_empty(&removed))
+}
+
+/* Without odp->lock: removing a notifier waits for callbacks of the whole process */
+static void free_unused(struct list_head *unused)
+{
+	struct rxe_odp_chunk *chunk, *next;
+
+	if (list_empty(unused))
 		return;
+	list_for_each_entry(chunk, unused, unused)
+		mmu_interval_notifier_remove(&chunk->notifier);
 	synchronize_rcu();	/* for tasks that look whether pages are present */
-	list_for_each_entry_safe(chunk, next, &removed, removed)
+	list_for_each_entry_safe(chunk, next, unused, unused)
 		rxe_odp_free_chunk(chunk);
 }
 
 /* Context: odp->lock held, and a reference to the process's memory (mmget()) */
 static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 {
-	struct rxe_odp_chunk *chunk;
+	struct rxe_odp_chunk *chunk = alloc_chunk(odp, index);
 	int err;
 
-	if (odp->num_chunks >= odp->sweep_at)
-		remove_unused(odp);
-	chunk = alloc_chunk(odp, index);
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
 	err = xa_reserve(&odp->chunks, index, GFP_KERNEL);
@@ -317,6 +337,40 @@ static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 	return mapped;
 }
 
+/* The chunk of a page, if there is one; the caller gives it back by rxe_odp_put_chunk() */
+static struct rxe_odp_chunk *get_known(struct rxe_odp *odp, unsigned long page)
+{
+	struct rxe_odp_chunk *chunk;
+
+	rcu_read_lock();
+	chunk = rxe_odp_find_chunk(odp, page);
+	if (chunk && !refcount_inc_not_zero(&chunk->users))
+		chunk = NULL;
+	rcu_read_unlock();
+	return chunk;
+}
+
+/* The same, but add it if need be. Its memory is charged to the active cgroup */
+static struct rxe_odp_chunk *get_or_add(struct rxe_odp *odp, unsigned long page)
+{
+	struct rxe_odp_chunk *chunk;
+	LIST_HEAD(unused);
+
+	mutex_lock(&odp->lock);
+	if (!odp->ended && odp->num_chunks >= odp->sweep_at)
+		unlink_all_unused(odp, &unused);
+	chunk = get_known(odp, page);
+	if (!chunk) {
+		chunk = odp->ended ? ERR_PTR(-EFAULT) :
+			add_chunk(odp, (page - odp->first) >> odp->order);
+		if (!IS_ERR(chunk))
+			refcount_inc(&chunk->users);
+	}
+	mutex_unlock(&odp->lock);
+	free_unused(&unused);
+	return chunk;
+}
+
 /**
  * rxe_odp_get_chunk - find the chunk of a page for a fault, or add it
  * @odp: the memory
@@ -333,22 +387,16 @@ static bool is_mapped(struct mm_struct *mm, unsigned long addr)
  */
 struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
 {
-	struct rxe_odp_chunk *chunk = rxe_odp_find_chunk(odp, page);
+	struct rxe_odp_chunk *chunk = get_known(odp, page);
 	struct mem_cgroup *memcg, *old;
 
-	if (!chunk && odp->order == RXE_ODP_CHUNK_ORDER &&
-	    !is_mapped(odp->process->mm, page << PAGE_SHIFT))
+	if (chunk)
+		return chunk;
+	if (odp->order == RXE_ODP_CHUNK_ORDER && !is_mapped(odp->process->mm, page << PAGE_SHIFT))
 		return ERR_PTR(-EFAULT);
 	memcg = get_mem_cgroup_from_mm(odp->process->mm);
 	old = set_active_memcg(memcg);
-	mutex_lock(&odp->lock);
-	chunk = rxe_odp_find_chunk(odp, page);
-	if (!chunk)
-		chunk = odp->ended ? ERR_PTR(-EFAULT) :
-			add_chunk(odp, (page - odp->first) >> odp->order);
-	if (!IS_ERR(chunk))
-		chunk->faults++;
-	mutex_unlock(&odp->lock);
+	chunk = get_or_add(odp, page);
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
 	return chunk;
@@ -358,11 +406,9 @@ struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
  * rxe_odp_put_chunk - note that a fault doesn't use a chunk any more
  * @chunk: as rxe_odp_get_chunk() returned it
  *
- * Context: process.
+ * Context: any.
  */
 void rxe_odp_put_chunk(struct rxe_odp_chunk *chunk)
 {
-	mutex_lock(&chunk->odp->lock);
-	chunk->faults--;
-	mutex_unlock(&chunk->odp->lock);
+	refcount_dec(&chunk->users);
 }

@@ -9,6 +9,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <compat/mmu.h>
@@ -50,8 +51,8 @@ void rxe_process_wait(void);
  * @first: page number of the first page: its address divided by PAGE_SIZE
  * @num: number of pages
  * @present: number of pages that are present
- * @faults: faults that use the chunk; under rxe_odp.lock
- * @removed: links chunks that are about to be freed
+ * @users: one for the table, and one for each fault that uses the chunk
+ * @unused: links chunks that are about to be freed
  * @pages: kernel address of each page, with RXE_PAGE_*; read without the lock
  */
 struct rxe_odp_chunk {
@@ -61,8 +62,8 @@ struct rxe_odp_chunk {
 	unsigned long		first;
 	unsigned long		num;
 	unsigned long		present;
-	u32			faults;
-	struct list_head	removed;
+	refcount_t		users;
+	struct list_head	unused;
 	unsigned long		*pages;
 };
 
@@ -116,8 +117,8 @@ enum rxe_odp_how {
 };
 
 /*
- * Find the chunk that has a page; NULL: there is none. Context: rxe_odp.lock held, or bottom
- * halves off; else the chunk may be freed.
+ * Find the chunk that has a page; NULL: there is none. Context: RCU read side, which bottom
+ * halves that are off are.
  */
 static inline struct rxe_odp_chunk *
 rxe_odp_find_chunk(struct rxe_odp *odp, unsigned long page)

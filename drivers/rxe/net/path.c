@@ -44,8 +44,8 @@ static int rxe_path_proto(struct rxe_path *path,
 /*
  * The destination as a GID of this very device, if the same_device switch allows it.
  * RoCE v1 ignores the switch: it can't reach its own device otherwise. The GID must be
- * on the source's netdev: the table also has addresses of VLANs and other upper netdevs,
- * even in other namespaces, which only the wire leads to.
+ * on the source's netdev: the table also has addresses of VLANs, which only the wire leads
+ * to.
  */
 static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 					      const struct rxe_path *path,

@@ -236,12 +236,12 @@ static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 
 /* What one skb may carry on a route. The netdev's limits aren't meant for single packets */
 static void rxe_train_limit(struct rxe_train *train, u8 proto,
-			    const struct net_device *ndev)
+			    const struct net_device *ndev, u32 len)
 {
 	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
 	u32 hdrs = LL_MAX_HEADER + rxe_l3(proto)->bytes;
 
-	if (!rxe_takes_trains(ndev, proto) || max < hdrs + RXE_MAX_PKT_BYTES)
+	if (!rxe_takes_trains(ndev, proto) || max < hdrs + len)
 		return;
 	train->max_bytes = max - hdrs;
 	train->max_pkts = max_t(u32, READ_ONCE(ndev->gso_max_segs), 1);
@@ -280,13 +280,14 @@ static struct net_device *rxe_train_netdev(struct rxe_path *path, struct dst_ent
 }
 
 /*
- * The netdev sets the limits. If there is none, rxe_train_xmit() returns the error.
+ * The netdev sets the limits of a train whose first packet has @len bytes. If there is no netdev,
+ * rxe_train_xmit() returns the error.
  *
  * Return: the route, or NULL.
  */
 static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 					 struct rxe_path *path,
-					 struct rxe_train *train)
+					 struct rxe_train *train, u32 len)
 {
 	struct dst_entry *dst = NULL;
 	struct net_device *ndev;
@@ -302,7 +303,7 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 			READ_ONCE(rxe->tune.capture_singly);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
 	    !train->singly)
-		rxe_train_limit(train, path->proto, ndev);
+		rxe_train_limit(train, path->proto, ndev, len);
 	return dst;
 }
 
@@ -316,7 +317,7 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
 		.max_pkts	= 1,
 	};
-	dst = rxe_train_route(rxe, path, train);
+	dst = rxe_train_route(rxe, path, train, len);
 	train->alone = train->max_pkts == 1;
 	if (npkts == 1)
 		train->max_pkts = 1;

@@ -97,6 +97,25 @@ static bool is_old(struct sk_buff *skb)
 	return train_age(skb) > msecs_to_jiffies(rxe_knob(inq_age_ms));
 }
 
+/* A linear copy with the same headroom. skb_copy() refuses trains whose packets are a frag_list */
+static struct sk_buff *copy_train(struct sk_buff *skb)
+{
+	int head = skb_headroom(skb);
+	struct sk_buff *copy = alloc_skb(head + skb->len, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!copy)
+		return NULL;
+	skb_reserve(copy, head);
+	skb_put(copy, skb->len);
+	if (skb_copy_bits(skb, -head, copy->head, head + skb->len)) {
+		kfree_skb(copy);
+		return NULL;
+	}
+	skb_copy_header(copy, skb);
+	skb_gso_reset(copy);
+	return copy;
+}
+
 /*
  * Memory of its own for a small train that may wait for long. Small packets are parts of a block
  * or a page, which one of them keeps from being used again, while it counts as itself only.
@@ -109,7 +128,7 @@ static struct sk_buff *own_memory(struct sk_buff *skb)
 	if (skb->len > RXE_INQ_COPY ||
 	    !(skb->head_frag || skb_shinfo(skb)->nr_frags || skb_has_frag_list(skb)))
 		return skb;
-	return skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+	return copy_train(skb);
 }
 
 /* What waits behind a parked packet may wait for long, and counts in full */

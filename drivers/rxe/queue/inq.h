@@ -17,8 +17,8 @@ struct rxe_qp;
 /*
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's
- * limit, since a queue is normally emptied soon. A held train may wait for long; after
- * inq_age_ms it is dropped.
+ * limit, since a queue is normally emptied soon. Exception: behind a parked packet, all
+ * counts. A held train may wait for long; after inq_age_ms it is dropped.
  */
 
 /**

@@ -132,6 +132,7 @@ static void skip_missing(struct rxe_sq *sq)
 static void note_progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
+	u32 window;
 
 	sq->rec.retries = 0;
 	sq->rec.heard = false;
@@ -141,9 +142,12 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
 		resolve_doubt(sq);
+	window = sq->cc.window;
 	rxe_rtt_ack(sq, acked, qp->mtu);
 	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0)
 		rxe_sq_catch_up(sq);
+	if (unlikely(sq->cc.window < window))
+		sq->flight.overfull = true;
 	if ((s32)(sq->q.cur - sq->q.tail) < 0)
 		sq->q.cur = sq->q.tail;
 	sq->moved = true;

@@ -234,15 +234,11 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 }
 
 /* Packets that may leave, as far as the window limits them; perhaps negative */
-static s32 window_room(struct rxe_sq *sq)
+static s32 window_room(const struct rxe_sq *sq)
 {
 	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 
-	if (unlikely(sq->flight.overfull)) {
-		sq->flight.overfull = false;
-		return max(room, 1);
-	}
-	return room;
+	return unlikely(sq->flight.overfull) ? max(room, 1) : room;
 }
 
 static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
@@ -273,6 +269,7 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	const struct rxe_swqe *wqe = pick->wqe;
 
 	sq->anew |= sq->flight.una == sq->flight.top;
+	sq->flight.overfull = false;
 	sq->flight.psn = rxe_psn_add(sq->flight.psn, pick->npkts);
 	if (rxe_psn_diff(sq->flight.psn, wqe->last_psn) > 0)
 		sq->q.cur++;
@@ -526,6 +523,7 @@ static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->flight.psn = rxe_psn_max(pick->psn, sq->flight.una);
 	sq->q.cur = pick->index;
 	sq->timed.start = 0;
+	sq->flight.overfull = true;	/* perhaps it was */
 }
 
 /* A page of the data isn't present. The task runs again when a worker has faulted it in */

@@ -40,8 +40,8 @@ enum rxe_rnr {
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
  * @top: one after the highest PSN that was picked to be sent
- * @overfull: the window has shrunk below what is in flight. Perhaps no packet in flight asks
- *	for an acknowledgment, so one more may leave, which does
+ * @overfull: the window may have shrunk to what is in flight, or below. Perhaps no packet in
+ *	flight asks for an acknowledgment, so one more may leave, which does
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK

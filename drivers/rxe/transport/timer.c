@@ -195,7 +195,6 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 	was = rxe_allowance(sq);
 	INDIRECT_CALL_1(sq->cc.ops->acked, rxe_window_acked, &sq->cc, &sample,
 			sq->flight.una);
-	sq->flight.overfull = rxe_psn_diff(sq->flight.psn, sq->flight.una) >= sq->cc.window;
 	rxe_allowance_trace(sq, was);
 }
 
