@@ -38,43 +38,27 @@ static const struct ib_device_ops rxe_vlan_ops = {
 	.get_netdev	= rxe_vlan_get_netdev,
 };
 
-/*
- * Does the device receive what comes in by the netdev? The namespace of a netdev that is being
- * removed may be gone. Of one that is still registered in this RCU read side, it stays until
- * the end.
- */
-static bool receives_from(const struct rxe_dev *rxe, const struct net_device *ndev)
+/* A VLAN of the device's netdev that has no device of its own */
+static bool is_our_vlan(const struct rxe_dev *rxe, const struct net_device *ndev)
 {
-	if (ndev == rxe->ndev)
-		return true;
 	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == rxe->ndev &&
-	       READ_ONCE(ndev->reg_state) == NETREG_REGISTERED &&
 	       net_eq(dev_net(ndev), dev_net(rxe->ndev)) && !rxe_net_has_dev(ndev);
 }
 
-/* A netdev and a device, for netdev_walk_all_lower_dev_rcu() */
-struct vrf_walk {
-	const struct rxe_dev *rxe;
-	const struct net_device *vrf;
-};
-
-static int find_slave(struct net_device *lower, struct netdev_nested_priv *priv)
-{
-	const struct vrf_walk *walk = priv->data;
-
-	return netdev_master_upper_dev_get_rcu(lower) == walk->vrf &&
-	       receives_from(walk->rxe, lower);
-}
-
-/* A VRF's own addresses are reached by its slaves */
+/*
+ * A VRF's own addresses are reached by its slaves: without a VLAN tag, since the VRF has none.
+ * The namespace of a netdev that is being removed may be gone. Of one that is still registered
+ * in this RCU read side, it stays until the end.
+ */
 static bool owns_gids_of(const struct rxe_dev *rxe, struct net_device *ndev)
 {
-	struct vrf_walk walk = { .rxe = rxe, .vrf = ndev };
-	struct netdev_nested_priv priv = { .data = &walk };
-
+	if (ndev == rxe->ndev)
+		return true;
+	if (is_vlan_dev(rxe->ndev) || READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
+		return false;
 	if (netif_is_l3_master(ndev))
-		return netdev_walk_all_lower_dev_rcu(ndev, find_slave, &priv);
-	return receives_from(rxe, ndev);
+		return netdev_master_upper_dev_get_rcu(rxe->ndev) == ndev;
+	return is_our_vlan(rxe, ndev);
 }
 
 /**

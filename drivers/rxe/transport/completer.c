@@ -144,8 +144,10 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 		resolve_doubt(sq);
 	window = sq->cc.window;
 	rxe_rtt_ack(sq, acked, qp->mtu);
-	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0)
+	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0) {
 		rxe_sq_catch_up(sq);
+		sq->flight.overfull = true;	/* the loss may have cut the window */
+	}
 	if (unlikely(sq->cc.window < window))
 		sq->flight.overfull = true;
 	if ((s32)(sq->q.cur - sq->q.tail) < 0)
