@@ -39,16 +39,7 @@ modules: headers
 	@echo "==> $(OUT)/rdma_rxe.ko"
 
 headers:
-	@[ -e $(CONF) ] || { echo "No headers of kernel $(KERNELRELEASE) in $(KDIR)." \
-		"Install them (Debian: apt-get install gcc linux-headers-$(KERNELRELEASE))" \
-		"or name their folder with KDIR=." >&2; exit 1; }
-	@! grep -q '^CONFIG_RDMA_RXE=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) has" \
-		"its own soft-RoCE built in (CONFIG_RDMA_RXE=y): no other can be loaded beside it." >&2; exit 1; }
-	@! grep -q '^CONFIG_PREEMPT_RT=y' $(CONF) || { echo "Kernel $(KERNELRELEASE) is real-time" \
-		"(CONFIG_PREEMPT_RT=y), which rdma_rxe does not support." >&2; exit 1; }
-	@for option in INFINIBAND INFINIBAND_USER_ACCESS INFINIBAND_VIRT_DMA NET_UDP_TUNNEL NETFILTER 64BIT; do \
-		grep -q "^CONFIG_$$option=[ym]" $(CONF) || { echo "Kernel $(KERNELRELEASE) lacks" \
-		"CONFIG_$$option, which rdma_rxe needs." >&2; exit 1; }; done
+	@scripts/package/check $(KERNELRELEASE) $(KDIR)
 
 # updates/ comes before the kernel's own modules.  (The distribution's signing key is
 # not here, so no attempt to sign.  Nor is it compressed: signing comes first.)
