@@ -23,26 +23,37 @@ static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
 	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
 }
 
-/* Return: as rxe_single_execute(); the memory's value before in @orig */
-static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig)
+/*
+ * The eight bytes of memory that the request names, which it may access with @access. Return: as
+ * rxe_single_execute()
+ */
+static u8 find_word(struct rxe_qp *qp, const struct rxe_pkt *pkt, int access, u64 **word)
 {
 	struct rxe_rq *rq = &qp->rq;
 	u32 len = sizeof(u64);
-	void *p;
 	int err;
 
 	if (pkt->va & 7)
 		return RXE_NAK_INV_REQ;
-	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_ATOMIC,
-			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
+	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, access, pkt->va, len, len,
+			  qp->requests.fault, &rq->write.key);
 	if (err)
 		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
+	*word = rxe_key_run(rq->write.key, pkt->va, &len);
+	return (uintptr_t)*word & 7 ? RXE_NAK_INV_REQ : 0;
+}
+
+/* Return: as rxe_single_execute(); the memory's value before in @orig */
+static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig)
+{
+	u64 *word;
+	u8 res = find_word(qp, pkt, IB_ACCESS_REMOTE_ATOMIC, &word);
+
+	if (res)
+		return res;
 	rxe_count(qp, RX_ATOMIC_REQ);
-	p = rxe_key_run(rq->write.key, pkt->va, &len);
-	if ((uintptr_t)p & 7)
-		return RXE_NAK_INV_REQ;
-	*orig = apply_atomic(p, pkt);
-	rxe_replay_keep(&rq->replay, rq->seq, *orig);
+	*orig = apply_atomic(word, pkt);
+	rxe_replay_keep(&qp->rq.replay, qp->rq.seq, *orig);
 	return 0;
 }
 
@@ -139,24 +150,17 @@ static u8 execute_flush(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 static u8 execute_atomic_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			       struct rxe_data *data)
 {
-	struct rxe_rq *rq = &qp->rq;
-	u32 len = sizeof(u64);
-	u64 value, *p;
-	int err;
+	u64 value, *word;
+	u8 res;
 
-	if (pkt->payload_len != sizeof(u64) || pkt->dma_len != sizeof(u64) ||
-	    (pkt->va & 7))
+	if (pkt->payload_len != sizeof(value) || pkt->dma_len != sizeof(value))
 		return RXE_NAK_INV_REQ;
-	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, IB_ACCESS_REMOTE_WRITE,
-			  pkt->va, len, len, qp->requests.fault, &rq->write.key);
-	if (err)
-		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
-	p = rxe_key_run(rq->write.key, pkt->va, &len);
-	if ((uintptr_t)p & 7)
-		return RXE_NAK_INV_REQ;
+	res = find_word(qp, pkt, IB_ACCESS_REMOTE_WRITE, &word);
+	if (res)
+		return res;
 	if (!rxe_data_read(data, &value, sizeof(value)))
 		return RXE_NAK_REM_OP;
-	smp_store_release(p, value);	/* after all earlier writes */
+	smp_store_release(word, value);	/* after all earlier writes */
 	return 0;
 }
 
