@@ -131,6 +131,17 @@ kept() {
 	echo 0 > $SYS/rxeA/ttl/1/ttl && echo tclass=-1,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class
 }
 
+# fq lets go of a packet without a socket when it takes the packet in, and takes 100 of a flow
+v1_owned() {
+	local dropped
+	set_roce v1 && set_roce v1 B && use_gid v1-ipv4 && switch_is trains 0 &&
+		ip netns exec A tc qdisc add dev veth root fq maxrate 100mbit && run_perftest write_bw 100 65536 &&
+		dropped=$(ip netns exec A tc -s qdisc show dev veth | sed -n 's/.*dropped \([0-9]*\).*/\1/p') &&
+		ip netns exec A tc qdisc del dev veth root && switch_is trains 1 && set_roce 1 && set_roce 1 B || return 1
+	say "fq dropped $dropped"
+	[ "$dropped" = 0 ]
+}
+
 # What the RDMA core keeps: the folder stays, with the values of a new device, and can be written again
 core_settings() {
 	local dir=/sys/kernel/config/rdma_cm/rxeA/ports/1
@@ -311,6 +322,7 @@ try v1-programs programs v1 v1-ipv4
 try all-programs programs 1 v2-ipv4
 try takes-none-of-it deaf
 try settings-kept kept
+try v1-alone-owns-packets v1_owned
 try core-settings-written-again core_settings
 try programs-told told
 for text in 2 v3 "" on "v1 v2"; do

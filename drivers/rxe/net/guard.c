@@ -60,10 +60,11 @@ static struct rxe_dev *rxe_guard_dev(const struct nf_hook_state *state,
 static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
 				      const struct in6_addr *saddr)
 {
+	u8 proto = state->pf == NFPROTO_IPV6 ? RXE_ROCE_V2_IPV6 : RXE_ROCE_V2_IPV4;
 	struct rxe_dev *rxe = rxe_guard_dev(state, saddr);
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port) ||
-	    state->sk == rxe_net_sock(rxe, state->pf == NFPROTO_IPV6) ||
+	    state->sk == rxe_net_sock(rxe, proto) ||
 	    rxe_guard_may(state->net, state->sk))
 		return NF_ACCEPT;
 	rxe_drop(rxe, RXE_DROP_GUARD, 1);

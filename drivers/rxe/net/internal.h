@@ -38,6 +38,7 @@ struct rxe_unreach {
 /**
  * struct rxe_netns - a network namespace, while it has RDMA devices
  * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
+ * @sock_v1: owns the packets of RoCE v1 that are sent; has no port
  * @sock4: holds UDP port 4791 for IPv4
  * @sock6: the same for IPv6, NULL where IPv6 is off
  * @net: the namespace
@@ -49,6 +50,7 @@ struct rxe_unreach {
 struct rxe_netns {
 	struct list_head	devs;
 	struct net		*net;
+	struct socket		*sock_v1;
 	struct socket		*sock4;
 	struct socket		*sock6;
 	u32			users;
@@ -61,7 +63,7 @@ struct rxe_netns {
 extern unsigned int rxe_net_id;
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce);
 bool rxe_net_alone(struct net *net);
-struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6);
+struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);

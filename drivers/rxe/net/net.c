@@ -7,6 +7,7 @@
  * Context: process. Serialised by rxe_net_lock, which may be taken under RTNL. Neither RTNL
  * nor another lock of the driver is taken under rxe_net_lock.
  */
+#include <linux/net.h>
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -29,16 +30,36 @@ static int rxe_netns_open_v2(struct net *net, struct rxe_netns *ns)
 	return err;
 }
 
+static int rxe_netns_open(struct net *net, struct rxe_netns *ns)
+{
+	return sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &ns->sock_v1);
+}
+
+/* Senders find the socket under RCU, as with rxe_v2_close() */
+static void rxe_netns_close(struct rxe_netns *ns)
+{
+	struct socket *sock = ns->sock_v1;
+
+	WRITE_ONCE(ns->sock_v1, NULL);
+	synchronize_net();
+	sock_release(sock);
+}
+
 static int rxe_netns_get(struct net *net, struct rxe_netns *ns, u8 roce)
 {
-	int err;
+	int err = ns->users ? 0 : rxe_netns_open(net, ns);
 
-	if (roce & RXE_ENABLE_V2) {
-		err = ns->v2_users ? 0 : rxe_netns_open_v2(net, ns);
-		if (err)
-			return err;
-		ns->v2_users++;
+	if (err)
+		return err;
+	if ((roce & RXE_ENABLE_V2) && !ns->v2_users)
+		err = rxe_netns_open_v2(net, ns);
+	if (err) {
+		if (!ns->users)
+			rxe_netns_close(ns);
+		return err;
 	}
+	if (roce & RXE_ENABLE_V2)
+		ns->v2_users++;
 	WRITE_ONCE(ns->users, ns->users + 1);
 	if ((roce & RXE_ENABLE_V1) && !rxe_v1_users++)
 		rxe_v1_open();
@@ -58,6 +79,8 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 		rxe_guard_close(net);
 		rxe_v2_close(net, ns);
 	}
+	if (!ns->users)
+		rxe_netns_close(ns);
 }
 
 /* Context: rxe_net_lock held; @net doesn't end meanwhile. */

@@ -74,22 +74,31 @@ bool rxe_net_alone(struct net *net)
 	return READ_ONCE(ns->users) == 1;
 }
 
+static struct socket *netns_sock(const struct rxe_netns *ns, u8 proto)
+{
+	switch (proto) {
+	case RXE_ROCE_V2_IPV4:
+		return READ_ONCE(ns->sock4);
+	case RXE_ROCE_V2_IPV6:
+		return READ_ONCE(ns->sock6);
+	default:
+		return READ_ONCE(ns->sock_v1);
+	}
+}
+
 /**
- * rxe_net_sock - the UDP socket of a device's namespace
+ * rxe_net_sock - the socket of a device's namespace that owns packets
  * @rxe: device
- * @ipv6: the socket for IPv6, not IPv4
+ * @proto: of the packets: enum rxe_proto
  *
  * Context: RCU read side; the socket is released only after its readers.
- * Return: the socket, or NULL if the device has left its namespace, or IPv6 is off.
+ * Return: the socket, or NULL if the device has left its namespace, or the protocol is off.
  */
-struct sock *rxe_net_sock(const struct rxe_dev *rxe, bool ipv6)
+struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto)
 {
 	const struct rxe_netns *ns = READ_ONCE(rxe->netns);
-	const struct socket *sock;
+	const struct socket *sock = ns ? netns_sock(ns, proto) : NULL;
 
-	if (!ns)
-		return NULL;
-	sock = READ_ONCE(*(ipv6 ? &ns->sock6 : &ns->sock4));
 	return sock ? sock->sk : NULL;
 }
 

@@ -125,12 +125,11 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 			 struct rxe_train *train, struct sk_buff *skb)
 {
 	const struct rxe_l3 *l3 = rxe_l3(path->proto);
-	bool ipv6 = path->proto == RXE_ROCE_V2_IPV6;
 	int err;
 
 	skb->priority = path->priority;
 	if (train->tx)
-		rxe_tx_own(train->tx, rxe_net_sock(rxe, ipv6), skb);
+		rxe_tx_own(train->tx, rxe_net_sock(rxe, path->proto), skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	l3->push(skb, path, train->npkts);
 	if (unlikely(train->cnp))
