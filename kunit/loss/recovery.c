@@ -368,6 +368,24 @@ static void resend_by_silence(struct game *g)
 			    NOW + 350 * MS);
 }
 
+/* A probe that isn't answered doesn't shorten the timeout; its answer shows the loss */
+static void probe_is_patient(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	resend_by_silence(&g);
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 351 * MS), 1000 * MS);
+	KUNIT_EXPECT_FALSE(test, hint(&g, RXE_LOSS_SILENCE, 999 * MS).timeout);
+	KUNIT_EXPECT_TRUE(test, hint(&g, RXE_LOSS_SILENCE, 1000 * MS).timeout);
+
+	begin(&g);
+	resend_by_silence(&g);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 352 * MS));
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 353 * MS), T);
+}
+
 /* An answer comes too soon after a resending: nothing was lost, and the wait grows */
 static void needless_too_soon(struct kunit *test)
 {
@@ -498,6 +516,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(backs_off),
 	KUNIT_CASE(suspects),
+	KUNIT_CASE(probe_is_patient),
 	KUNIT_CASE(needless_too_soon),
 	KUNIT_CASE(too_soon),
 	KUNIT_CASE(needless_doubled),

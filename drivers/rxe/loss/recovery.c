@@ -51,6 +51,18 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 	return min(2 * rtt->max, rxe_knob(rto_max_ns));
 }
 
+/*
+ * Has the path lost packets, as far as is known? A probe that wasn't answered tells nothing: the
+ * silence goes on.
+ */
+static bool is_known_lossy(const struct rxe_recovery *rec, ktime_t now)
+{
+	bool silent = rec->in_doubt && !rec->told && !rec->answer_ns;
+	ktime_t until = silent ? rec->lossy_before : rec->lossy_until;
+
+	return until && !ktime_after(now, until);
+}
+
 /**
  * rxe_rto_ns - how long to wait for a response
  * @rec: loss recovery
@@ -80,7 +92,7 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return 0;
 	if (rec->retries)
 		rto = most;
-	else if (rtt->smooth && rxe_recovery_lossy(rec, now))
+	else if (rtt->smooth && is_known_lossy(rec, now))
 		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
 	else if (rtt->smooth)
 		rto = clamp(rxe_knob(patience_ns), most, 4 * most);
