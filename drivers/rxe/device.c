@@ -239,11 +239,27 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	netdev_put(rxe->ndev, &rxe->ndev_tracker);
 }
 
+/*
+ * ib_device_ops.enable_driver: the RDMA core shows the device, for the first time or after "rdma
+ * dev set netns". Events of the netdev before that had no device to tell.
+ */
+static int rxe_enable_driver(struct ib_device *ibdev)
+{
+	struct rxe_dev *rxe = to_rxe_dev(ibdev);
+
+	rtnl_lock();
+	if (rxe->ndev->reg_state == NETREG_REGISTERED)
+		rxe_dev_changed(rxe);
+	rtnl_unlock();
+	return 0;
+}
+
 static const struct ib_device_ops rxe_dev_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_RXE,
 	.uverbs_abi_ver		= 2,
 	.device_group		= &rxe_attr_group,
+	.enable_driver		= rxe_enable_driver,
 
 	.query_device		= rxe_query_device,
 	.modify_device		= rxe_modify_device,
@@ -320,22 +336,29 @@ static const struct ib_device_ops rxe_dev_ops = {
 	RXE_QP_OBJ_SIZE,
 };
 
-/* The IB MTU that a netdev can carry; -EINVAL if not even the smallest one fits */
-static int ndev_ib_mtu(const struct net_device *ndev)
+/* Does the smallest IB MTU fit? */
+static bool ndev_is_large(const struct net_device *ndev)
 {
-	unsigned int room = READ_ONCE(ndev->mtu);
-	int mtu;
+	return READ_ONCE(ndev->mtu) >= RXE_LEAST_MTU + RXE_MAX_OVERHEAD;
+}
 
-	for (mtu = 4096; mtu >= RXE_LEAST_MTU; mtu /= 2)
-		if (room >= mtu + RXE_MAX_OVERHEAD)
-			return mtu;
-	return -EINVAL;
+/* The largest IB MTU that a netdev can carry; the smallest one if none fits */
+static u32 ndev_ib_mtu(const struct net_device *ndev)
+{
+	u32 room = READ_ONCE(ndev->mtu), mtu = 4096;
+
+	while (mtu > RXE_LEAST_MTU && room < mtu + RXE_MAX_OVERHEAD)
+		mtu /= 2;
+	return mtu;
 }
 
 static void follow_namespace(struct rxe_dev *rxe)
 {
+	const struct rxe_netns *before = rxe->netns;
 	int err = rxe_net_follow(rxe);
 
+	if (rxe->netns != before)
+		rxe_gid_moved(rxe);
 	if (err)
 		ibdev_err_ratelimited(&rxe->ibdev,
 				      "receives nothing in the namespace that %s is in now, until that goes up anew: %pe\n",
@@ -344,16 +367,12 @@ static void follow_namespace(struct rxe_dev *rxe)
 
 static void follow_mtu(struct rxe_dev *rxe)
 {
-	int mtu = ndev_ib_mtu(rxe->ndev);
-
-	if (mtu < 0) {
+	if (!ndev_is_large(rxe->ndev))
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "MTU %u of %s is too small for IB MTU %u: larger packets will be dropped\n",
 				       rxe->ndev->mtu, netdev_name(rxe->ndev),
 				       RXE_LEAST_MTU);
-		mtu = RXE_LEAST_MTU;
-	}
-	WRITE_ONCE(rxe->active_mtu, mtu);
+	WRITE_ONCE(rxe->active_mtu, ndev_ib_mtu(rxe->ndev));
 }
 
 /* Dispatch an event if the port's state has changed and the device is registered */
@@ -398,7 +417,7 @@ static int check_ndev(struct net_device *ndev)
 {
 	struct ib_device *other;
 
-	if (ndev_ib_mtu(ndev) < 0) {
+	if (!ndev_is_large(ndev)) {
 		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU %u takes %u\n",
 			   ndev->mtu, RXE_LEAST_MTU,
 			   RXE_LEAST_MTU + RXE_MAX_OVERHEAD);
@@ -494,10 +513,7 @@ static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 ro
 	return rxe;
 }
 
-/*
- * Catch up with changes of the netdev during registration: the device missed their events.
- * The device may already have been deleted again.
- */
+/* The device may already have been deleted again, and the netdev may be going */
 static int finish_registration(struct rxe_dev *rxe)
 {
 	bool alive;
@@ -508,8 +524,6 @@ static int finish_registration(struct rxe_dev *rxe)
 	err = rxe_sysfs_add(rxe);
 	rtnl_lock();
 	alive = rxe->ndev->reg_state == NETREG_REGISTERED;
-	if (alive)
-		rxe_dev_changed(rxe);
 	rtnl_unlock();
 	if (alive)
 		rxe_gid_claim(rxe);
@@ -634,8 +648,6 @@ int rxe_dev_add(const char *name, struct net_device *ndev)
 	return err;
 }
 
-static bool renewed_ever;	/* under add_lock */
-
 /*
  * Replace @rxe by @heir. The caller holds references to @rxe, one of them from
  * ib_device_try_get(). If another task removed @rxe first, @heir is dropped: the
@@ -703,7 +715,6 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
 		ib_device_put(&rxe->ibdev);
 		err = PTR_ERR_OR_ZERO(heir);
 	} else {
-		renewed_ever = true;
 		err = replace_dev(rxe, heir);
 	}
 	if (net)
@@ -734,16 +745,4 @@ int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce)
 	err = renew_dev(rxe, roce);
 	mutex_unlock(&add_lock);
 	return err;
-}
-
-/**
- * rxe_dev_exit - at module unload, when no device is left
- *
- * Waits for tasks in rxe_dev_set_roce(): such a task still runs in the module's text after it
- * has put its reference to the module.
- */
-void rxe_dev_exit(void)
-{
-	if (renewed_ever)
-		synchronize_rcu_tasks();
 }

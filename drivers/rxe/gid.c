@@ -123,7 +123,9 @@ void rxe_gid_claim(struct rxe_dev *rxe)
 
 	if (!real)
 		return;
+	rtnl_lock();
 	rxe_del_netdev_gids(real, rxe->ndev);
+	rtnl_unlock();
 	ib_device_put(real);
 }
 
@@ -151,4 +153,27 @@ void rxe_gid_release(struct rxe_dev *rxe)
 	rdma_roce_rescan_device(real);
 	rejoin_groups(rxe->ndev);
 	ib_device_put(real);
+}
+
+static int leave_behind(struct net_device *vlan, int vid, void *arg)
+{
+	struct rxe_dev *rxe = arg;
+
+	if (vlan && !net_eq(dev_net(vlan), dev_net(rxe->ndev))) {
+		rxe_del_netdev_gids(&rxe->ibdev, vlan);
+		rxe_join_forget(vlan);
+		rxe_join_follow(vlan);	/* for a device of its own */
+	}
+	return 0;
+}
+
+/**
+ * rxe_gid_moved - give up VLANs, which don't move to another namespace with their netdev
+ * @rxe: the device, which has followed its netdev
+ *
+ * Context: RTNL held.
+ */
+void rxe_gid_moved(struct rxe_dev *rxe)
+{
+	vlan_for_each(rxe->ndev, leave_behind, rxe);
 }

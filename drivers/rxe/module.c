@@ -72,7 +72,11 @@ err_crc32:
 	return err;
 }
 
-/* No process has a device open, since that holds a reference to the module */
+/*
+ * No process has a device open, since that holds a reference to the module. A task that has put
+ * its reference may still be preempted in the module's text, such as in rxe_dev_set_roce():
+ * rxe_net_exit() waits for such tasks, too (rxe_tx_wait()).
+ */
 static void __exit rxe_exit(void)
 {
 	rdma_link_unregister(&rxe_link_ops);
@@ -82,7 +86,6 @@ static void __exit rxe_exit(void)
 	rxe_odp_stop();
 	rxe_cork_stop();
 	rxe_crc32_exit();
-	rxe_dev_exit();
 	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();
 }

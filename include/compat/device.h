@@ -48,7 +48,7 @@ static inline void rxe_mark_name_assigned_by_user(struct ib_device *ibdev)
  * Take a netdev's GIDs from a device, which would refuse them now. On kernels without a
  * function for that, pretend that the netdev's MAC address has changed: the core takes the
  * GIDs from all devices, and offers them again. Not for an unregistered netdev, whose
- * namespace may be gone; the core has taken its GIDs already.
+ * namespace may be gone; the core has taken its GIDs already. Context: RTNL held.
  */
 static inline void rxe_del_netdev_gids(struct ib_device *ibdev,
 				       struct net_device *ndev)
@@ -56,10 +56,8 @@ static inline void rxe_del_netdev_gids(struct ib_device *ibdev,
 #ifdef HAVE_ROCE_DEL_ALL_NETDEV_GIDS
 	roce_del_all_netdev_gids(ibdev, 1, ndev);
 #else
-	rtnl_lock();
 	if (ndev->reg_state == NETREG_REGISTERED)
 		call_netdevice_notifiers(NETDEV_CHANGEADDR, ndev);
-	rtnl_unlock();
 #endif
 }
 

@@ -212,11 +212,11 @@ int rxe_del_gid(const struct ib_gid_attr *attr, void **context);
 void rxe_gid_init(struct rxe_dev *rxe);
 void rxe_gid_claim(struct rxe_dev *rxe);
 void rxe_gid_release(struct rxe_dev *rxe);
+void rxe_gid_moved(struct rxe_dev *rxe);
 
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);
 int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce);
-void rxe_dev_exit(void);
 void rxe_dev_changed(struct rxe_dev *rxe);
 
 #endif /* RXE_DEV_H */

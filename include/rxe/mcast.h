@@ -87,5 +87,6 @@ int rxe_detach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 lid);
 int rxe_join(struct rxe_dev *rxe, struct rxe_join *join, const union ib_gid *mgid);
 void rxe_leave(struct rxe_join *join);
 void rxe_join_follow(struct net_device *ndev);
+void rxe_join_forget(struct net_device *ndev);
 
 #endif /* RXE_MCAST_H */

@@ -35,6 +35,15 @@ vlan_goes() {
 	ip link del v0.5 && wait_for 10 has_none 198.18.5.1 v0.5 && wait_for 10 has_none 2001:db8:5::1 v0.5
 }
 
+# VLANs stay behind when their netdev moves; it receives nothing for them there
+moves_without_vlan() {
+	ip netns add X && ip link add link v0 name v0.7 type vlan id 7 && ip link set v0.7 up &&
+		ip addr add 198.18.7.1/24 dev v0.7 && wait_for 10 has_both 198.18.7.1 v0.7 &&
+		ip link set v0 netns X && wait_for 10 has_none 198.18.7.1 v0.7 || return 1
+	ip -n X addr add 198.18.0.1/24 dev v0 && ip -n X link set v0 up && wait_for 10 has_both 198.18.0.1 v0 &&
+		has_none 198.18.7.1 v0.7
+}
+
 devinfo_shows() {
 	local out
 	out=$(ibv_devinfo -v -d rxe0) && echo "$out" >&2
@@ -83,3 +92,4 @@ try vlan-goes vlan_goes
 try devinfo devinfo_shows
 try hundred-addresses many
 try default-roce-mode mode_round
+try moves-without-vlan moves_without_vlan

@@ -142,6 +142,15 @@ v1_owned() {
 	[ "$dropped" = 0 ]
 }
 
+# The device's replacement has the smallest IB MTU from the start, also its own queue pair
+small_mtu() {
+	local out
+	ip -n A link set veth mtu 300 && echo v2 > $ROCE && out=$(rdma res show qp link rxeA -dd) || return 1
+	ip -n A link set veth mtu 1500 && set_roce 1 || return 1
+	say "$out"
+	grep -q 'drv_mtu 256' <<< "$out"
+}
+
 # What the RDMA core keeps: the folder stays, with the values of a new device, and can be written again
 core_settings() {
 	local dir=/sys/kernel/config/rdma_cm/rxeA/ports/1
@@ -250,10 +259,12 @@ flooded() {
 	wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# toggle: until killed.  It writes itself, so that none of its writes goes on after stop.
+# toggle [PAUSE]: until killed.  It writes itself, so that none of its writes goes on after stop.
+# Each write holds the module; PAUSE, in seconds after each round, lets others unload it.
 toggle() {
 	local value
 	while :; do
+		sleep "${1:-0}"
 		for value in 0 v1 v2 1; do
 			{ echo $value > $ROCE; } 2>> /tmp/toggles || :
 		done
@@ -303,7 +314,7 @@ netdev_meanwhile() {
 unload_meanwhile() {
 	local pid
 	ip -n A link add veth type dummy && ip -n A link set veth up && in_netns A rxe_add rxeA veth || return 1
-	toggle & pid=$!
+	toggle .1 & pid=$!
 	wait_for 60 rmmod rdma_rxe && stop $pid && ! [ -d /sys/module/rdma_rxe ]
 }
 
@@ -323,6 +334,7 @@ try all-programs programs 1 v2-ipv4
 try takes-none-of-it deaf
 try settings-kept kept
 try v1-alone-owns-packets v1_owned
+try small-mtu small_mtu
 try core-settings-written-again core_settings
 try programs-told told
 for text in 2 v3 "" on "v1 v2"; do

@@ -139,9 +139,6 @@ void rxe_split(struct sk_buff *skb, u32 off, const struct net_device *ndev);
 int rxe_guard_open(struct net *net);
 void rxe_guard_close(struct net *net);
 
-/* join.c */
-void rxe_join_forget(struct net_device *ndev);
-
 /* events.c */
 int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
