@@ -27,6 +27,7 @@
 #include <linux/slab.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
+#include <rxe/memory.h>
 
 /**
  * rxe_odp_use_window - note that a memory window is used; before rxe_odp_present()
@@ -234,7 +235,7 @@ void rxe_odp_free_chunk(struct rxe_odp_chunk *chunk)
 static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long index)
 {
 	unsigned long off = index << odp->order;
-	struct rxe_odp_chunk *chunk = kzalloc(sizeof(*chunk), GFP_KERNEL_ACCOUNT);
+	struct rxe_odp_chunk *chunk = kzalloc(sizeof(*chunk), RXE_GFP_USER);
 
 	if (!chunk)
 		return NULL;
@@ -306,7 +307,7 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
-	err = xa_reserve(&odp->chunks, index, GFP_KERNEL);
+	err = xa_reserve(&odp->chunks, index, RXE_GFP_USER);
 	if (!err)
 		err = mmu_interval_notifier_insert(&chunk->notifier, odp->process->mm,
 						   chunk->first << PAGE_SHIFT,

@@ -20,6 +20,7 @@
 #include <compat/dmabuf.h>
 #include <compat/verbs.h>
 #include <mem/dmabuf.h>
+#include <rxe/memory.h>
 
 /**
  * struct rxe_dmabuf - a dma-buf that is mapped
@@ -124,7 +125,7 @@ static int attach_and_map(struct rxe_dmabuf *dmabuf, struct device *dev)
  */
 struct rxe_dmabuf *rxe_dmabuf_get(struct device *dev, int fd)
 {
-	struct rxe_dmabuf *dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
+	struct rxe_dmabuf *dmabuf = kzalloc(sizeof(*dmabuf), RXE_GFP_USER);
 	int err;
 
 	if (!dmabuf)

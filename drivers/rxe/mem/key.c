@@ -11,6 +11,7 @@
  */
 #include <linux/random.h>
 #include <mem/odp.h>
+#include <rxe/memory.h>
 #include <rxe/window.h>
 
 /* A key has 24 bits of index above its variant */
@@ -36,12 +37,12 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid)
 	/* Only reserve the index: the value must be set before lookups find the key */
 	err = xa_alloc_cyclic(&rxe->keys, &index, NULL,
 			      XA_LIMIT(1, KEY_INDEX_MAX), &rxe->next_key,
-			      GFP_KERNEL);
+			      RXE_GFP_USER);
 	if (err < 0)
 		return err;
 	key->name = index << RXE_KEY_VARIANT_BITS | get_random_u8();
 	key->value = valid ? key->name : 0;
-	err = xa_err(xa_store(&rxe->keys, index, key, GFP_KERNEL));
+	err = xa_err(xa_store(&rxe->keys, index, key, RXE_GFP_USER));
 	if (err)
 		xa_erase(&rxe->keys, index);
 	return err;

@@ -17,6 +17,7 @@
 #include <mem/mr.h>
 #include <mem/odp.h>
 #include <mem/pmem.h>
+#include <rxe/memory.h>
 
 /* Access flags of a region, including those that may be ignored */
 #define RXE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -62,7 +63,7 @@ struct rxe_mr *rxe_mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 
 	if (!rxe_limit_get(&rxe->num_mr, RXE_MAX_MR))
 		return ERR_PTR(-ENOMEM);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = kzalloc(sizeof(*mr), RXE_GFP_USER);
 	if (!mr) {
 		atomic_dec(&rxe->num_mr);
 		return ERR_PTR(-ENOMEM);

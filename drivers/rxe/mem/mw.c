@@ -16,6 +16,7 @@
  */
 #include <linux/slab.h>
 #include <compat/verbs.h>
+#include <rxe/memory.h>
 #include <rxe/window.h>
 
 /* Access rights of a window that need local write access to the region */
@@ -44,7 +45,7 @@ int rxe_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		return -EINVAL;
 	if (!rxe_limit_get(&rxe->num_mw, RXE_MAX_MW))
 		return -ENOMEM;
-	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
+	window = kzalloc(sizeof(*window), RXE_GFP_USER);
 	if (!window) {
 		err = -ENOMEM;
 		goto dec;

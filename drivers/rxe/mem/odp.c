@@ -207,7 +207,7 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 
 	if (!all && !access_ok((void __user *)(uintptr_t)start, length))
 		return ERR_PTR(-EFAULT);
-	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	odp = kzalloc(sizeof(*odp), RXE_GFP_USER);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
 	odp->process = rxe_process_get();

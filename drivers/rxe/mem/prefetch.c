@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
+#include <rxe/memory.h>
 
 /**
  * struct prefetch - a range that a worker prefetches
@@ -83,7 +84,7 @@ static bool queue_prefetch(const struct prefetch *range)
 
 	if (!atomic_add_unless(&process->prefetches, 1, RXE_ODP_PREFETCHES))
 		return false;
-	pre = kmemdup(range, sizeof(*range), GFP_KERNEL_ACCOUNT);
+	pre = kmemdup(range, sizeof(*range), RXE_GFP_USER);
 	if (!pre) {
 		atomic_dec(&process->prefetches);
 		return false;

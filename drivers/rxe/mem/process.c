@@ -12,6 +12,7 @@
 #include <linux/wait_bit.h>
 #include <mem/odp.h>
 #include <rxe/constants.h>
+#include <rxe/memory.h>
 
 static DEFINE_MUTEX(table_lock);	/* the table, and rxe_process.users */
 static DEFINE_HASHTABLE(table, RXE_PROCESS_HASH_BITS);
@@ -30,7 +31,7 @@ static struct rxe_process *find_process(struct mm_struct *mm)
 
 static struct rxe_process *add_process(struct mm_struct *mm)
 {
-	struct rxe_process *process = kzalloc(sizeof(*process), GFP_KERNEL_ACCOUNT);
+	struct rxe_process *process = kzalloc(sizeof(*process), RXE_GFP_USER);
 
 	if (!process)
 		return NULL;

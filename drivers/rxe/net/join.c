@@ -19,6 +19,7 @@
 #include <net/addrconf.h>
 #include <net/ip.h>
 #include <rxe/mcast.h>
+#include <rxe/memory.h>
 #include "internal.h"
 
 static LIST_HEAD(rxe_joins);	/* of all devices */
@@ -163,7 +164,7 @@ static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 	int err;
 
 	if (!link) {
-		link = kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT);
+		link = kzalloc(sizeof(*link), RXE_GFP_USER);
 		if (!link)
 			return -ENOMEM;
 		link->ndev = ndev;

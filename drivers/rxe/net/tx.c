@@ -36,6 +36,7 @@
 #include <linux/wait_bit.h>
 #include <net/sock.h>
 #include <compat/timer.h>
+#include <rxe/memory.h>
 #include "internal.h"
 
 /**
@@ -167,7 +168,7 @@ void rxe_txq_put(struct rxe_txq *q)
  */
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner)
 {
-	struct rxe_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL_ACCOUNT);
+	struct rxe_tx *tx = kzalloc(sizeof(*tx), RXE_GFP_USER);
 
 	if (!tx)
 		return NULL;

@@ -4,6 +4,7 @@
  *
  * Context: process.
  */
+#include <rxe/memory.h>
 #include <rxe/srq.h>
 #include <rxe/transport.h>
 #include <rxe/window.h>
@@ -57,7 +58,7 @@ static void destroy_queues(struct rxe_qp *qp)
 /* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
 static int create_faults(struct rxe_qp *qp)
 {
-	gfp_t gfp = GFP_KERNEL_ACCOUNT;
+	gfp_t gfp = RXE_GFP_USER;
 
 	qp->sq.sender.fault = rxe_fault_create(rxe_page_came, &qp->send_task, gfp);
 	qp->requests.fault = rxe_fault_create(rxe_page_came, &qp->recv_task, gfp);
@@ -75,9 +76,9 @@ static int create_tools(struct rxe_qp *qp)
 	sender->tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
 	rq->tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
 	sender->segs = kcalloc(max(qp->cap.max_send_sge, 1U),
-			       sizeof(*sender->segs), GFP_KERNEL_ACCOUNT);
+			       sizeof(*sender->segs), RXE_GFP_USER);
 	rq->wqe.sge = kcalloc(max(recv_sge, 1U),
-			      sizeof(*rq->wqe.sge), GFP_KERNEL_ACCOUNT);
+			      sizeof(*rq->wqe.sge), RXE_GFP_USER);
 	if (!sender->tx || !rq->tx || !sender->segs || !rq->wqe.sge)
 		return -ENOMEM;
 	return create_faults(qp);
@@ -152,7 +153,7 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 static int publish_qp(struct rxe_qp *qp)
 {
 	struct rxe_dev *rxe = qp->rxe;
-	struct rxe_qpn *entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	struct rxe_qpn *entry = kzalloc(sizeof(*entry), RXE_GFP_USER);
 	u32 qpn = qp->service->qpn;
 	int err;
 
@@ -162,11 +163,11 @@ static int publish_qp(struct rxe_qp *qp)
 	entry->qp = qp;
 	qp->entry = entry;
 	if (qpn)
-		err = xa_insert(&rxe->qps, qpn, entry, GFP_KERNEL);
+		err = xa_insert(&rxe->qps, qpn, entry, RXE_GFP_USER);
 	else
 		err = xa_alloc_cyclic(&rxe->qps, &qpn, entry,
 				      XA_LIMIT(RXE_MIN_QPN, IB_MULTICAST_QPN - 1),
-				      &rxe->next_qpn, GFP_KERNEL);
+				      &rxe->next_qpn, RXE_GFP_USER);
 	if (err < 0) {
 		kfree(entry);
 		return err;

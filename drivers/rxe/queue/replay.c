@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include <queue/replay.h>
+#include <rxe/memory.h>
 
 /* @seq: sequence number of the request; @orig: what the memory held before */
 struct rxe_replay_entry {
@@ -29,7 +30,7 @@ int rxe_replay_init(struct rxe_replay *replay, u32 num)
 {
 	*replay = (struct rxe_replay){ .num = num };
 	replay->entries = kcalloc(num, sizeof(*replay->entries),
-				  GFP_KERNEL_ACCOUNT);
+				  RXE_GFP_USER);
 	return replay->entries ? 0 : -ENOMEM;
 }
 

@@ -35,7 +35,7 @@ struct rxe_ring_mmap {
 static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 					 size_t size)
 {
-	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), RXE_GFP_USER);
 	int err;
 
 	if (!m)
@@ -169,7 +169,7 @@ struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
 	if (!size)
 		return ERR_PTR(-EINVAL);
 
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	ring = kzalloc(sizeof(*ring), RXE_GFP_USER);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->mask = roundup_pow_of_two(num + 1) - 1;

@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>
+#include <rxe/memory.h>
 #include <rxe/verbs.h>
 
 static void ah_ref_release(struct kref *kref)
@@ -101,7 +102,7 @@ static int ah_number(struct rxe_dev *rxe, struct rxe_ah *ah,
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
 	err = xa_alloc_cyclic(&rxe->ahs, &ah->num, r, XA_LIMIT(1, U32_MAX),
-			      &rxe->next_ah, GFP_KERNEL);
+			      &rxe->next_ah, RXE_GFP_USER);
 	if (err < 0)
 		return err;
 	resp.ah_num = ah->num;
@@ -132,7 +133,7 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		return -ENOMEM;
 	r = ah_ref_create(ibah, attr->ah_attr,
 			  attr->flags & RDMA_CREATE_AH_SLEEPABLE ?
-			  GFP_KERNEL_ACCOUNT : GFP_ATOMIC);
+			  RXE_GFP_USER : GFP_ATOMIC);
 	if (IS_ERR(r)) {
 		err = PTR_ERR(r);
 		goto err_limit;
@@ -167,7 +168,7 @@ int rxe_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	struct rxe_ah *ah = to_rxe_ah(ibah);
 	struct rxe_ah_ref *r, *old;
 
-	r = ah_ref_create(ibah, attr, GFP_KERNEL_ACCOUNT);
+	r = ah_ref_create(ibah, attr, RXE_GFP_USER);
 	if (IS_ERR(r))
 		return PTR_ERR(r);
 	old = rcu_replace_pointer(ah->r, r, true);

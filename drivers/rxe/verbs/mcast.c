@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <rxe/dev.h>
 #include <rxe/mcast.h>
+#include <rxe/memory.h>
 #include <rxe/path.h>
 
 static u32 hash_mgid(const struct rxe_mcast *mcast, const union ib_gid *mgid)
@@ -62,7 +63,7 @@ static struct rxe_mcast_grp *create_grp(struct rxe_dev *rxe, const union ib_gid 
 
 	if (mcast->num_grps >= RXE_MAX_MCAST_GRP || !rxe_memory_left(0))
 		return ERR_PTR(-ENOMEM);
-	grp = kzalloc(sizeof(*grp), GFP_KERNEL_ACCOUNT);
+	grp = kzalloc(sizeof(*grp), RXE_GFP_USER);
 	if (!grp)
 		return ERR_PTR(-ENOMEM);
 	grp->mgid = *mgid;
@@ -107,7 +108,7 @@ static struct rxe_mcast_member *add_member(struct rxe_mcast_grp *grp, u32 qpn)
 
 	if (grp->num_members >= RXE_MAX_MCAST_QP_ATTACH)
 		return NULL;
-	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	member = kzalloc(sizeof(*member), RXE_GFP_USER);
 	if (!member)
 		return NULL;
 	member->qpn = qpn;
