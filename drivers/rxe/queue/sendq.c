@@ -76,17 +76,14 @@ void rxe_sendq_free(struct rxe_sendq *q)
  */
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 {
-	const void *elem;
+	struct rxe_ring *ring = q->ring;
+	u32 num = rxe_ring_pending(ring), i;
 
-	while (q->head - q->tail <= q->ring->mask) {
-		elem = rxe_ring_head(q->ring);
-		if (!elem)
-			break;
-		if (!is_user)
-			rxe_swqe_put_ah(elem);
-		rxe_ring_next(q->ring);
-		q->head++;
-	}
+	/* A process decides how many there are, and its AHs aren't held */
+	for (i = 0; !is_user && i < num; i++)
+		rxe_swqe_put_ah(rxe_ring_peek(ring, i));
+	ring->index = (ring->index + num) & ring->mask;
+	q->head += num;
 	q->tail = q->head;
 	q->cur = q->head;
 	rxe_ring_release(q->ring, q->tail);

@@ -92,8 +92,8 @@ int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 }
 
 /*
- * Direct posters to @new, behind places for the work requests that are posted already.
- * Return: the number of these, or -EINVAL if they, or the limit, don't fit.
+ * Direct posters to @new, behind places for the work requests that are posted already. The limit,
+ * if it is set, is at most their number. Return: this number, or -EINVAL if they don't fit.
  */
 static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 {
@@ -103,7 +103,7 @@ static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 
 	spin_lock_irq(&q->lock);
 	num = rxe_ring_pending(q->ring);	/* read once: a process may change it */
-	fits = num <= room && shared->limit <= room;
+	fits = num <= room;
 	if (fits) {
 		new->buf->producer_index = num;
 		shared->moving = num;

@@ -116,9 +116,10 @@ static struct rxe_ring *create_resized_ring(const struct rxe_srq *srq, u32 max_w
 	struct mminfo mi = {};
 	struct rxe_ring *ring;
 
-	if (udata && (udata->inlen < sizeof(cmd) ||
-		      ib_copy_from_udata(&cmd, udata, sizeof(cmd))))
+	if (udata && udata->inlen < sizeof(cmd))
 		return ERR_PTR(-EINVAL);
+	if (udata && ib_copy_from_udata(&cmd, udata, sizeof(cmd)))
+		return ERR_PTR(-EFAULT);
 	ring = rxe_ring_create(srq_uctx(udata), max_wr,
 			       rxe_recvq_wqe_size(srq->shared.q.max_sge));
 	if (IS_ERR(ring) || !udata)
@@ -178,9 +179,8 @@ static int change_srq(struct rxe_srq *srq, const struct ib_srq_attr *attr, int m
  *
  * Work requests may be posted and taken meanwhile.
  *
- * Return: 0; -EINVAL for a size beyond the device's limit, or too small for the limit or
- * the posted work requests, or for a limit above the size; -EFAULT; -ENOMEM. On errors
- * nothing has changed.
+ * Return: 0; -EINVAL for a size beyond the device's limit, or too small for the posted work
+ * requests, or for a limit above the size; -EFAULT; -ENOMEM. On errors nothing has changed.
  */
 int rxe_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
