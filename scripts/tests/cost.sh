@@ -33,12 +33,21 @@ cork_gathers() {
 	[ "$on" -lt 200 ] && [ "$off" -gt 1000 ]
 }
 
+# The least of three runs of SENDs: whatever else runs in the machine adds to it
+least_of_sends() { # SIZE OPTION...
+	local n size=$1
+	shift
+	for n in 1 2 3; do
+		timeout 60 rc_cost "${ends[@]}" -i -s "$size" -n 1000 "$@" send
+	done | awk '{ if (NR == 1 || $1 < least) least = $1 } END { print least }'
+}
+
 # A SEND whose receive is in a shared receive queue takes at most 5 % more
 srq_cheap() { # SIZE
 	local own shared
 	ends_up ours loop || return 1
-	read -r own _ < <(timeout 60 rc_cost "${ends[@]}" -i -s "$1" -n 1000 send)
-	read -r shared _ < <(timeout 60 rc_cost "${ends[@]}" -i -S -s "$1" -n 1000 send)
+	own=$(least_of_sends "$1")
+	shared=$(least_of_sends "$1" -S)
 	ends_down loop
 	say "send $1: $own, with an SRQ $shared"
 	[ "$own" ] && [ "$shared" ] && awk "BEGIN { exit !($shared <= 1.05 * $own) }"

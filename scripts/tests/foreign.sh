@@ -103,7 +103,7 @@ gro_of_trains() {
 	SRV_DEV=rxeB SRV4=198.18.0.2 SRV_GID=$(srv gid_index rxeB v2 198.18.0.2)
 	CLI_DEV=rxeA CLI_GID=$(cli gid_index rxeA v2 $SRC4)
 	before=$(damaged)
-	try train-uc-whole run_uc_whole -n 500
+	try train-uc-whole run_uc_whole -n 500 -w 12	# a veth with GRO has room for 256 packets
 	try train-rc-random run_rc_random -n 500 -q 1 -s 5 -m 65536
 	try train-intact combined_and_intact "$before"
 }

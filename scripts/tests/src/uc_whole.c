@@ -5,7 +5,7 @@
  * Two processes joined by TCP. The client sends messages of many lengths, as SENDs and as
  * WRITEs with immediate data. Message n carries a piece of a random pool that both ends make,
  * from a place that depends on n. The server compares what completes, and tells the client how
- * far it has come; the client is never more than WINDOW messages ahead. On a lossy wire it takes
+ * far it has come; the client is never more than that ahead which -w says. On a lossy wire it takes
  * what doesn't come for lost after some time. At the end it prints how many were sent, received
  * and received twice; it fails if a message is wrong, and, without -l, if one is missing or
  * comes twice.
@@ -19,10 +19,11 @@ static const char usage[] =
 	"  -n COUNT    messages (2000)\n"
 	"  -m BYTES    MTU (1024)\n"
 	"  -s BYTES    of the longest message (40000)\n"
+	"  -w COUNT    messages under way (32, which is the most)\n"
 	"  -l          the wire is lossy\n";
 
 #define MAGIC	0x75635f77686f6c65ull
-#define WINDOW	32			/* messages under way */
+#define WINDOW	32			/* messages under way at most */
 #define SLOTS	(4 * WINDOW)		/* buffers of a message each */
 #define SPAN	65536			/* the pool is so much longer than a message */
 #define LATE_MS	(lossy ? 30 : 10000)	/* what hasn't come by then is lost */
@@ -46,6 +47,7 @@ static struct ibv_qp *qp;
 static struct ibv_mr *pool_mr, *slots_mr;
 static uint8_t *pool, *slots, *seen;
 static struct hello me = { .count = 2000, .mtu = 1024, .longest = 40000 }, peer;
+static uint32_t ahead = WINDOW;	/* messages under way */
 static uint32_t pending;	/* sends that haven't completed */
 static bool lossy;
 
@@ -275,7 +277,7 @@ static int drive(int ctl)
 
 	read_all(ctl, &c, 1);
 	for (n = 0; n < me.count; n++) {
-		while (n - heard >= WINDOW || (!lossy && n - told >= WINDOW))
+		while (n - heard >= ahead || (!lossy && n - told >= ahead))
 			if (!hear(ctl, &heard, &told)) {
 				if (!lossy)
 					die("of %u messages %u came", n, told);
@@ -306,13 +308,14 @@ int main(int argc, char **argv)
 	char *dev = NULL, *host = NULL, *port = NULL;
 	int c, ctl, gid_index = 0, status = 0;
 
-	while ((c = getopt_long(argc, argv, "d:g:n:m:s:l", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:g:n:m:s:w:l", longs, NULL)) != -1) {
 		switch (c) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
 		case 'n': me.count = atoi(optarg); break;
 		case 'm': me.mtu = atoi(optarg); break;
 		case 's': me.longest = atoi(optarg); break;
+		case 'w': ahead = atoi(optarg); break;
 		case 'l': lossy = true; break;
 		case 'L': port = optarg; break;
 		case 'C':
@@ -325,7 +328,7 @@ int main(int argc, char **argv)
 		default: die("%s", usage);
 		}
 	}
-	if (!port || optind != argc || me.longest < me.mtu || me.longest > SPAN)
+	if (!port || optind != argc || me.longest < me.mtu || me.longest > SPAN || !ahead || ahead > WINDOW)
 		die("%s", usage);
 	ctl = tcp_open(host, port);
 	if (host)
