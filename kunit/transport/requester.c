@@ -746,6 +746,28 @@ static void read_hole(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 4 * MTU);
 }
 
+/* While a peer serves READs again, their requester waits for the rest, and counts no retry */
+static void read_again(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_sq *sq = &qp->sq;
+	u8 data[MTU] = {};
+
+	qp->attr.timeout = 20;		/* 4 s: longer than the test takes */
+	fake_read(test, 1, 0, 2 * MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	spin_lock_bh(&sq->lock);
+	sq->rec.since = ktime_sub_ms(ktime_get(), 3000);
+	sq->rto.fired = true;
+	spin_unlock_bh(&sq->lock);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	KUNIT_EXPECT_LT(test, ktime_ms_delta(ktime_get(), sq->rec.since), 2000ll);
+	fake_expect_nothing(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(1), data, MTU);
+	expect_done(test, 1);
+}
+
 /* An ACK for a PSN behind a READ shows that the response is lost [9.7.5.1.3] */
 static void implied_nak(struct kunit *test)
 {
@@ -1136,6 +1158,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sqd_unsendable),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),
+	KUNIT_CASE(read_again),
 	KUNIT_CASE(implied_nak),
 	KUNIT_CASE(read_wrong_length),
 	KUNIT_CASE(atomic),

@@ -111,7 +111,7 @@ struct rxe_sender {
  * @ending: the key that the next local work request is making invalid, or 0
  * @rnr_retries: RNR NAKs since the last progress
  * @rnr: enum rxe_rnr
- * @moved: something was acknowledged in this run of recv_task
+ * @moved: something was acknowledged in this run of recv_task, or data came again
  * @drained: SQD: nothing was in flight; the event was raised if it was asked for
  * @stalled: a work request can't be sent; it fails when it is the oldest
  * @failed: enum ib_wc_status of the oldest work request, which ended the QP; the flush
