@@ -381,9 +381,16 @@ static void probe_is_patient(struct kunit *test)
 
 	begin(&g);
 	resend_by_silence(&g);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
-						       NOW + 352 * MS));
+	rxe_recovery_wait_anew(&g.rec, NOW + 352 * MS);
 	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 353 * MS), T);
+
+	/* a NAK has shown a loss before */
+	begin(&g);
+	hint(&g, RXE_LOSS_NAK, 10 * MS);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 10 * MS);
+	hint(&g, RXE_LOSS_SILENCE, 40 * MS);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 40 * MS);
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 41 * MS), T);
 }
 
 /* An answer comes too soon after a resending: nothing was lost, and the wait grows */

@@ -57,8 +57,7 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  */
 static bool is_known_lossy(const struct rxe_recovery *rec, ktime_t now)
 {
-	bool silent = rec->in_doubt && !rec->told && !rec->answer_ns;
-	ktime_t until = silent ? rec->lossy_before : rec->lossy_until;
+	ktime_t until = rec->probing ? rec->known_until : rec->lossy_until;
 
 	return until && !ktime_after(now, until);
 }
@@ -177,6 +176,7 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->since = now;
 	rec->probes = 0;
+	rec->probing = false;
 }
 
 /**
@@ -341,6 +341,7 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->probes = 0;
+	rec->probing = false;
 	if (!rxe_recovery_lossy(rec, now))
 		rec->since = now;
 	set_lossy(rec, now);
@@ -389,12 +390,16 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 	timeout = !is_in_time(rec, rtt, limit, now);
 	mark_doubtful(rec, facts->una, false);
 	if (timeout) {
+		rec->probing = false;
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
 			verdict.act = RXE_LOSS_FAIL;
 		verdict.timeout = true;
 		return verdict;
 	}
+	if (!rec->probing)
+		rec->known_until = rec->lossy_until;
+	rec->probing = true;
 	/* Don't extend the lossy time: a slow peer is no loss */
 	if (!rxe_recovery_lossy(rec, now))
 		set_lossy(rec, now);
@@ -424,6 +429,7 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	if (is_just_resent(rec, rtt, facts->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
 	mark_doubtful(rec, facts->una, true);
+	rec->probing = false;
 	set_lossy(rec, now);
 	/* The peer is alive: at most one hint per timeout of the QP counts as a retry */
 	if (!(limit->retry_cnt && is_in_time(rec, rtt, limit, now)) &&
