@@ -513,15 +513,15 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 /*
  * A response to something that is acknowledged already. If data comes again, the peer still
- * serves requests that were sent again, and the answers to the others are behind this one: the
- * timeout begins anew.
+ * serves requests that were sent again, and the answers to the others are behind this one: a
+ * timeout that runs begins anew.
  */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
 	bool exact = pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK);
 
 	rxe_gap_late(&sq->gap, pkt->psn);
-	if (exact && sq->rnr != RXE_RNR_WAIT)
+	if (exact && sq->rnr != RXE_RNR_WAIT && (sq->rto.deadline || sq->rto.fired))
 		sq->moved = true;
 	if (sq->rec.in_doubt &&
 	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
