@@ -158,11 +158,16 @@ void rxe_gid_release(struct rxe_dev *rxe)
 static int leave_behind(struct net_device *vlan, int vid, void *arg)
 {
 	struct rxe_dev *rxe = arg;
+	bool own;
 
-	if (vlan && !net_eq(dev_net(vlan), dev_net(rxe->ndev))) {
+	if (!vlan || net_eq(dev_net(vlan), dev_net(rxe->ndev)))
+		return 0;
+	rcu_read_lock();
+	own = rxe_net_has_dev(vlan);
+	rcu_read_unlock();
+	if (!own) {
 		rxe_del_netdev_gids(&rxe->ibdev, vlan);
 		rxe_join_forget(vlan);
-		rxe_join_follow(vlan);	/* for a device of its own */
 	}
 	return 0;
 }
