@@ -7,6 +7,7 @@
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/xarray.h>
 #include <rxe/knobs.h>
 
 /*
@@ -29,6 +30,32 @@ static inline bool rxe_memory_left(size_t bytes)
 	unsigned long spare = totalram_pages() / RXE_MEMORY_SPARE;
 
 	return si_mem_available() >= (long)(spare + (bytes >> PAGE_SHIFT));
+}
+
+/**
+ * rxe_alloc_cyclic - enter an object in a table, behind the one that was entered last
+ * @xa: the table
+ * @id: out: its number
+ * @entry: the object, or NULL to only reserve the number
+ * @limit: of the numbers
+ * @next: where to begin; the number after @id if successful
+ *
+ * As xa_alloc_cyclic(), which begins anew on any error: a process at its cgroup's limit would
+ * have numbers reused early.
+ *
+ * Return: 0; -ENOMEM; -EBUSY if no number is free.
+ */
+static inline int rxe_alloc_cyclic(struct xarray *xa, u32 *id, void *entry,
+				   struct xa_limit limit, u32 *next)
+{
+	struct xa_limit rest = { .min = max(limit.min, READ_ONCE(*next)), .max = limit.max };
+	int err = xa_alloc(xa, id, entry, rest, RXE_GFP_USER);
+
+	if (err == -EBUSY)
+		err = xa_alloc(xa, id, entry, limit, RXE_GFP_USER);
+	if (!err)
+		WRITE_ONCE(*next, *id + 1);
+	return err;
 }
 
 #endif /* RXE_MEMORY_H */

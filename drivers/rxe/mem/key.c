@@ -35,10 +35,9 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid)
 
 	spin_lock_init(&key->lock);
 	/* Only reserve the index: the value must be set before lookups find the key */
-	err = xa_alloc_cyclic(&rxe->keys, &index, NULL,
-			      XA_LIMIT(1, KEY_INDEX_MAX), &rxe->next_key,
-			      RXE_GFP_USER);
-	if (err < 0)
+	err = rxe_alloc_cyclic(&rxe->keys, &index, NULL, XA_LIMIT(1, KEY_INDEX_MAX),
+			       &rxe->next_key);
+	if (err)
 		return err;
 	key->name = index << RXE_KEY_VARIANT_BITS | get_random_u8();
 	key->value = valid ? key->name : 0;

@@ -165,10 +165,10 @@ static int publish_qp(struct rxe_qp *qp)
 	if (qpn)
 		err = xa_insert(&rxe->qps, qpn, entry, RXE_GFP_USER);
 	else
-		err = xa_alloc_cyclic(&rxe->qps, &qpn, entry,
-				      XA_LIMIT(RXE_MIN_QPN, IB_MULTICAST_QPN - 1),
-				      &rxe->next_qpn, RXE_GFP_USER);
-	if (err < 0) {
+		err = rxe_alloc_cyclic(&rxe->qps, &qpn, entry,
+				       XA_LIMIT(RXE_MIN_QPN, IB_MULTICAST_QPN - 1),
+				       &rxe->next_qpn);
+	if (err) {
 		kfree(entry);
 		return err;
 	}

@@ -101,9 +101,8 @@ static int ah_number(struct rxe_dev *rxe, struct rxe_ah *ah,
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	err = xa_alloc_cyclic(&rxe->ahs, &ah->num, r, XA_LIMIT(1, U32_MAX),
-			      &rxe->next_ah, RXE_GFP_USER);
-	if (err < 0)
+	err = rxe_alloc_cyclic(&rxe->ahs, &ah->num, r, XA_LIMIT(1, U32_MAX), &rxe->next_ah);
+	if (err)
 		return err;
 	resp.ah_num = ah->num;
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
