@@ -51,17 +51,6 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 	return min(2 * rtt->max, rxe_knob(rto_max_ns));
 }
 
-/*
- * Has the path lost packets, as far as is known? A probe that wasn't answered tells nothing: the
- * silence goes on.
- */
-static bool is_known_lossy(const struct rxe_recovery *rec, ktime_t now)
-{
-	ktime_t until = rec->probing ? rec->known_until : rec->lossy_until;
-
-	return until && !ktime_after(now, until);
-}
-
 /**
  * rxe_rto_ns - how long to wait for a response
  * @rec: loss recovery
@@ -73,7 +62,8 @@ static bool is_known_lossy(const struct rxe_recovery *rec, ktime_t now)
  * patience_ns, moved into that range: an older packet is more likely lost than late.
  *
  *   after a retry       the upper bound
- *   on a lossy path     twice the measured round trip, within the bounds
+ *   on a lossy path     twice the measured round trip, within the bounds. A probe alone doesn't
+ *                       make the path lossy here: the silence goes on
  *   without losses      patience_ns, but at most four times the upper bound: the peer's
  *                       CPU is probably away, as those of virtual machines are
  *   nothing measured    patience_ns at least (RFC 6298)
@@ -91,7 +81,7 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return 0;
 	if (rec->retries)
 		rto = most;
-	else if (rtt->smooth && is_known_lossy(rec, now))
+	else if (rtt->smooth && !rec->guessed && rxe_recovery_lossy(rec, now))
 		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
 	else if (rtt->smooth)
 		rto = clamp(rxe_knob(patience_ns), most, 4 * most);
@@ -176,7 +166,7 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->since = now;
 	rec->probes = 0;
-	rec->probing = false;
+	rec->guessed = false;
 }
 
 /**
@@ -328,6 +318,7 @@ static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->lossy_until = ktime_add_ns(now, rxe_knob(loss_memory_ns));
+	rec->guessed = false;
 }
 
 /**
@@ -341,7 +332,6 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->probes = 0;
-	rec->probing = false;
 	if (!rxe_recovery_lossy(rec, now))
 		rec->since = now;
 	set_lossy(rec, now);
@@ -390,19 +380,17 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 	timeout = !is_in_time(rec, rtt, limit, now);
 	mark_doubtful(rec, facts->una, false);
 	if (timeout) {
-		rec->probing = false;
 		set_lossy(rec, now);
 		if (!count_retry(rec, limit, now))
 			verdict.act = RXE_LOSS_FAIL;
 		verdict.timeout = true;
 		return verdict;
 	}
-	if (!rec->probing)
-		rec->known_until = rec->lossy_until;
-	rec->probing = true;
 	/* Don't extend the lossy time: a slow peer is no loss */
-	if (!rxe_recovery_lossy(rec, now))
+	if (!rxe_recovery_lossy(rec, now)) {
 		set_lossy(rec, now);
+		rec->guessed = true;
+	}
 	rec->probes++;
 	return judge_loss(rec, facts);
 }
@@ -429,7 +417,6 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	if (is_just_resent(rec, rtt, facts->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
 	mark_doubtful(rec, facts->una, true);
-	rec->probing = false;
 	set_lossy(rec, now);
 	/* The peer is alive: at most one hint per timeout of the QP counts as a retry */
 	if (!(limit->retry_cnt && is_in_time(rec, rtt, limit, now)) &&

@@ -68,7 +68,7 @@ struct rxe_retry_limit {
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
  * @probes: probes since the last progress, which aren't counted as retries
- * @probing: a probe was sent, and nothing has come since
+ * @guessed: only a probe made the path count as lossy, and nothing has come since
  * @go_back: number of next losses after which everything is sent again
  * @heard: since the last retry, the peer answered a packet behind the oldest one
  * @in_doubt: the last resending may have been needless
@@ -76,7 +76,6 @@ struct rxe_retry_limit {
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
  * @since: time of the last progress or retry
  * @lossy_until: until when the path counts as lossy
- * @known_until: with @probing: @lossy_until before the first probe
  * @lossy_before: @lossy_until before the resending in doubt
  * @resent_from: first PSN of the last resending
  * @resent_end: one after its last PSN
@@ -88,7 +87,7 @@ struct rxe_retry_limit {
 struct rxe_recovery {
 	u8	retries;
 	u8	probes;
-	bool	probing;
+	bool	guessed;
 	u8	go_back;
 	bool	heard;
 	bool	in_doubt;
@@ -96,7 +95,6 @@ struct rxe_recovery {
 	u64	answer_ns;
 	ktime_t	since;
 	ktime_t	lossy_until;
-	ktime_t	known_until;
 	ktime_t	lossy_before;
 	u32	resent_from;
 	u32	resent_end;
