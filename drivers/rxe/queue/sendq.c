@@ -86,7 +86,7 @@ void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 	q->head += num;
 	q->tail = q->head;
 	q->cur = q->head;
-	rxe_ring_release(q->ring, q->tail);
+	rxe_ring_release(ring, q->tail);
 }
 
 /**
