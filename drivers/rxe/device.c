@@ -17,6 +17,7 @@
 #include <compat/ops.h>
 #include <compat/verbs.h>
 #include <rxe/dev.h>
+#include <rxe/mcast.h>
 #include <rxe/net.h>
 #include <rxe/odp.h>
 #include <rxe/qp.h>
@@ -357,8 +358,10 @@ static void follow_namespace(struct rxe_dev *rxe)
 	const struct rxe_netns *before = rxe->netns;
 	int err = rxe_net_follow(rxe);
 
-	if (rxe->netns != before)
+	if (rxe->netns != before) {
 		rxe_gid_moved(rxe);
+		rxe_join_moved(rxe);
+	}
 	if (err)
 		ibdev_err_ratelimited(&rxe->ibdev,
 				      "receives nothing in the namespace that %s is in now, until that goes up anew: %pe\n",

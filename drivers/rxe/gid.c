@@ -165,10 +165,8 @@ static int leave_behind(struct net_device *vlan, int vid, void *arg)
 	rcu_read_lock();
 	own = rxe_net_has_dev(vlan);
 	rcu_read_unlock();
-	if (!own) {
+	if (!own)
 		rxe_del_netdev_gids(&rxe->ibdev, vlan);
-		rxe_join_forget(vlan);
-	}
 	return 0;
 }
 

@@ -88,5 +88,6 @@ int rxe_join(struct rxe_dev *rxe, struct rxe_join *join, const union ib_gid *mgi
 void rxe_leave(struct rxe_join *join);
 void rxe_join_follow(struct net_device *ndev);
 void rxe_join_forget(struct net_device *ndev);
+void rxe_join_moved(struct rxe_dev *rxe);
 
 #endif /* RXE_MCAST_H */

@@ -91,11 +91,16 @@ netdev_goes() {
 	hold B $G4 rxeG && joined gone && timeout 20 ip -n B link del gone && let_go
 }
 
+# A netdev with a VLAN, and one on that: they stay, and leave the group.
 moved_away() {
 	ip -n B link add moved type dummy && ip -n B link set moved up && ip -n B addr add 198.18.7.1/24 dev moved &&
 		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeG moved" || return 1
-	hold B $G4 rxeG && joined moved && timeout 20 ip -n B link set moved netns A &&
-		! mac A $MAC4 moved && ip -n A link set moved up && mac A $MAC4 moved && let_go && ip -n A link del moved
+	ip -n B link add link moved name moved.5 type vlan id 5 &&
+		ip -n B link add link moved.5 name moved.5.6 type vlan id 6 || return 1
+	hold B $G4 rxeG && joined moved && joined moved.5 && joined moved.5.6 &&
+		timeout 20 ip -n B link set moved netns A && ! mac A $MAC4 moved &&
+		! mac B $MAC4 moved.5 && ! mac B $MAC4 moved.5.6 &&
+		ip -n A link set moved up && mac A $MAC4 moved && let_go && ip -n A link del moved
 }
 
 gid() { # TYPE: v1 or v2, of the IPv4 or IPv6 address of A

@@ -207,13 +207,18 @@ static int link_netdevs(struct rxe_join *join)
 	return err;
 }
 
-static void end_join(struct rxe_join *join)
+static void unlink_netdevs(struct rxe_join *join)
 {
 	struct rxe_join_link *link, *next;
 
-	list_del(&join->list);
 	list_for_each_entry_safe(link, next, &join->links, list)
 		rxe_unlink(join, link);
+}
+
+static void end_join(struct rxe_join *join)
+{
+	list_del(&join->list);
+	unlink_netdevs(join);
 }
 
 /**
@@ -289,5 +294,23 @@ void rxe_join_forget(struct net_device *ndev)
 		link = find_link(join, ndev);
 		if (link)
 			rxe_unlink(join, link);
+	}
+}
+
+/**
+ * rxe_join_moved - a device has followed its netdev to another namespace: leave all groups
+ * @rxe: the device; its VLANs have stayed in the old namespace
+ *
+ * The groups are joined again when the netdev goes up in the new one.
+ *
+ * Context: RTNL held.
+ */
+void rxe_join_moved(struct rxe_dev *rxe)
+{
+	struct rxe_join *join;
+
+	list_for_each_entry(join, &rxe_joins, list) {
+		if (join->rxe == rxe)
+			unlink_netdevs(join);
 	}
 }
