@@ -8,6 +8,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rxe/constants.h>
 
@@ -34,7 +35,7 @@ struct rxe_mcast {
  * @list: link in net/'s list of all joins
  * @rxe: the device
  * @mgid: the group
- * @links: one for each netdev that has joined
+ * @links: ifindex -> struct rxe_join_link, of the netdevs that have joined
  *
  * All under RTNL.
  */
@@ -42,7 +43,7 @@ struct rxe_join {
 	struct list_head	list;
 	struct rxe_dev		*rxe;
 	union ib_gid		mgid;
-	struct list_head	links;
+	struct xarray		links;
 };
 
 /**

@@ -8,13 +8,19 @@
  * join when they go up, or, as VLANs, when they lose their own device. A netdev may lose IP
  * and get it back (IPv6, if the MTU becomes too small): then the group is joined again.
  *
- * Context: process; everything under RTNL. A netdev's in_dev and in6_dev are compared by
- * pointer: the references keep the memory from being reused.
+ * The root user of a container can add thousands of VLANs, and each joins all groups. So only
+ * the device's netdev and those above it are visited, the link of a netdev to a group is found
+ * by ifindex, and each step may be followed by a reschedule. All netdevs of a group are in the
+ * device's namespace. A netdev that leaves it leaves the group, before its ifindex can change.
+ *
+ * Context: process; everything under RTNL alone, may sleep. A netdev's in_dev and in6_dev are
+ * compared by pointer: the references keep the memory from being reused.
  */
 #include <linux/etherdevice.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
@@ -26,7 +32,6 @@ static LIST_HEAD(rxe_joins);	/* of all devices */
 
 /**
  * struct rxe_join_link - a netdev that has joined a group
- * @list: link in rxe_join.links
  * @ndev: the netdev, reference held
  * @tracker: tracks that reference
  * @mac: the netdev lets the group's MAC address in
@@ -34,7 +39,6 @@ static LIST_HEAD(rxe_joins);	/* of all devices */
  * @in6_dev: the same for IPv6
  */
 struct rxe_join_link {
-	struct list_head	list;
 	struct net_device	*ndev;
 	netdevice_tracker	tracker;
 	bool			mac;
@@ -140,45 +144,40 @@ static void rxe_unlink(struct rxe_join *join, struct rxe_join_link *link)
 {
 	leave_ip(link, &join->mgid);
 	leave_mac(link, &join->mgid);
-	list_del(&link->list);
+	xa_erase(&join->links, link->ndev->ifindex);
 	netdev_put(link->ndev, &link->tracker);
 	kfree(link);
 }
 
+static struct rxe_join_link *new_link(struct rxe_join *join, struct net_device *ndev)
+{
+	struct rxe_join_link *link = kzalloc(sizeof(*link), RXE_GFP_USER);
+	int err;
+
+	if (!link)
+		return ERR_PTR(-ENOMEM);
+	link->ndev = ndev;
+	err = xa_insert(&join->links, ndev->ifindex, link, RXE_GFP_USER);
+	if (err) {
+		kfree(link);
+		return ERR_PTR(err);
+	}
+	netdev_hold(ndev, &link->tracker, GFP_KERNEL);
+	err = join_mac(link, &join->mgid);
+	if (err) {
+		rxe_unlink(join, link);
+		return ERR_PTR(err);
+	}
+	return link;
+}
+
+/* @ndev may be in another namespace, with an ifindex that means another netdev here */
 static struct rxe_join_link *find_link(struct rxe_join *join,
 				       const struct net_device *ndev)
 {
-	struct rxe_join_link *link;
+	struct rxe_join_link *link = xa_load(&join->links, ndev->ifindex);
 
-	list_for_each_entry(link, &join->links, list) {
-		if (link->ndev == ndev)
-			return link;
-	}
-	return NULL;
-}
-
-/* Join on a netdev, or follow its IP */
-static int link_netdev(struct rxe_join *join, struct net_device *ndev)
-{
-	struct rxe_join_link *link = find_link(join, ndev);
-	int err;
-
-	if (!link) {
-		link = kzalloc(sizeof(*link), RXE_GFP_USER);
-		if (!link)
-			return -ENOMEM;
-		link->ndev = ndev;
-		err = join_mac(link, &join->mgid);
-		if (err) {
-			kfree(link);
-			return err;
-		}
-		netdev_hold(ndev, &link->tracker, GFP_KERNEL);
-		list_add_tail(&link->list, &join->links);
-	}
-	if (join->rxe->roce & RXE_ENABLE_V2)
-		follow_ip(link, &join->mgid);
-	return 0;
+	return link && link->ndev == ndev ? link : NULL;
 }
 
 static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *ndev)
@@ -191,34 +190,56 @@ static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *nde
 	return is;
 }
 
+/* If it is one of the device's netdevs, join on it, or follow its IP */
+static int link_netdev(struct rxe_join *join, struct net_device *ndev)
+{
+	struct rxe_join_link *link;
+
+	cond_resched();
+	if (!is_netdev_of(join->rxe, ndev))
+		return 0;
+	link = find_link(join, ndev) ?: new_link(join, ndev);
+	if (IS_ERR(link))
+		return PTR_ERR(link);
+	if (join->rxe->roce & RXE_ENABLE_V2)
+		follow_ip(link, &join->mgid);
+	return 0;
+}
+
+static int link_upper(struct net_device *upper, struct netdev_nested_priv *priv)
+{
+	return link_netdev(priv->data, upper);
+}
+
+/* RTNL keeps the netdevs above where they are, without RCU: link_upper() may sleep */
 static int link_netdevs(struct rxe_join *join)
 {
+	struct netdev_nested_priv priv = { .data = join };
 	struct rxe_dev *rxe = join->rxe;
-	struct net_device *ndev;
-	int err = 0;
 
 	/* Unregistered, the netdev doesn't keep its namespace any more */
 	if (!READ_ONCE(rxe->netns) || rxe->ndev->reg_state != NETREG_REGISTERED)
 		return 0;
-	for_each_netdev(dev_net(rxe->ndev), ndev) {
-		if (!err && is_netdev_of(rxe, ndev))
-			err = link_netdev(join, ndev);
-	}
-	return err;
+	return link_netdev(join, rxe->ndev) ?:
+	       netdev_walk_all_upper_dev_rcu(rxe->ndev, link_upper, &priv);
 }
 
 static void unlink_netdevs(struct rxe_join *join)
 {
-	struct rxe_join_link *link, *next;
+	struct rxe_join_link *link;
+	unsigned long ifindex;
 
-	list_for_each_entry_safe(link, next, &join->links, list)
+	xa_for_each(&join->links, ifindex, link) {
 		rxe_unlink(join, link);
+		cond_resched();
+	}
 }
 
 static void end_join(struct rxe_join *join)
 {
 	list_del(&join->list);
 	unlink_netdevs(join);
+	xa_destroy(&join->links);
 }
 
 /**
@@ -236,7 +257,7 @@ int rxe_join(struct rxe_dev *rxe, struct rxe_join *join, const union ib_gid *mgi
 
 	join->rxe = rxe;
 	join->mgid = *mgid;
-	INIT_LIST_HEAD(&join->links);
+	xa_init_flags(&join->links, XA_FLAGS_ACCOUNT);
 	rtnl_lock();
 	list_add_tail(&join->list, &rxe_joins);
 	err = link_netdevs(join);
@@ -265,7 +286,7 @@ void rxe_leave(struct rxe_join *join)
  *
  * If memory is short, a group isn't joined on this netdev.
  *
- * Context: RTNL held.
+ * Context: process, RTNL held, may sleep.
  */
 void rxe_join_follow(struct net_device *ndev)
 {
@@ -274,7 +295,7 @@ void rxe_join_follow(struct net_device *ndev)
 	list_for_each_entry(join, &rxe_joins, list) {
 		if (join->rxe->ndev == ndev)	/* the device may receive again, also for VLANs */
 			link_netdevs(join);
-		else if (is_netdev_of(join->rxe, ndev))
+		else
 			link_netdev(join, ndev);
 	}
 }
@@ -283,7 +304,7 @@ void rxe_join_follow(struct net_device *ndev)
  * rxe_join_forget - a netdev goes away, or to another namespace: leave all groups
  * @ndev: any netdev
  *
- * Context: RTNL held.
+ * Context: process, RTNL held, may sleep.
  */
 void rxe_join_forget(struct net_device *ndev)
 {
@@ -294,6 +315,7 @@ void rxe_join_forget(struct net_device *ndev)
 		link = find_link(join, ndev);
 		if (link)
 			rxe_unlink(join, link);
+		cond_resched();
 	}
 }
 
@@ -303,7 +325,7 @@ void rxe_join_forget(struct net_device *ndev)
  *
  * The groups are joined again when the netdev goes up in the new one.
  *
- * Context: RTNL held.
+ * Context: process, RTNL held, may sleep.
  */
 void rxe_join_moved(struct rxe_dev *rxe)
 {
