@@ -64,6 +64,19 @@ static void mcast_mac(const union ib_gid *mgid, u8 *mac)
 		ipv6_eth_mc_map((const struct in6_addr *)mgid, mac);
 }
 
+/* ip_mc_inc_group() doesn't say whether it had memory for a group that nobody had joined yet */
+static bool join_ipv4(struct in_device *in_dev, __be32 group)
+{
+	const struct ip_mc_list *mc;
+
+	ip_mc_inc_group(in_dev, group);
+	for (mc = rtnl_dereference(in_dev->mc_list); mc; mc = rtnl_dereference(mc->next_rcu)) {
+		if (mc->multiaddr == group)
+			return true;
+	}
+	return false;
+}
+
 static void follow_ipv4(struct rxe_join_link *link, __be32 group)
 {
 	struct in_device *in_dev = __in_dev_get_rtnl(link->ndev);
@@ -72,10 +85,10 @@ static void follow_ipv4(struct rxe_join_link *link, __be32 group)
 		return;
 	if (link->in_dev)
 		in_dev_put(link->in_dev);	/* its groups are gone with it */
-	link->in_dev = in_dev;
-	if (in_dev) {
+	link->in_dev = NULL;
+	if (in_dev && join_ipv4(in_dev, group)) {
 		in_dev_hold(in_dev);
-		ip_mc_inc_group(in_dev, group);
+		link->in_dev = in_dev;
 	}
 }
 
