@@ -5,7 +5,8 @@
  * usage: verbs_mcast local DEV GID-INDEX GROUP	cases on one device: members, limits, errors
  *	  verbs_mcast recv DEV GID-INDEX GROUP COUNT	member: "ready", then "got N" at the end
  *	  verbs_mcast send DEV GID-INDEX GROUP COUNT	sends; fails if there's no route
- *	  verbs_mcast hold DEV GID-INDEX GROUP		member: "ready", and waits to be killed
+ *	  verbs_mcast hold DEV GID-INDEX GROUP [COUNT]	member of that and the next groups: "ready",
+ *							and waits to be killed
  *
  * GROUP is an IPv4 or IPv6 multicast address. recv and hold make do with any GID.
  */
@@ -328,8 +329,6 @@ static void receive(int count)
 		die("attach: %s", strerror(errno));
 	printf("ready\n");
 	fflush(stdout);
-	if (count < 0)
-		pause();
 	for (n = 0; n < count; n++) {
 		if (!wait_wc(e.cq, &wc))
 			die("only %d of %d came", n, count);
@@ -339,6 +338,20 @@ static void receive(int count)
 	printf("got %d\n", n + ibv_poll_cq(e.cq, 1, &wc));
 	detach(e.qp, &group, 0);
 	end_end(&e);
+}
+
+static void hold(int count)
+{
+	struct end e = new_end(QKEY);
+	union ibv_gid mgid = group;
+
+	for (; count > 0; count--, mgid.raw[15]++) {
+		if (attach(e.qp, &mgid, 0))
+			die("attach: %s", strerror(errno));
+	}
+	printf("ready\n");
+	fflush(stdout);
+	pause();
 }
 
 /* No more than receivers have slots for */
@@ -375,8 +388,10 @@ int main(int argc, char **argv)
 		most_groups();
 	} else if (!strcmp(argv[1], "send")) {
 		send_many(atoi(argv[5]));
+	} else if (!strcmp(argv[1], "hold")) {
+		hold(argc > 5 ? atoi(argv[5]) : 1);
 	} else {
-		receive(!strcmp(argv[1], "recv") ? atoi(argv[5]) : -1);
+		receive(atoi(argv[5]));
 	}
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
