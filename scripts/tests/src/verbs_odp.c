@@ -8,19 +8,12 @@
  */
 #define _GNU_SOURCE
 #include <getopt.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "verbs_util.h"
+#include "odp_util.h"
 
-#define PAGE		4096ul
 #define BYTES		(64 * PAGE)		/* memory of an end */
 #define QKEY		0x1234567u
 #define GRH		40
@@ -529,30 +522,6 @@ static bool read_only(void)
 
 /* ---- faults that take long ---- */
 
-static int stop_pages(uint8_t *p)
-{
-	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register r = {
-		.range = { (uintptr_t)p, PAGE }, .mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
-	if (fd < 0)
-		return -1;
-	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &r))
-		die("userfaultfd: %s", strerror(errno));
-	return fd;
-}
-
-/* Somebody has asked for the page */
-static bool asked(int fd)
-{
-	struct pollfd f = { .fd = fd, .events = POLLIN };
-	struct uffd_msg msg;
-
-	return poll(&f, 1, 20000) == 1 && read(fd, &msg, sizeof(msg)) == sizeof(msg);
-}
-
 static void give_page(int fd, uint8_t *p, uint8_t *from)
 {
 	struct uffdio_copy c = { .dst = (uintptr_t)p, .src = (uintptr_t)from, .len = PAGE };
@@ -621,30 +590,6 @@ static bool slow_end(void)
 
 /* ---- verbs ---- */
 
-/* The kernel has it, the provider hasn't. Return: 0 or errno */
-static int advise(struct end *e, int advice, uint32_t flags, struct ibv_sge s)
-{
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attrs[4];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR, .num_attrs = 4,
-			 .method_id = UVERBS_METHOD_ADVISE_MR, .driver_id = RDMA_DRIVER_RXE },
-		.attrs = {
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE, .flags = 1,
-			  .data = e->pd->handle },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_ADVICE, .flags = 1,
-			  .len = 8, .data = advice },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_FLAGS, .flags = 1,
-			  .len = sizeof(flags), .data = flags },
-			{ .attr_id = UVERBS_ATTR_ADVISE_MR_SGE_LIST, .flags = 1,
-			  .len = sizeof(s), .data = (uintptr_t)&s },
-		},
-	};
-
-	return ioctl(e->ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
-}
-
 /*
  * Faults of a process that take long don't stop those of another. The page isn't the first: a
  * worker that slow_end() has left behind may still bring that in, if the address is the same.
@@ -662,7 +607,7 @@ static bool slow_others(void)
 		return finish(e) && false;
 	}
 	for (i = 0; i < PREFETCHES; i++) {
-		got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0,
+		got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0,
 			     sge(&e[0], 5 * PAGE, PAGE));
 		CHECK(!got, "prefetch by a worker: %s", strerror(got));
 	}
@@ -719,7 +664,7 @@ static bool use_place(struct end *e, uint8_t *p)
 	if (mmap(p, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
-	got = advise(e, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+	got = advise(e->pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
 		     at(e, p, PAGE));
 	CHECK(!got, "prefetch: %s", strerror(got));
 	return true;
@@ -811,38 +756,38 @@ static bool prefetch(void)
 	int got, i;
 
 	make(e, IBV_QPT_RC, ANON, false);
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, sge(&e[0], 0, BYTES));
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, sge(&e[0], 0, BYTES));
 	CHECK(!got, "prefetch: %s", strerror(got));
 	mincore(e[0].buf, BYTES, in);
 	for (i = 0; i < (int)(BYTES / PAGE); i++)
 		CHECK(in[i] & 1, "page %d isn't there after the prefetch", i);
 	for (i = 0; i < 100; i++) {
-		got = advise(&e[1], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge(&e[1], 0, BYTES));
+		got = advise(e[1].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, sge(&e[1], 0, BYTES));
 		CHECK(!got, "prefetch by a worker: %s", strerror(got));
 	}
-	got = advise(&e[1], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
+	got = advise(e[1].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
 		     sge(&e[1], 0, BYTES));
 	CHECK(!got, "prefetch without faults: %s", strerror(got));
-	got = advise(&e[0], 77, now, sge(&e[0], 0, 8));
+	got = advise(e[0].pd, 77, now, sge(&e[0], 0, 8));
 	CHECK(got == EOPNOTSUPP, "an unknown advice: %s", strerror(got));
 	s = sge(&e[0], 0, 8);
 	s.lkey ^= 1;
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
 	CHECK(got == ENOENT, "a wrong key: %s", strerror(got));
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], BYTES - 4, 8));
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], BYTES - 4, 8));
 	CHECK(got == EFAULT, "out of the region: %s", strerror(got));
 	pinned = new_mr(e[0].pd, e[0].buf, PAGE, ACCESS);
 	s.lkey = pinned->lkey;
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, s);
 	CHECK(got == EINVAL, "pinned memory: %s", strerror(got));
 	ro = new_mr(e[0].pd, e[0].buf, PAGE, IBV_ACCESS_ON_DEMAND);
 	s.lkey = ro->lkey;
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, s);
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, now, s);
 	CHECK(got == EPERM, "a right that the key lacks: %s", strerror(got));
 	munmap(e[0].buf + 7 * PAGE, PAGE);
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], 0, BYTES));
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, sge(&e[0], 0, BYTES));
 	CHECK(got == EFAULT, "memory that isn't mapped: %s", strerror(got));
-	got = advise(&e[0], IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now,
 		     sge(&e[0], 0, BYTES));
 	CHECK(!got, "without faults, memory that isn't mapped: %s", strerror(got));
 	CHECK(!ibv_dereg_mr(pinned) && !ibv_dereg_mr(ro), "dereg_mr");
