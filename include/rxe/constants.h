@@ -93,6 +93,8 @@
 		 "notifiers of a region before unused ones are removed")	\
 	CONSTANT(ODP_WORKERS, 8,						\
 		 "faults and prefetches of a process at the same time")	\
+	CONSTANT(ODP_STACKS, 32,						\
+		 "part of all memory that stacks for faults may take, one in so many") \
 	CONSTANT(ODP_PREFETCHES, 64,						\
 		 "prefetches of a process that may wait for a worker")		\
 	CONSTANT(PERSIST_STEP, SZ_1M,						\

@@ -136,6 +136,9 @@
 	     "memory of packets that came out of order, per device")		\
 	KNOB(inq_age_ms, 500, 10, 10000,					\
 	     "age at which a waiting received packet is dropped")		\
+	/* on-demand paging: mem/process.c */					\
+	KNOB(odp_processes, 2048, 2, SZ_1M,					\
+	     "processes that may have on-demand paging; half of them, of one user") \
 	/* corks: doorbell/cork.c */						\
 	KNOB(cork_ns, 20 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
 	     "time that a small message waits for more")			\

@@ -197,7 +197,7 @@ void rxe_odp_put(struct rxe_odp *odp)
  * Context: process.
  *
  * Return: the memory, with no page present; ERR_PTR: -EFAULT for addresses that no
- * process has, -ENOMEM.
+ * process has, -ENOMEM also if too many processes have such memory.
  */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 {
@@ -210,7 +210,7 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	odp = kzalloc(sizeof(*odp), RXE_GFP_USER);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
-	odp->process = rxe_process_get();
+	odp->process = rxe_process_get(mr->ibmr.device);
 	if (!odp->process) {
 		kfree(odp);
 		return ERR_PTR(-ENOMEM);

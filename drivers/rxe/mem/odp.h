@@ -10,6 +10,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <compat/mmu.h>
@@ -24,6 +25,7 @@
  * struct rxe_process - what the regions of a process share
  * @node: in the table of processes
  * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
+ * @user: the user whose limit it counts against
  * @users: references, one for each struct rxe_odp
  * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
  * @wq: works that may sleep in the process's memory; each holds a reference to a struct
@@ -32,13 +34,14 @@
 struct rxe_process {
 	struct hlist_node	node;
 	struct mm_struct	*mm;
+	kuid_t			user;
 	u32			users;
 	atomic_t		prefetches;
 	struct workqueue_struct	*wq;
 };
 
 /* process.c */
-struct rxe_process *rxe_process_get(void);
+struct rxe_process *rxe_process_get(struct ib_device *ibdev);
 void rxe_process_put(struct rxe_process *process);
 void rxe_process_wait(void);
 

@@ -4,14 +4,31 @@
  *
  * A fault may sleep for ever in the memory of a process (FUSE). So each process has a
  * workqueue of its own: the faults of others don't wait for it, and it occupies
- * RXE_ODP_WORKERS workers at most.
+ * RXE_ODP_WORKERS workers at most (up to Linux 6.8: in each NUMA node).
+ *
+ * A sleeping fault keeps its worker when the region ends and the process exits, and a region
+ * may outlive its process, too. RLIMIT_NPROC and cgroups don't count workers. So the number
+ * of processes is limited, each from its first region until its last work has ended:
+ *
+ * - All together: odp_processes. By default, their workers are half of the smallest default
+ *   of pid_max. Also, the workers' stacks take at most one part in RXE_ODP_STACKS of all
+ *   memory. This is a quarter of what the default of threads-max permits. Thus the host can
+ *   always fork. A real process needs far more memory than this limit demands.
+ * - Of one user: half of that, which leaves room for others. The user namespaces that a user
+ *   has made, with all their IDs, count as the user.
  */
+#include <linux/cred.h>
 #include <linux/hashtable.h>
+#include <linux/minmax.h>
+#include <linux/pfn.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/thread_info.h>
+#include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
+#include <rdma/ib_verbs.h>
 #include <mem/odp.h>
-#include <rxe/constants.h>
+#include <rxe/knobs.h>
 #include <rxe/memory.h>
 
 static DEFINE_MUTEX(table_lock);	/* the table, and rxe_process.users */
@@ -29,10 +46,58 @@ static struct rxe_process *find_process(struct mm_struct *mm)
 	return NULL;
 }
 
-static struct rxe_process *add_process(struct mm_struct *mm)
+/* The calling process's user; in a user namespace: the user who made the outermost one */
+static kuid_t find_owner(void)
 {
-	struct rxe_process *process = kzalloc(sizeof(*process), RXE_GFP_USER);
+	struct user_namespace *ns = current_user_ns();
+	kuid_t user = current_uid();
 
+	for (; ns->parent; ns = ns->parent)
+		user = ns->owner;
+	return user;
+}
+
+static u32 count_processes(kuid_t user)
+{
+	struct rxe_process *process;
+	u32 num = 0;
+	int i;
+
+	hash_for_each(table, i, process, node)
+		num += uid_eq(process->user, user);
+	return num;
+}
+
+/* How many processes there may be; half of them, of one user */
+static u64 max_processes(void)
+{
+	unsigned long stacks = RXE_ODP_WORKERS * PFN_UP(THREAD_SIZE);
+
+	return min_t(u64, rxe_knob(odp_processes), totalram_pages() / RXE_ODP_STACKS / stacks);
+}
+
+/* May the user have one more process? Context: table_lock held */
+static bool may_add_process(struct ib_device *ibdev, kuid_t user)
+{
+	u32 all = atomic_read(&num_processes), own = count_processes(user);
+	u64 most = max_processes();
+
+	if (all < most && own < most / 2)
+		return true;
+	ibdev_warn_ratelimited(ibdev,
+			       "user %u has on-demand paging in %u processes of at most %llu, all users in %u of %llu: end some, or what the page faults of exited ones wait for\n",
+			       __kuid_val(user), own, most / 2, all, most);
+	return false;
+}
+
+static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct *mm)
+{
+	kuid_t user = find_owner();
+	struct rxe_process *process;
+
+	if (!may_add_process(ibdev, user))
+		return NULL;
+	process = kzalloc(sizeof(*process), RXE_GFP_USER);
 	if (!process)
 		return NULL;
 	process->wq = alloc_workqueue("rdma_rxe_odp", WQ_UNBOUND, RXE_ODP_WORKERS);
@@ -42,6 +107,7 @@ static struct rxe_process *add_process(struct mm_struct *mm)
 	}
 	mmgrab(mm);
 	process->mm = mm;
+	process->user = user;
 	hash_add(table, &process->node, (unsigned long)mm);
 	atomic_inc(&num_processes);
 	return process;
@@ -49,17 +115,19 @@ static struct rxe_process *add_process(struct mm_struct *mm)
 
 /**
  * rxe_process_get - find the calling process, or add it
+ * @ibdev: device that a warning names
  *
  * Context: process.
  *
- * Return: the process, for rxe_process_put(); NULL if memory is short.
+ * Return: the process, for rxe_process_put(); NULL if memory is short, or if there are too
+ * many processes.
  */
-struct rxe_process *rxe_process_get(void)
+struct rxe_process *rxe_process_get(struct ib_device *ibdev)
 {
 	struct rxe_process *process;
 
 	mutex_lock(&table_lock);
-	process = find_process(current->mm) ?: add_process(current->mm);
+	process = find_process(current->mm) ?: add_process(ibdev, current->mm);
 	if (process)
 		process->users++;
 	mutex_unlock(&table_lock);
