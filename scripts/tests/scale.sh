@@ -71,6 +71,8 @@ no_timer() {
 # What the kernel ran of ours while a command did: timers, work, tasklets.
 traced() { # COMMAND...
 	local event
+	# or else sched_switch and sched_wakeup are enabled, too, by patches of the scheduler's code
+	echo 0 > $TRACE/options/record-cmd
 	for event in timer/hrtimer_start timer/hrtimer_expire_entry timer/timer_expire_entry \
 		workqueue/workqueue_execute_start irq/tasklet_entry; do
 		[ ! -e $TRACE/events/$event ] || echo 1 > $TRACE/events/$event/enable
