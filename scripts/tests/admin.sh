@@ -11,9 +11,10 @@ SYS=/sys/class/infiniband
 TC=$SYS/rxeA/tc/1/traffic_class
 TTL=$SYS/rxeA/ttl/1/ttl
 
-# What A sends
+# What A sends.  Not by -Q out: tcpdump would count as received what goes the other way, too, and
+# capture_end waits until all that was received is written.
 capture_sent() {
-	capture_begin A veth /tmp/admin.pcap -Q out 'udp port 4791'
+	capture_begin A veth /tmp/admin.pcap "ether src $(mac_of A veth) and udp port 4791"
 }
 
 # all FILTER: each captured frame is like that

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-LIMIT=40
+LIMIT=120
 CNPS=/tmp/cnp.pcap
 
 counter() { # DEVICE NAME

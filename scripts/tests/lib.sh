@@ -86,12 +86,12 @@ wait_for() {
 
 # wait_tcp PORT: until a process of this machine listens on it
 wait_tcp() {
-	wait_for 20 eval "ss -Hltn sport = :$1 | grep -q ."
+	wait_for 60 eval "ss -Hltn sport = :$1 | grep -q ."
 }
 
 # wait_cm: until a process of this machine listens with RDMA_CM
 wait_cm() {
-	wait_for 20 eval "rdma resource show cm_id | grep -q LISTEN"
+	wait_for 60 eval "rdma resource show cm_id | grep -q LISTEN"
 }
 
 # extra_up: the programs of scripts/vm/packages-extra are there, on this machine until it ends; for

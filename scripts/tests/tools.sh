@@ -8,7 +8,7 @@
 # the addresses.
 
 PORT=20000		# every program gets a port of its own, so that nothing left over matters
-LIMIT=60		# seconds that a program may take
+LIMIT=180		# seconds that a program may take
 LOSSY=''		# not empty: packets get lost, so a program's good-bye may, too
 FROM=''		# not empty: RDMA_CM clients name their own address, which else the route chooses
 
@@ -152,7 +152,7 @@ cm_mode() {
 
 # cm_ready PORT: a process listens with RDMA_CM on that port
 cm_ready() {
-	wait_for 20 eval "rdma resource show cm_id | grep -q 'LISTEN.*:$1 '"
+	wait_for 60 eval "rdma resource show cm_id | grep -q 'LISTEN.*:$1 '"
 }
 
 # both READY SERVER-COMMAND -- CLIENT-COMMAND: run the two ends; READY is wait_tcp or cm_ready

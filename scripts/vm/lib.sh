@@ -14,7 +14,7 @@
 
 . "$TOP/scripts/vm/initrd.sh"
 
-VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-180}
+VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-600}
 VM_MEMORY=${VM_MEMORY:-2048}
 # The processors.  The others' clock counts instructions while they run, one a nanosecond,
 # and goes on with the host's while they're idle.
