@@ -12,6 +12,7 @@ SYS=/sys/class/infiniband
 # ms that traffic may stand still when a slave goes or comes: the bond looks at its slaves every 50 ms,
 # and a queue pair probes as soon as the bond has changed over.
 STALL=$((1000 * PATIENCE))
+PERF_TIMEOUT=14	# as most tools have it
 
 # bond_up MODE [OPTION...]: namespaces A and B with two veth pairs, a bond over them, and a device
 # on the bond; the ends are as those of path veth

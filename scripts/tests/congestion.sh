@@ -52,7 +52,7 @@ mark() {
 flows() { # OPTION of rc_flows...
 	PORT=$((PORT + 1))
 	both wait_tcp rc_flows -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
-		rc_flows -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
+		rc_flows -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t 16 "$@"
 }
 
 marks() { # SENDER RECEIVER: marks, CNPs sent, CNPs handled

@@ -41,9 +41,9 @@ auto_type() {
 by_hand() {
 	local client qpn counter status=1 before after
 	PORT=$((PORT + 1))
-	ib_write_bw -F -D 100 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT > /dev/null &
+	ib_write_bw -F -u 16 -D 100 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT > /dev/null &
 	wait_tcp $PORT
-	ib_write_bw -F -D 100 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT "$SRV4" > /dev/null &
+	ib_write_bw -F -u 16 -D 100 -s 1000 -x "$SRV_GID" -d rxe0 -p $PORT "$SRV4" > /dev/null &
 	client=$!
 	wait_for 20 eval 'rdma resource show qp link $LINK | grep "type RC" | grep -q "state RTS.*pid $client "' || return 1
 	qpn=$(rdma resource show qp link $LINK | grep "type RC .*pid $client " | grep -o 'lqpn [0-9]*')

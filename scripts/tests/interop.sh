@@ -16,7 +16,7 @@ swap() {
 }
 
 programs() { # PREFIX TYPE
-	local program
+	local program PERF_TIMEOUT
 	case $2 in
 	v2-ipv4) SRV_CM=$SRV4 ;;
 	v2-ipv6) SRV_CM=$SRV6 ;;
@@ -29,6 +29,11 @@ programs() { # PREFIX TYPE
 		try "$1-$2-$program" "run_$program"
 	done
 	for program in write_bw read_bw send_lat atomic_bw uc_send_bw uc_write_bw; do
+		# the shipped module sends all again after it: a longer one where it sends requests
+		case $1-$program in
+		to-shipped-send_lat | from-shipped-*) PERF_TIMEOUT=18 ;;
+		*) PERF_TIMEOUT=16 ;;
+		esac
 		try "$1-$2-ib_$program" run_perftest $program
 	done
 	try "$1-$2-uc_whole" run_uc_whole -n 500

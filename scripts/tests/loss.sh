@@ -24,7 +24,7 @@ pingpong() {
 		grep -q 'Failed status transport retry counter exceeded (12) for wr_id 2$' $log
 }
 
-LIMIT=120 RC_TIMEOUT=15 LOSSY=1
+LIMIT=300 RC_TIMEOUT=16 LOSSY=1
 path_up vms
 lossy
 lossy on_b

@@ -174,9 +174,9 @@ told() {
 	set_roce 1 && set_roce 1 B && use_gid v2-ipv4 || return 1
 	stdbuf -oL ibv_asyncwatch -d rxeA > /tmp/watch & watch=$!
 	PORT=$((PORT + 1))
-	srv ib_write_bw -F -D 100 -p $PORT -d rxeB -x "$SRV_GID" & server=$!
+	srv ib_write_bw -F -u 16 -D 100 -p $PORT -d rxeB -x "$SRV_GID" & server=$!
 	srv wait_tcp $PORT || return 1
-	cli ib_write_bw -F -D 100 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" & client=$!
+	cli ib_write_bw -F -u 16 -D 100 -p $PORT -d rxeA -x "$CLI_GID" "$SRV4" & client=$!
 	wait_for 20 grep -q rxeA /tmp/watch && wait_for 20 eval "[ \$(cat $SYS/rxeB/ports/1/hw_counters/rcvd_pkts) -gt 100 ]" &&
 		set_roce 1 && ! grep -q 'event_type .*(8)' /tmp/watch && kill -0 $client &&
 		set_roce v2 && wait_for 10 grep -q 'event_type .*(8)' /tmp/watch || return 1

@@ -150,7 +150,7 @@ dropped() {
 # ends COMMAND WORDS: after it, a queue pair ends with a retry error, and one line has the words
 ends() {
 	local lines status=0
-	use_gid "${TYPE:-v2-ipv4}" && stream_begin || return 1
+	use_gid "${TYPE:-v2-ipv4}" && PERF_TIMEOUT=14 stream_begin || return 1
 	lines=$(dmesg | wc -l)
 	eval "$1" && wait_for 30 grep -q 'status 12\|retry counter exceeded\|vendor_err\|Completion with error' /tmp/write-cli || status=1
 	tail -n 3 /tmp/write-cli >&2

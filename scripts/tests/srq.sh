@@ -14,7 +14,7 @@ run_srq_pingpong() {
 }
 
 run_perftest_srq() { # NAME
-	local args=(-e -F -n 200 -s 3000 --use-srq -x)
+	local args=(-e -F -u 16 -n 200 -s 3000 --use-srq -x)
 	[ "$1" != send_bw ] || args=(-q 4 "${args[@]}")	# the others have one queue pair
 	PORT=$((PORT + 1))
 	both wait_tcp "ib_$1" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \

@@ -283,9 +283,10 @@ run_rdma_client() {
 }
 
 # perftest: write_bw, read_lat ..., uc_write_bw over UC; waits for events where the program can, since two polling ends
-# would have the processors for themselves
+# would have the processors for themselves.  With the programs' own timeout (14), a host that stands
+# still for three seconds uses up the retries.
 run_perftest() { # NAME [COUNT SIZE]
-	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x) name=${1#uc_}
+	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x) name=${1#uc_} program
 	PORT=$((PORT + 1))
 	[ "$name" = "$1" ] || args=(-c UC "${args[@]}")
 	case $name in
@@ -293,8 +294,9 @@ run_perftest() { # NAME [COUNT SIZE]
 	atomic*) args=(-e -F -n 10 -x) ;;
 	*) args=(-e "${args[@]}") ;;
 	esac
-	both wait_tcp "ib_$name" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
-		"ib_$name" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
+	program=("ib_$name" -u "${PERF_TIMEOUT:-16}" -p "$PORT")
+	both wait_tcp "${program[@]}" -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
+		"${program[@]}" -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
 # switch_is NAME 0|1, on all devices
@@ -364,7 +366,7 @@ stream_begin() {
 	[ $# -gt 0 ] || set -- write
 	STREAMS=$#
 	for name; do
-		PORT=$((PORT + 1)) args=(-F -n 1000000 -s 8192)
+		PORT=$((PORT + 1)) args=(-F -u "${PERF_TIMEOUT:-16}" -n 1000000 -s 8192)
 		[ "$name" = write ] || args+=(-e)
 		srv "ib_${name}_bw" "${args[@]}" -p $PORT -d "$SRV_DEV" -x "$SRV_GID" > "/tmp/$name-srv" 2>&1 &
 		srv wait_tcp $PORT || return 1

@@ -50,7 +50,7 @@ moves() {
 	local want=$1 op=$2 before line
 	shift 2
 	before=$(given_up)
-	line=$(goodput -o "$op" -t 14 -r 7 -l 90 "$@") && say "$line" &&
+	line=$(goodput -o "$op" -t 16 -r 7 -l 90 "$@") && say "$line" &&
 		[ "$(awk '{ print $2 }' <<< "$line")" = ok ] || return 1
 	say "$(($(given_up) - before)) gave up trains"
 	[ $(($(given_up) - before)) = "$want" ]

@@ -67,7 +67,8 @@ counter_files() {
 	printf '%s\n' "${@/#//sys/class/infiniband/$dev/ports/1/hw_counters/}"
 }
 
-# verified PREFIX OPTION...: each operation is a case.  At the tools' usual timeout and retries.
+# verified PREFIX OPTION...: each operation is a case.  At the tools' usual retries, but not their
+# timeout (14), with which a host that stands still for some seconds uses them up.
 verified() {
 	local prefix=$1 op status rest seen=''
 	shift
@@ -79,7 +80,7 @@ verified() {
 		else
 			fail "$prefix-$op" "$status $rest"
 		fi
-	done < <(goodput -o "${OPS// /,}" -t 14 -r 7 -l 30 "$@")
+	done < <(goodput -o "${OPS// /,}" -t 16 -r 7 -l 60 "$@")
 	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
 }
 

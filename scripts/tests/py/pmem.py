@@ -68,7 +68,7 @@ class Side:
         attr.path_mtu = e.IBV_MTU_1024
         attr.rq_psn = attr.sq_psn = PSN
         attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
-        attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+        attr.timeout, attr.retry_cnt, attr.rnr_retry = 18, 7, 7
         attr.ah_attr = AHAttr(gr=gr, is_global=1, port_num=1)
         self.qp.to_rts(attr)
 
