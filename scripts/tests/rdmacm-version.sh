@@ -15,7 +15,9 @@ frames() { # PCAP-FILTER
 	tcpdump -r /tmp/cm.pcap --count "$1" 2> /dev/null | cut -d ' ' -f 1
 }
 
-# connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire
+# connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire,
+# but for the good-byes of the connection before, a DREQ and its answer or two answers: a program
+# ends without waiting for them.
 connects() {
 	local v1 v2
 	versions "$1" "$2" || return 1
@@ -25,9 +27,9 @@ connects() {
 	v1=$(frames 'ether proto 0x8915') v2=$(frames 'udp port 4791')
 	say "$v1 frames of v1, $v2 of v2"
 	if [ "$1" = v1 ]; then
-		[ "$v1" -gt 20 ] && [ "$v2" = 0 ]
+		[ "$v1" -gt 20 ] && [ "$v2" -le 2 ]
 	else
-		[ "$v2" -gt 20 ] && [ "$v1" = 0 ]
+		[ "$v2" -gt 20 ] && [ "$v1" -le 2 ]
 	fi
 }
 

@@ -26,11 +26,11 @@ same_device_by_stack() {
 	[ "$off" -gt $((on + 20)) ]
 }
 
-# Ten messages of ten packets
+# A hundred messages of ten packets.  A stall may split some trains, or send some again.
 trains_split() {
 	local on off
-	count_on_off trains || return 1
-	[ "$off" -gt $((on + 60)) ]
+	count_on_off trains 100 || return 1
+	[ "$off" -gt $((on + 500)) ]
 }
 
 # With trains off, packets come one by one, and GRO makes trains of them: they are longer than what

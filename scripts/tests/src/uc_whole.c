@@ -24,7 +24,7 @@ static const char usage[] =
 
 #define MAGIC	0x75635f77686f6c65ull
 #define WINDOW	32			/* messages under way at most */
-#define SLOTS	(4 * WINDOW)		/* buffers of a message each */
+#define SLOTS	(16 * WINDOW)		/* buffers of a message each */
 #define SPAN	65536			/* the pool is so much longer than a message */
 #define LATE_MS	(lossy ? 30 : 10000)	/* what hasn't come by then is lost */
 #define CAUGHT_UP	(UINT32_MAX - 1)
