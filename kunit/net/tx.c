@@ -129,11 +129,31 @@ static void last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
+/* The time through an empty queue: the shortest of late, and two long ones replace it */
+static void empty_queue(struct kunit *test)
+{
+	u64 memory = rxe_knob(txq_memory_ns);
+	struct rxe_tx_time t = {};
+
+	rxe_tx_time_add(&t, 50, 1);
+	KUNIT_EXPECT_EQ(test, t.ns, 0ULL);
+	rxe_tx_time_add(&t, 60, 1);
+	KUNIT_EXPECT_EQ(test, t.ns, 50ULL);
+	rxe_tx_time_add(&t, 20, 2);
+	rxe_tx_time_add(&t, 30, 3);
+	KUNIT_EXPECT_EQ(test, t.ns, 20ULL);
+	rxe_tx_time_add(&t, NSEC_PER_SEC, 3 + memory);
+	KUNIT_EXPECT_EQ(test, t.ns, 30ULL);
+	rxe_tx_time_add(&t, 4 * NSEC_PER_SEC, 4 + 2 * memory);
+	KUNIT_EXPECT_EQ(test, t.ns, 1ULL * NSEC_PER_SEC);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(own_limit),
 	KUNIT_CASE(own_half),
 	KUNIT_CASE(passed_over),
 	KUNIT_CASE(last),
+	KUNIT_CASE(empty_queue),
 	{}
 };
 

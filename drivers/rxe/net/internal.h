@@ -87,6 +87,19 @@ bool rxe_blocks_made(const struct sk_buff *skb);
 void rxe_train_close(struct rxe_train *train);
 
 /* tx.c */
+/**
+ * struct rxe_tx_time - the shortest time measured of late
+ * @ns: the time; 0 before the second measurement
+ * @last: the last measurement, however long, ns; 0 before the first
+ * @at: when @ns was set
+ */
+struct rxe_tx_time {
+	u64	ns;
+	u64	last;
+	ktime_t	at;
+};
+
+void rxe_tx_time_add(struct rxe_tx_time *t, u64 ns, ktime_t now);
 void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb);
 void rxe_tx_wait(void);
 void rxe_tx_set_ops(const struct rxe_net_ops *ops);

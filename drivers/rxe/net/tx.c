@@ -53,8 +53,7 @@
  * @timing: the next skb that finds the queue empty is to be timed; lockless
  * @timed: the skb that is being timed
  * @timed_at: when it was queued
- * @own: the shortest time measured lately
- * @own_at: when @own was measured
+ * @own: the time that an skb takes through an empty queue
  * @timer: checks whether the queue is stuck, while senders wait
  */
 struct rxe_txq {
@@ -70,8 +69,7 @@ struct rxe_txq {
 	bool			timing;
 	struct sk_buff		*timed;
 	ktime_t			timed_at;
-	u64			own;
-	ktime_t			own_at;
+	struct rxe_tx_time	own;
 	struct hrtimer		timer;
 };
 
@@ -403,7 +401,7 @@ static void txq_adapt(struct rxe_txq *q)
 
 	if (ns < rxe_knob(txq_period_ns))
 		return;
-	limit = div64_u64(q->left * (2 * q->own + rxe_knob(txq_ns)), ns);
+	limit = div64_u64(q->left * (2 * q->own.ns + rxe_knob(txq_ns)), ns);
 	limit = clamp_t(u64, limit, q->limit / 2, 2ULL * q->limit);
 	WRITE_ONCE(q->limit, clamp_t(u64, limit, rxe_knob(txq_min_bytes),
 				     rxe_knob(txq_max_bytes)));
@@ -436,6 +434,28 @@ static noinline void txq_start_timing(struct rxe_txq *q, struct sk_buff *skb)
 	WRITE_ONCE(q->timed, skb);
 }
 
+/**
+ * rxe_tx_time_add - add a measurement to the shortest time of late
+ * @t: the time
+ * @ns: the measurement
+ * @now: when it was made
+ *
+ * A single long measurement may tell of a CPU that stood still. So a longer time, at first and
+ * after txq_memory_ns, is the shorter one of the last two measurements.
+ *
+ * Context: any; the caller serializes
+ */
+void rxe_tx_time_add(struct rxe_tx_time *t, u64 ns, ktime_t now)
+{
+	bool old = !t->at || ktime_after(now, ktime_add_ns(t->at, rxe_knob(txq_memory_ns)));
+
+	if (t->last && (old || ns <= t->ns)) {
+		t->ns = min3(ns, t->last, (u64)NSEC_PER_SEC);
+		t->at = now;
+	}
+	t->last = max(ns, 1ULL);
+}
+
 static noinline void txq_end_timing(struct rxe_txq *q)
 {
 	ktime_t now = ktime_get();
@@ -443,11 +463,7 @@ static noinline void txq_end_timing(struct rxe_txq *q)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (ns <= q->own || !q->own_at ||
-	    ktime_after(now, ktime_add_ns(q->own_at, rxe_knob(txq_memory_ns)))) {
-		q->own = min_t(u64, ns, NSEC_PER_SEC);
-		q->own_at = now;
-	}
+	rxe_tx_time_add(&q->own, ns, now);
 	spin_unlock_irqrestore(&q->lock, flags);
 	WRITE_ONCE(q->timed, NULL);
 }
