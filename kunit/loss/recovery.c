@@ -43,6 +43,13 @@ static struct rxe_loss_verdict hint(struct game *g, enum rxe_loss_hint hint,
 				  ktime_add_ns(NOW, after));
 }
 
+/* The packets up to @end are sent again */
+static void resend(struct game *g, u32 end, ktime_t left_at, ktime_t now)
+{
+	rxe_recovery_resent(&g->rec, g->facts.una, end, left_at, now);
+	rxe_recovery_leaves(&g->rec, now);
+}
+
 static void make_lossy(struct game *g)
 {
 	g->rec.lossy_until = ktime_add_ns(NOW, rxe_knob(loss_memory_ns));
@@ -205,8 +212,7 @@ static void play_row(struct kunit *test, const struct row *row)
 	if (row->lossy)
 		make_lossy(&g);
 	if (row->resent)
-		rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW,
-				    NOW + (row->after - row->resent) * MS);
+		resend(&g, rxe_psn_add(PSN, 4), NOW, NOW + (row->after - row->resent) * MS);
 	g.rec.retries = row->retries;
 	g.rec.go_back = row->go_back;
 	g.facts.rest = row->rest;
@@ -235,7 +241,7 @@ static void peer_drops(struct kunit *test)
 	u32 i;
 
 	begin(&g);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 4), NOW, NOW);
+	resend(&g, rxe_psn_add(PSN, 4), NOW, NOW);
 	g.facts.una = rxe_psn_add(PSN, 4);
 	for (i = 0; i < rxe_knob(go_back); i++)
 		KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
@@ -244,6 +250,20 @@ static void peer_drops(struct kunit *test)
 	hint(&g, RXE_LOSS_NAK, 10 * MS);
 	KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_NAK, 10 * MS).act,
 			RXE_LOSS_RESEND);
+}
+
+/* Where only probes speak of losses, silence behind a probe shows nothing about the peer */
+static void peer_is_slow(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	hint(&g, RXE_LOSS_SILENCE, 350 * MS);
+	resend(&g, rxe_psn_add(PSN, 4), NOW, NOW + 350 * MS);
+	g.facts.una = rxe_psn_add(PSN, 4);
+	rxe_recovery_wait_anew(&g.rec, NOW + 400 * MS);
+	KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_SILENCE, 450 * MS).act, RXE_LOSS_RESEND);
+	KUNIT_EXPECT_EQ(test, g.rec.go_back, 0);
 }
 
 /* While the host's queue drains, silence is neither a loss nor a retry */
@@ -364,11 +384,10 @@ static void suspects(struct kunit *test)
 static void resend_by_silence(struct game *g)
 {
 	hint(g, RXE_LOSS_SILENCE, 350 * MS);
-	rxe_recovery_resent(&g->rec, PSN, rxe_psn_add(PSN, BURST), NOW,
-			    NOW + 350 * MS);
+	resend(g, rxe_psn_add(PSN, BURST), NOW, NOW + 350 * MS);
 }
 
-/* A probe that isn't answered doesn't shorten the timeout; its answer shows the loss */
+/* A probe doesn't shorten the timeout, whether it is answered or not: only a NAK does */
 static void probe_is_patient(struct kunit *test)
 {
 	struct game g;
@@ -382,15 +401,49 @@ static void probe_is_patient(struct kunit *test)
 	begin(&g);
 	resend_by_silence(&g);
 	rxe_recovery_wait_anew(&g.rec, NOW + 352 * MS);
-	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 353 * MS), T);
+	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 353 * MS), 1000 * MS);
 
 	/* a NAK has shown a loss before */
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, 10 * MS);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 10 * MS);
+	resend(&g, rxe_psn_add(PSN, BURST), NOW, NOW + 10 * MS);
 	hint(&g, RXE_LOSS_SILENCE, 40 * MS);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 40 * MS);
+	resend(&g, rxe_psn_add(PSN, BURST), NOW, NOW + 40 * MS);
 	KUNIT_EXPECT_EQ(test, rxe_rto_ns(&g.rec, &g.rtt, &g.limit, NOW + 41 * MS), T);
+}
+
+/* An answer comes while the resending waits for its turn: nothing was lost */
+static void needless_unsent(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	hint(&g, RXE_LOSS_SILENCE, 350 * MS);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 350 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 350 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						      NOW + 900 * MS));
+	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 900 * MS));
+	KUNIT_EXPECT_EQ(test, g.rtt.max, MS);
+}
+
+/* The timeout of a retry begins when its packets leave */
+static void retry_leaves_late(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	KUNIT_EXPECT_TRUE(test, hint(&g, RXE_LOSS_SILENCE, 1000 * MS).timeout);
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 1000 * MS);
+	rxe_recovery_leaves(&g.rec, NOW + 1390 * MS);
+	KUNIT_EXPECT_FALSE(test, hint(&g, RXE_LOSS_SILENCE, 1780 * MS).timeout);
+	/* a probe isn't a retry */
+	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + 1780 * MS);
+	rxe_recovery_leaves(&g.rec, NOW + 1780 * MS);
+	KUNIT_EXPECT_TRUE(test, hint(&g, RXE_LOSS_SILENCE, 1790 * MS).timeout);
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 2);
 }
 
 /* An answer comes too soon after a resending: nothing was lost, and the wait grows */
@@ -419,7 +472,7 @@ static void too_soon(struct kunit *test)
 
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, 10 * MS);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 1), NOW, NOW + 10 * MS);
+	resend(&g, rxe_psn_add(PSN, 1), NOW, NOW + 10 * MS);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, PSN, NOW + 10 * MS));
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_too_soon(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
 						      NOW + 10 * MS + 1000));
@@ -463,8 +516,7 @@ static void doubled_behind(struct kunit *test)
 						      true, NOW + 362 * MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
 						      false, NOW + 362 * MS));
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, 1), NOW,
-			    NOW + 350 * MS);
+	resend(&g, rxe_psn_add(PSN, 1), NOW, NOW + 350 * MS);
 	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
 			      NOW + 360 * MS);
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
@@ -478,7 +530,7 @@ static void needless_nak(struct kunit *test)
 
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, MS);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
+	resend(&g, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt,
 						       rxe_psn_add(PSN, 1),
@@ -495,12 +547,11 @@ static void needless_after_loss(struct kunit *test)
 
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, MS);
-	rxe_recovery_resent(&g.rec, PSN, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
+	resend(&g, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
 	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1), NOW + 3 * MS);
 	g.facts.una = rxe_psn_add(PSN, 50);
 	hint(&g, RXE_LOSS_NAK, 100 * MS);
-	rxe_recovery_resent(&g.rec, g.facts.una, rxe_psn_add(PSN, 51),
-			    NOW + 99 * MS, NOW + 100 * MS);
+	resend(&g, rxe_psn_add(PSN, 51), NOW + 99 * MS, NOW + 100 * MS);
 	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 51),
 			      NOW + 103 * MS);
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
@@ -517,6 +568,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rto_follows_stalls),
 	KUNIT_CASE(verdicts),
 	KUNIT_CASE(peer_drops),
+	KUNIT_CASE(peer_is_slow),
 	KUNIT_CASE(queue_drains),
 	KUNIT_CASE(queue_pauses),
 	KUNIT_CASE(queue_stuck),
@@ -524,6 +576,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(backs_off),
 	KUNIT_CASE(suspects),
 	KUNIT_CASE(probe_is_patient),
+	KUNIT_CASE(needless_unsent),
+	KUNIT_CASE(retry_leaves_late),
 	KUNIT_CASE(needless_too_soon),
 	KUNIT_CASE(too_soon),
 	KUNIT_CASE(needless_doubled),

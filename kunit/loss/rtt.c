@@ -67,6 +67,23 @@ static void forgets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rtt.max, 5 * MS);
 }
 
+/* A long round trip isn't forgotten while others are nearly as long */
+static void longest(struct kunit *test)
+{
+	u64 memory = rxe_knob(loss_memory_ns);
+	struct rxe_rtt rtt = {};
+
+	rxe_rtt_add(&rtt, 3000 * MS, MS);
+	rxe_rtt_add(&rtt, 2900 * MS, MS + memory / 2);
+	rxe_rtt_add(&rtt, 9 * MS, MS + memory);
+	KUNIT_EXPECT_EQ(test, rxe_rtt_longest(&rtt, MS + memory), 3000 * MS);
+	KUNIT_EXPECT_EQ(test, rxe_rtt_longest(&rtt, 2 * MS + memory), 2900 * MS);
+	rxe_rtt_add(&rtt, 9 * MS, 2 * MS + memory);
+	KUNIT_EXPECT_EQ(test, rtt.max, 2900 * MS);
+	rxe_rtt_add(&rtt, 8 * MS, 3 * MS + 2 * memory);
+	KUNIT_EXPECT_EQ(test, rtt.max, 8 * MS);
+}
+
 /* Smoothed values stay within the samples, whatever these are */
 static void random_rtts(struct kunit *test)
 {
@@ -90,6 +107,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stall),
 	KUNIT_CASE(guess),
 	KUNIT_CASE(forgets),
+	KUNIT_CASE(longest),
 	KUNIT_CASE(random_rtts),
 	{}
 };

@@ -768,6 +768,39 @@ static void read_again(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/*
+ * A READ waits at its peer for longer than a probe waits. A small window cuts the probe to one
+ * packet. When the response to the first request comes, the rest isn't asked for again, and
+ * the answer isn't timed.
+ */
+static void read_probed(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_sq *sq = &qp->sq;
+	u8 data[MTU] = {};
+	struct rxe_pkt pkt;
+
+	qp->attr.timeout = 20;		/* 4 s: longer than the test takes */
+	fake_read(test, 1, 0, 4 * MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	spin_lock_bh(&sq->lock);
+	sq->cc.window = 1;
+	spin_unlock_bh(&sq->lock);
+	WRITE_ONCE(sq->sender.out.train.alone, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, MTU);
+	rxe_task_pause(&qp->send_task);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, PSN(1), data, MTU);
+	KUNIT_EXPECT_EQ(test, sq->rtt.smooth, 0ull);
+	rxe_task_resume(&qp->send_task);
+	fake_expect_nothing(test);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, PSN(2), data, MTU);
+	respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(3), data, MTU);
+	expect_done(test, 1);
+}
+
 /* An ACK for a PSN behind a READ shows that the response is lost [9.7.5.1.3] */
 static void implied_nak(struct kunit *test)
 {
@@ -1159,6 +1192,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),
 	KUNIT_CASE(read_again),
+	KUNIT_CASE(read_probed),
 	KUNIT_CASE(implied_nak),
 	KUNIT_CASE(read_wrong_length),
 	KUNIT_CASE(atomic),

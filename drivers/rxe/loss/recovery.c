@@ -20,7 +20,8 @@
  *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
  *   - An answer much sooner after a resending than any round trip, or a second answer,
  *     shows that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
- *     round trip is remembered.
+ *     round trip is remembered. Nothing was lost either if the answer comes while the
+ *     resending still waits for its turn at this host's queues.
  *
  * Only what one loss takes away is sent again, a packet or a train: a peer like this driver
  * keeps the packets that follow. If these are missing, too, the peer doesn't keep them. Then
@@ -46,9 +47,7 @@ void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 /* Twice the longest recent round trip: a stall of that length is no loss */
 static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 {
-	if (ktime_after(now, ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns))))
-		return 0;
-	return min(2 * rtt->max, rxe_knob(rto_max_ns));
+	return min(2 * rxe_rtt_longest(rtt, now), rxe_knob(rto_max_ns));
 }
 
 /**
@@ -62,8 +61,8 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  * patience_ns, moved into that range: an older packet is more likely lost than late.
  *
  *   after a retry       the upper bound
- *   on a lossy path     twice the measured round trip, within the bounds. A probe alone doesn't
- *                       make the path lossy here: the silence goes on
+ *   on a lossy path     twice the measured round trip, within the bounds. Probes alone don't
+ *                       make the path lossy here: their answer may be one to a late packet
  *   without losses      patience_ns, but at most four times the upper bound: the peer's
  *                       CPU is probably away, as those of virtual machines are
  *   nothing measured    patience_ns at least (RFC 6298)
@@ -166,7 +165,6 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->since = now;
 	rec->probes = 0;
-	rec->guessed = false;
 }
 
 /**
@@ -187,12 +185,31 @@ void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
 	rec->answer_ns = 0;
 }
 
-/* Nothing was lost: the round trip took that long. */
-static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now)
+/**
+ * rxe_recovery_leaves - the first packet of a resending leaves
+ * @rec: loss recovery
+ * @now: the time
+ *
+ * This may be long after the verdict, if other senders share the host's queues. The timeout of
+ * a retry begins now.
+ */
+void rxe_recovery_leaves(struct rxe_recovery *rec, ktime_t now)
+{
+	rec->unsent = false;
+	rec->resent_at = now;
+	if (!rec->retrying)
+		return;
+	rec->retrying = false;
+	rec->since = now;
+}
+
+/* Nothing was lost */
+static void undo_loss(struct rxe_recovery *rec)
 {
 	rec->in_doubt = false;
+	rec->unsent = false;
 	rec->lossy_until = rec->lossy_before;
-	rxe_rtt_add(rtt, rec->answer_ns, now);
+	rec->guessed = rec->guessed_before;
 }
 
 /**
@@ -209,7 +226,7 @@ static void undo_loss(struct rxe_recovery *rec, struct rxe_rtt *rtt, ktime_t now
 bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 			   u32 una, ktime_t now)
 {
-	return rxe_psn_diff(una, rec->resent_from) > 0 &&
+	return !rec->unsent && rxe_psn_diff(una, rec->resent_from) > 0 &&
 	       ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min / 2));
 }
 
@@ -220,20 +237,25 @@ bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt 
  * @una: oldest PSN that isn't acknowledged now
  * @now: the time
  *
- * An answer that comes too soon shows that nothing was lost. Exception: if the peer had asked
- * for the resending, the time shows nothing.
+ * An answer before the resending, or too soon after it, shows that nothing was lost. Exception:
+ * if the peer had asked for the resending, the time after it shows nothing.
  *
  * Return: true if nothing had been lost.
  */
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, ktime_t now)
 {
+	if (rec->unsent) {
+		undo_loss(rec);
+		return true;
+	}
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
 		return false;
 	rec->answer_ns = max_t(s64, ktime_to_ns(ktime_sub(now, rec->left_at)), 1);
 	if (rec->told || !rxe_recovery_too_soon(rec, rtt, una, now))
 		return false;
-	undo_loss(rec, rtt, now);
+	undo_loss(rec);
+	rxe_rtt_add(rtt, rec->answer_ns, now);
 	return true;
 }
 
@@ -258,7 +280,8 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 
 	if (!rec->in_doubt || !rec->answer_ns || !oldest)
 		return false;
-	undo_loss(rec, rtt, now);
+	undo_loss(rec);
+	rxe_rtt_add(rtt, rec->answer_ns, now);
 	return true;
 }
 
@@ -278,6 +301,7 @@ static bool count_retry(struct rxe_recovery *rec,
 			const struct rxe_retry_limit *limit, ktime_t now)
 {
 	rec->since = now;
+	rec->retrying = true;
 	if (rec->heard) {
 		rec->heard = false;
 		return true;
@@ -288,8 +312,9 @@ static bool count_retry(struct rxe_recovery *rec,
 static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
 					  const struct rxe_loss_facts *facts)
 {
+	/* Where only silence speaks of losses, the packets behind a probe may be late, too */
 	bool follows = facts->una == rec->resent_end &&
-		       facts->una != rec->resent_from;
+		       facts->una != rec->resent_from && !rec->guessed;
 
 	if (rec->go_back)
 		rec->go_back--;
@@ -309,9 +334,12 @@ static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
  */
 static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 {
-	if (!rec->in_doubt || una != rec->resent_from)
+	if (!rec->in_doubt || una != rec->resent_from) {
 		rec->lossy_before = rec->lossy_until;
+		rec->guessed_before = rec->guessed;
+	}
 	rec->in_doubt = true;
+	rec->unsent = true;
 	rec->told = told;
 }
 

@@ -68,11 +68,14 @@ struct rxe_retry_limit {
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
  * @probes: probes since the last progress, which aren't counted as retries
- * @guessed: only a probe made the path count as lossy, and nothing has come since
+ * @guessed: only probes made the path count as lossy
+ * @guessed_before: @guessed before the resending in doubt
  * @go_back: number of next losses after which everything is sent again
  * @heard: since the last retry, the peer answered a packet behind the oldest one
  * @in_doubt: the last resending may have been needless
  * @told: a NAK, or responses behind a gap, caused the last resending
+ * @unsent: the resending in doubt hasn't begun: it waits for its turn at this host's queues
+ * @retrying: a retry was counted, and its packets haven't left
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
  * @since: time of the last progress or retry
  * @lossy_until: until when the path counts as lossy
@@ -88,10 +91,13 @@ struct rxe_recovery {
 	u8	retries;
 	u8	probes;
 	bool	guessed;
+	bool	guessed_before;
 	u8	go_back;
 	bool	heard;
 	bool	in_doubt;
 	bool	told;
+	bool	unsent;
+	bool	retrying;
 	u64	answer_ns;
 	ktime_t	since;
 	ktime_t	lossy_until;
@@ -112,6 +118,7 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn);
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
 			 ktime_t left_at, ktime_t now);
+void rxe_recovery_leaves(struct rxe_recovery *rec, ktime_t now);
 bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 			   u32 una, ktime_t now);
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,

@@ -42,10 +42,24 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
 		rtt->min = ns;
 		rtt->min_at = now;
 	}
+	rtt->next = max(rtt->next, ns);
 	if (ns >= rtt->max || is_forgotten(rtt->max_at, now)) {
-		rtt->max = ns;
+		rtt->max = rtt->next;
 		rtt->max_at = now;
+		rtt->next = 0;
 	}
+}
+
+/**
+ * rxe_rtt_longest - the longest recent round trip
+ * @rtt: round trips of the path
+ * @now: the time
+ *
+ * Return: nanoseconds; 0: none is recent.
+ */
+u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now)
+{
+	return is_forgotten(rtt->max_at, now) ? rtt->next : rtt->max;
 }
 
 /**

@@ -15,8 +15,9 @@
  * @var: variation, as RTTVAR of RFC 6298
  * @min: shortest recent round trip, forgotten after loss_memory_ns
  * @min_at: when @min was measured
- * @max: longest recent round trip, forgotten after loss_memory_ns
- * @max_at: when @max was measured
+ * @max: longest recent round trip; after loss_memory_ns, @next takes its place
+ * @max_at: when @max was set
+ * @next: longest round trip since @max_at
  */
 struct rxe_rtt {
 	u64	smooth;
@@ -25,6 +26,7 @@ struct rxe_rtt {
 	ktime_t	min_at;
 	u64	max;
 	ktime_t	max_at;
+	u64	next;
 };
 
 /* A new connection: nothing was measured */
@@ -34,6 +36,7 @@ static inline void rxe_rtt_reset(struct rxe_rtt *rtt)
 }
 
 void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now);
+u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now);
 u64 rxe_rtt_most(const struct rxe_rtt *rtt);
 
 #endif /* RXE_LOSS_RTT_H */

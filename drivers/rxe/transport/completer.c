@@ -117,13 +117,20 @@ static void resolve_doubt(struct rxe_sq *sq)
 		undo_cut(sq);
 }
 
-/* Don't send again what has been acknowledged by now */
+/*
+ * Don't send again what has been acknowledged by now. If an answer came to what wasn't sent again,
+ * a READ's first request has arrived, and a probe isn't needed any more.
+ */
 static void skip_missing(struct rxe_sq *sq)
 {
 	s32 came = rxe_psn_diff(sq->flight.una, sq->resend.psn);
 
 	if (came <= 0)
 		return;
+	if (sq->resend.probe) {
+		rxe_resend_reset(&sq->resend);
+		return;
+	}
 	sq->resend.npkts -= min_t(u32, sq->resend.npkts, came);
 	sq->resend.psn = sq->flight.una;
 }
@@ -221,6 +228,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	case RXE_LOSS_RESEND:
 		sq->resend.npkts = min(verdict.npkts + 1, facts.rest); /* see inq.c */
 		sq->resend.psn = sq->flight.una;
+		sq->resend.probe = facts.rd_atomic && hint == RXE_LOSS_SILENCE;
 		break;
 	case RXE_LOSS_REWIND:
 		rxe_sq_rewind(qp);

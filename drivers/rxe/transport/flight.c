@@ -22,8 +22,27 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
 	rxe_count(qp, COMP_RETRY);
 	rxe_recovery_resent(&sq->rec, sq->flight.una, end,
 			    timed ? sq->timed.start : sq->rec.since, ktime_get());
+}
+
+/**
+ * rxe_sq_leave_again - note that the first packet of a resending leaves
+ * @qp: the QP
+ *
+ * Its answer is timed. Exception: a READ or atomic that only silence made suspicious. An answer
+ * to the first request, late behind what the peer sends to others, would be taken for the
+ * answer to the second one.
+ *
+ * Context: sq.lock held.
+ */
+void rxe_sq_leave_again(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+	bool fetch = rxe_is_rd_atomic(rxe_sendq_at(&sq->q, sq->q.tail));
+
+	rxe_recovery_leaves(&sq->rec, ktime_get());
 	sq->timed.start = 0;
-	rxe_rtt_start(sq, sq->flight.una, rxe_is_rd_atomic(rxe_sendq_at(&sq->q, sq->q.tail)));
+	if (!fetch || sq->rec.told)
+		rxe_rtt_start(sq, sq->flight.una, fetch);
 }
 
 /**

@@ -123,8 +123,10 @@ static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 	pick->hint = rxe_is_rd_atomic(wqe) ? 1 : npkts;
 	pick->ack_req = true;
 	pick->again = true;
-	if (pick->psn == sq->flight.una)
+	if (pick->psn == sq->flight.una) {
 		rxe_sq_note_resent(qp, rxe_psn_add(sq->flight.una, sq->resend.npkts));
+		rxe_sq_leave_again(qp);
+	}
 	sq->resend.npkts -= npkts;
 	sq->resend.psn = rxe_psn_add(pick->psn, npkts);
 	rxe_wait(qp);
@@ -269,6 +271,8 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	const struct rxe_swqe *wqe = pick->wqe;
 
 	sq->anew |= sq->flight.una == sq->flight.top;
+	if (unlikely(sq->rec.unsent) && sq->flight.psn == sq->flight.una)
+		rxe_sq_leave_again(qp);	/* after a rewind */
 	sq->flight.overfull = false;
 	sq->flight.psn = rxe_psn_add(sq->flight.psn, pick->npkts);
 	if (rxe_psn_diff(sq->flight.psn, wqe->last_psn) > 0)

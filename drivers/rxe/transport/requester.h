@@ -60,10 +60,12 @@ struct rxe_flight {
  * struct rxe_resend - what is to be sent again before anything else
  * @npkts: packets of the oldest work request, or responses to request again
  * @psn: the first of them
+ * @probe: responses that are asked for again only since none came
  */
 struct rxe_resend {
 	u32			npkts;
 	u32			psn;
+	bool			probe;
 };
 
 /**
@@ -191,6 +193,7 @@ static inline s32 rxe_unanswered(const struct rxe_flight *flight,
 
 /* flight.c */
 void rxe_sq_note_resent(struct rxe_qp *qp, u32 end);
+void rxe_sq_leave_again(struct rxe_qp *qp);
 void rxe_sq_rewind(struct rxe_qp *qp);
 void rxe_sq_catch_up(struct rxe_sq *sq);
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp);
