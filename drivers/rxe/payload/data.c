@@ -6,6 +6,7 @@
  * Context: any; the caller holds the skb and the region. Memory is always
  * mapped: CONFIG_INFINIBAND_VIRT_DMA rules out highmem.
  */
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <rxe/wire.h>
 #include <payload/payload.h>
@@ -74,7 +75,8 @@ static void find_seg_run(struct rxe_data *data)
 		seg = ++data->seg;
 		data->off = 0;
 	}
-	data->run = seg->len - data->off;
+	/* A train takes no more, and the next one looks again: so don't walk all of a large region */
+	data->run = min_t(u32, seg->len - data->off, SZ_64K);
 	if (seg->key)
 		data->at = rxe_key_run(seg->key, seg->va + data->off, &data->run);
 	else
