@@ -12,6 +12,7 @@
  * Context: post, poll and arm in any context but NMI, since kernel consumers
  * poll with interrupts off; create, resize and destroy in process context.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_user_verbs.h>
@@ -306,7 +307,9 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 {
 	cq->ibcq.cqe = rxe_ring_capacity(cq->ring);
 	cq->ibcq.comp_vector = vector;
+	cpus_read_lock();	/* a CPU that goes offline meanwhile may leave none for the vector */
 	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
+	cpus_read_unlock();
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
 	INIT_LIST_HEAD(&cq->flushing);
