@@ -347,6 +347,30 @@ static void received_busy(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
+/* The QP fails meanwhile: the receive is flushed, and the key is valid again */
+static void received_flushed(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt pkt = inv_pkt(RQ_PSN(0), mr->rkey);
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_key *key;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	fake_post_recv(test, 2, 0, 64);
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &qp->ibqp, mr->rkey, 0, &key), 0);
+	local_bh_enable();
+	fake_arrive(test, &pkt, "", 1);
+	rxe_qp_to_err(qp);
+	rxe_task_schedule(&qp->recv_task);
+	fake_completion(test, fake(test)->rcq, 2, IB_WC_WR_FLUSH_ERR, NULL);
+	rxe_key_put(key);
+	fake_settle(test);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	rxe_dereg_mr(mr, NULL);
+}
+
 /* As many as complete in one go are executed ahead of their turn, and no more */
 static void not_too_many(struct kunit *test)
 {
@@ -382,6 +406,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(received_inv),
 	KUNIT_CASE(received_wrong),
 	KUNIT_CASE(received_busy),
+	KUNIT_CASE(received_flushed),
 	KUNIT_CASE(not_too_many),
 	{}
 };

@@ -84,6 +84,7 @@ static bool flush_rq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	rxe_read_stop(&rq->read);
+	rxe_respond_cancel(qp);
 	while (left && take_flushed_recv(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,

@@ -202,12 +202,31 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->rq.read.key);
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
+	qp->rq.ending = err == -EAGAIN ? pkt->rkey : 0;
 	if (err == -EAGAIN)
 		return continue_later(qp);
 	if (!err)
 		return DONE;
 	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, IB_WC_LOC_ACCESS_ERR, 0);
 	return SILENT;
+}
+
+/**
+ * rxe_respond_cancel - cancel the SEND with Invalidate that waits to be executed, if any
+ * @qp: the QP
+ *
+ * The key that it was about to invalidate is valid again: its receive is flushed [10.3.1.1].
+ *
+ * Context: bottom halves off; recv_task, or it is paused.
+ */
+void rxe_respond_cancel(struct rxe_qp *qp)
+{
+	struct rxe_rq *rq = &qp->rq;
+
+	if (likely(!rq->ending))
+		return;
+	rxe_key_restore(&qp->ibqp, rq->ending);
+	rq->ending = 0;
 }
 
 /* Bytes that still fit into the receive work request in use */

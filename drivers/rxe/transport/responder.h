@@ -94,6 +94,7 @@ struct rxe_persist {
  * @batch: packets of the train that is being taken in
  * @ack_due: an ACK is to be sent at the end of the run
  * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
+ * @ending: the key that a SEND with Invalidate is making invalid, or 0
  * @early_psn: PSN of the last packet that came too early
  * @gap: the missing packet among the requests
  * @np: CNPs for ECN marks on requests and responses
@@ -119,6 +120,7 @@ struct rxe_rq {
 	u32			batch;
 	bool			ack_due;
 	bool			nak_sent;
+	u32			ending;
 	u32			early_psn;
 	struct rxe_gap		gap;
 	struct rxe_np		np;
@@ -178,6 +180,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			 struct rxe_data *data);
+void rxe_respond_cancel(struct rxe_qp *qp);
 void rxe_respond_established(struct rxe_qp *qp);
 bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
