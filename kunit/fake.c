@@ -349,6 +349,13 @@ void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 	fake_inject_train(test, pkt, 1, payload);
 }
 
+u64 fake_counter(struct kunit *test, enum rxe_counter which)
+{
+	struct fake *f = test->priv;
+
+	return rxe_count_sum(f->rxe, which);
+}
+
 static bool take(struct kunit *test, struct rxe_pkt *pkt, void *payload)
 {
 	struct fake *f = test->priv;

@@ -98,6 +98,9 @@ bool fake_wait(struct kunit *test, struct rxe_pkt *pkt, void *payload);
 void fake_expect(struct kunit *test, u8 opcode, u32 psn, struct rxe_pkt *pkt);
 void fake_expect_nothing(struct kunit *test);
 
+/* A counter of the device */
+u64 fake_counter(struct kunit *test, enum rxe_counter which);
+
 /* Post; data is at @off of fake.mem */
 void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len);

@@ -30,11 +30,6 @@ static u32 held(struct kunit *test)
 	return num;
 }
 
-static u64 counter(struct kunit *test, enum rxe_counter which)
-{
-	return rxe_count_sum(fake(test)->rxe, which);
-}
-
 /*
  * Post receive work requests for messages of a byte. Nothing is requested again, and nothing
  * expires on a slow host.
@@ -123,7 +118,7 @@ static void forged_loses(struct kunit *test)
 	genuine(test, 5);
 	expect_received(test, 5, 5);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 }
 
 /* The same within a train that goes past the held packet */
@@ -132,7 +127,7 @@ static void forged_in_train(struct kunit *test)
 	forged(test, 3);
 	train(test, 0, 7);
 	expect_received(test, 0, 6);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 }
 
 /* Two early packets of one PSN differ: both are dropped, and the PSN is requested again */
@@ -143,8 +138,8 @@ static void two_differ(struct kunit *test)
 	forged(test, 2);
 	train(test, 1, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 4ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_EARLY), 4ull);
 	fake(test)->qp->rq.gap.patience = 0;
 	genuine(test, 0);
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(1), &pkt);
@@ -173,7 +168,7 @@ static void same_vouches(struct kunit *test)
 	train(test, 0, 2);
 	expect_received(test, 0, 8);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
 }
 
 /* A packet that is held already isn't held twice */
@@ -184,10 +179,10 @@ static void twice(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		train(test, 1, 4);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 0ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_EARLY), 0ull);
 	train(test, 3, 4);	/* the last two are new */
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 2ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_EARLY), 2ull);
 	train(test, 0, 2);
 	expect_received(test, 0, 4);
 }
@@ -235,14 +230,14 @@ static void many(struct kunit *test)
 	for (i = 3; i < MANY; i += 5)
 		genuine(test, i);
 	KUNIT_EXPECT_EQ(test, held(test), MANY - 1);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
 	train(test, 2, 1);	/* before them, and behind them */
 	train(test, MANY + 2, 8);
 	KUNIT_EXPECT_EQ(test, held(test), MANY + 1);
 	expect_sorted(test, 2);
 	forged(test, 100);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
 	train(test, 0, 4);
 	expect_received(test, 0, 3);
@@ -261,7 +256,7 @@ static void past_several(struct kunit *test)
 	train(test, 5, 5);
 	expect_received(test, 5, 9);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 1ull);
 }
 
 /* Not held: packets beyond the window, and requests that would be refused */
@@ -292,8 +287,8 @@ static void not_worth_it(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &read);
 	KUNIT_EXPECT_EQ(test, read.syndrome, RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_EARLY), 5ull);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 5ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_EARLY), 5ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 5ull);
 	forged(test, rxe_knob(window_max));
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	genuine(test, 0);
@@ -308,7 +303,7 @@ static void limit(struct kunit *test)
 	atomic_set(total, rxe_knob(held_dev_bytes));
 	genuine(test, 1);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
 	atomic_set(total, 0);
 	fake(test)->qp->rq.gap.patience = 0;
 	genuine(test, 0);
@@ -341,7 +336,7 @@ static void age(struct kunit *test)
 	requests(test)->expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_AGE), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_AGE), 1ull);
 	train(test, 0, 4);
 	expect_received(test, 0, 3);
 }
@@ -370,11 +365,11 @@ static void counted_once(struct kunit *test)
 	train(test, 2, 4);
 	for (i = 0; i < 5; i++)
 		genuine(test, 0);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
 	train(test, 1, 2);
 	expect_received(test, 0, 5);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DUP_REQ), 5ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_OUT_OF_SEQ_REQ), 4ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DUP_REQ), 5ull);
 }
 
 /* The packets behind one with a wrong ICRC are held as a train of their own */
@@ -386,13 +381,13 @@ static void broken(struct kunit *test)
 	f->broken = 3;
 	train(test, 1, 5);
 	KUNIT_EXPECT_EQ(test, held(test), 2u);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ICRC), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_ICRC), 1ull);
 	f->broken = 0;
 	train(test, 0, 2);
 	expect_received(test, 0, 2);
 	train(test, 3, 2);
 	expect_received(test, 3, 5);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ICRC), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_ICRC), 1ull);
 }
 
 /* Nothing outlives a reset */
@@ -449,8 +444,8 @@ static void becn_once(struct kunit *test)
 	genuine(test, 0);
 	genuine(test, 2);
 	expect_received(test, 0, 2);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_RP_CNP_HANDLED) +
-			counter(test, RXE_CNT_RP_CNP_IGNORED), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RP_CNP_HANDLED) +
+			fake_counter(test, RXE_CNT_RP_CNP_IGNORED), 1ull);
 }
 
 /* Packets that come in another order than they left are no reason for another NAK [C9-112] */

@@ -23,11 +23,6 @@ static u8 state(struct kunit *test)
 	return READ_ONCE(fake(test)->qp->state);
 }
 
-static u64 counter(struct kunit *test, enum rxe_counter c)
-{
-	return rxe_count_sum(fake(test)->rxe, c);
-}
-
 /* MOST bytes of a pattern that differs everywhere */
 static u8 *make_data(struct kunit *test, u32 seed)
 {
@@ -163,7 +158,7 @@ static void lost_seam(struct kunit *test)
 	send_part(test, PSN(6), 2, next, MOST);
 	send_part(test, PSN(7), 3, next, MOST);
 	fake_no_completion(test, fake(test)->rcq);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_REST), 2u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REST), 2u);
 }
 
 /* A late or duplicate packet causes no loss of a message */
@@ -214,7 +209,7 @@ static void wrong_length(struct kunit *test)
 	pkt.psn = PSN(3);
 	fake_inject(test, &pkt, NULL, 0);
 	fake_no_completion(test, fake(test)->rcq);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_REFUSED), 2u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REFUSED), 2u);
 	send_all(test, PSN(4), data, 1);
 	expect_received(test, 1, 0, data, 1);
 }
@@ -228,7 +223,7 @@ static void no_receive(struct kunit *test)
 	fake_post_recv(test, 1, 0, MOST);
 	send_part(test, PSN(1), 1, data, 2 * MTU);
 	fake_no_completion(test, fake(test)->rcq);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_NO_RECV), 1u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_NO_RECV), 1u);
 	send_all(test, PSN(2), data, 2 * MTU);
 	expect_received(test, 1, 0, data, 2 * MTU);
 	fake_expect_nothing(test);
@@ -335,7 +330,7 @@ static void write_bad_key(struct kunit *test)
 	fake_inject(test, &pkt, data, 8);
 	fake_no_completion(test, fake(test)->rcq);
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_REFUSED), 3u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REFUSED), 3u);
 	send_all(test, PSN(3), data, 8);
 	expect_received(test, 1, 64, data, 8);
 	fake_expect_nothing(test);
@@ -359,7 +354,7 @@ static void foreign(struct kunit *test)
 
 		fake_inject(test, &pkt, data,
 			    rxe_opcode[ops[i]].flags & RXE_OP_PAYLOAD ? 8 : 0);
-		KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_MALFORMED), i + 1);
+		KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_MALFORMED), i + 1);
 	}
 	fake_no_completion(test, fake(test)->rcq);
 	fake_expect_nothing(test);

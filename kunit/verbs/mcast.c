@@ -247,16 +247,6 @@ static void inject(struct kunit *test, union ib_gid mgid, u32 qpn)
 	inject_as(test, mgid, qpn, IB_OPCODE_UD_SEND_ONLY);
 }
 
-static u64 counter(struct kunit *test, u32 which)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(fake(test)->rxe->stats, cpu)->cnt[which];
-	return sum;
-}
-
 /* Delivery is synchronous here, since no member's task is busy */
 static bool received(struct kunit *test, struct members *m, u32 n)
 {
@@ -307,7 +297,7 @@ static void to_each(struct kunit *test)
 	m.qp[2]->attr.qkey = QKEY + 1;
 	inject(test, group4(), IB_MULTICAST_QPN);
 	expect_received(test, &m, 0x7b);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_QKEY), 1ull);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_QKEY), 1ull);
 	detach_all(test, &m, group4(), MEMBERS - 1);
 	end_members(&m);
 }
@@ -352,7 +342,7 @@ static void wrong_qpn(struct kunit *test)
 	attach_all(test, &m, group4(), 1);
 	inject(test, group4(), rxe_qp_num(m.qp[0]));
 	expect_received(test, &m, 0);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ADDR), 1ull);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_ADDR), 1ull);
 	detach_all(test, &m, group4(), 1);
 	end_members(&m);
 }
@@ -366,7 +356,7 @@ static void wrong_service(struct kunit *test)
 	attach_all(test, &m, group4(), 2);
 	inject_as(test, group4(), IB_MULTICAST_QPN, IB_OPCODE_RC_SEND_ONLY);
 	expect_received(test, &m, 0);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_MALFORMED), 2ull);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_MALFORMED), 2ull);
 	detach_all(test, &m, group4(), 2);
 	end_members(&m);
 }
@@ -383,7 +373,7 @@ static void no_recv(struct kunit *test)
 	post_recv(test, m.qp[1], 1);
 	inject(test, group4(), IB_MULTICAST_QPN);
 	expect_received(test, &m, 2);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_NO_RECV), 2ull);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_NO_RECV), 2ull);
 	detach_all(test, &m, group4(), 3);
 	end_members(&m);
 }
@@ -399,7 +389,7 @@ static void icrc(struct kunit *test)
 	fake(test)->broken = 1;
 	inject(test, group4(), IB_MULTICAST_QPN);
 	expect_received(test, &m, 0);
-	KUNIT_EXPECT_EQ(test, counter(test, RXE_CNT_DROP_ICRC), 1ull);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(fake(test)->rxe, RXE_CNT_DROP_ICRC), 1ull);
 	fake(test)->broken = 0;
 	inject(test, group4(), IB_MULTICAST_QPN);
 	expect_received(test, &m, 0xff);

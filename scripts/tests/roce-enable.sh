@@ -273,7 +273,7 @@ flooded() {
 toggle() {
 	local value
 	while :; do
-		sleep "${1:-0}"
+		[ -z "${1:-}" ] || sleep "$1"
 		for value in 0 v1 v2 1; do
 			{ echo $value > $ROCE; } 2>> /tmp/toggles || :
 		done
