@@ -79,7 +79,7 @@ pair two 2
 try many-stop stop_path one 1 -q 16 -s 4096
 FIRST=$STREAM
 try other-works works two 2
-try other-stops stop_path two 2 -q 1 -s 4096 -n 1000000
+try other-stops stop_path two 2 -q 1 -s 4096
 SECOND=$STREAM
 say "backlogs: $(backlog one) and $(backlog two) packets"
 try many-end-in-error ends_in_error one "$FIRST"
