@@ -155,18 +155,25 @@ void rxe_gid_release(struct rxe_dev *rxe)
 	ib_device_put(real);
 }
 
-static int leave_behind(struct net_device *vlan, int vid, void *arg)
+/* A VLAN of the device's netdev, or a VLAN on that (QinQ), which is in another namespace */
+static bool is_left_behind(const struct rxe_dev *rxe, const struct net_device *upper)
 {
-	struct rxe_dev *rxe = arg;
+	return is_vlan_dev(upper) && vlan_dev_real_dev(upper) == rxe->ndev &&
+	       !net_eq(dev_net(upper), dev_net(rxe->ndev));
+}
+
+static int leave_behind(struct net_device *upper, struct netdev_nested_priv *priv)
+{
+	struct rxe_dev *rxe = priv->data;
 	bool own;
 
-	if (!vlan || net_eq(dev_net(vlan), dev_net(rxe->ndev)))
+	if (!is_left_behind(rxe, upper))
 		return 0;
 	rcu_read_lock();
-	own = rxe_net_has_dev(vlan);
+	own = rxe_net_has_dev(upper);
 	rcu_read_unlock();
 	if (!own)
-		rxe_del_netdev_gids(&rxe->ibdev, vlan);
+		rxe_del_netdev_gids(&rxe->ibdev, upper);
 	return 0;
 }
 
@@ -178,5 +185,8 @@ static int leave_behind(struct net_device *vlan, int vid, void *arg)
  */
 void rxe_gid_moved(struct rxe_dev *rxe)
 {
-	vlan_for_each(rxe->ndev, leave_behind, rxe);
+	struct netdev_nested_priv priv = { .data = rxe };
+
+	/* RTNL keeps the netdevs above where they are, without RCU: leave_behind() may sleep */
+	netdev_walk_all_upper_dev_rcu(rxe->ndev, leave_behind, &priv);
 }

@@ -35,11 +35,14 @@ vlan_goes() {
 	ip link del v0.5 && wait_for 10 has_none 198.18.5.1 v0.5 && wait_for 10 has_none 2001:db8:5::1 v0.5
 }
 
-# VLANs stay behind when their netdev moves; it receives nothing for them there
+# VLANs, also those on VLANs, stay behind when their netdev moves; it receives nothing for them there
 moves_without_vlan() {
 	ip netns add X && ip link add link v0 name v0.7 type vlan id 7 && ip link set v0.7 up &&
+		ip link add link v0.7 name v0.7.8 type vlan id 8 && ip link set v0.7.8 up &&
 		ip addr add 198.18.7.1/24 dev v0.7 && wait_for 10 has_both 198.18.7.1 v0.7 &&
-		ip link set v0 netns X && wait_for 10 has_none 198.18.7.1 v0.7 || return 1
+		ip addr add 198.18.8.1/24 dev v0.7.8 && wait_for 10 has_both 198.18.8.1 v0.7.8 &&
+		ip link set v0 netns X && wait_for 10 has_none 198.18.7.1 v0.7 &&
+		wait_for 10 has_none 198.18.8.1 v0.7.8 || return 1
 	ip -n X addr add 198.18.0.1/24 dev v0 && ip -n X link set v0 up && wait_for 10 has_both 198.18.0.1 v0 &&
 		has_none 198.18.7.1 v0.7
 }
