@@ -181,7 +181,7 @@ static int leave_behind(struct net_device *upper, struct netdev_nested_priv *pri
  * rxe_gid_moved - give up VLANs, which don't move to another namespace with their netdev
  * @rxe: the device, which has followed its netdev
  *
- * Context: RTNL held.
+ * Context: process, RTNL held, may sleep.
  */
 void rxe_gid_moved(struct rxe_dev *rxe)
 {

@@ -252,7 +252,7 @@ static void peer_drops(struct kunit *test)
 			RXE_LOSS_RESEND);
 }
 
-/* Where only probes speak of losses, silence behind a probe shows nothing about the peer */
+/* Where only probes speak of losses, silence behind a probed READ shows nothing about the peer */
 static void peer_is_slow(struct kunit *test)
 {
 	struct game g;
@@ -261,6 +261,7 @@ static void peer_is_slow(struct kunit *test)
 	hint(&g, RXE_LOSS_SILENCE, 350 * MS);
 	resend(&g, rxe_psn_add(PSN, 4), NOW, NOW + 350 * MS);
 	g.facts.una = rxe_psn_add(PSN, 4);
+	g.facts.rd_atomic = true;
 	rxe_recovery_wait_anew(&g.rec, NOW + 400 * MS);
 	KUNIT_EXPECT_EQ(test, hint(&g, RXE_LOSS_SILENCE, 450 * MS).act, RXE_LOSS_RESEND);
 	KUNIT_EXPECT_EQ(test, g.rec.go_back, 0);
@@ -429,6 +430,35 @@ static void needless_unsent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g.rtt.max, MS);
 }
 
+/* The answer may be one to a first resending, while a second one waits for its turn */
+static void needless_unsent_again(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	resend_by_silence(&g);
+	hint(&g, RXE_LOSS_SILENCE, 360 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 400 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 400 * MS));
+
+	/* the peer asked for more than one packet */
+	begin(&g);
+	hint(&g, RXE_LOSS_GAP, MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+						       NOW + 2 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 2 * MS));
+
+	/* a second answer to an earlier resending says nothing about the next one */
+	begin(&g);
+	resend_by_silence(&g);
+	rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1), NOW + 360 * MS);
+	g.facts.una = rxe_psn_add(PSN, 50);
+	hint(&g, RXE_LOSS_NAK, 400 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN, true, NOW + 401 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 401 * MS));
+}
+
 /* The timeout of a retry begins when its packets leave */
 static void retry_leaves_late(struct kunit *test)
 {
@@ -577,6 +607,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(suspects),
 	KUNIT_CASE(probe_is_patient),
 	KUNIT_CASE(needless_unsent),
+	KUNIT_CASE(needless_unsent_again),
 	KUNIT_CASE(retry_leaves_late),
 	KUNIT_CASE(needless_too_soon),
 	KUNIT_CASE(too_soon),

@@ -82,6 +82,10 @@ static void longest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rtt.max, 2900 * MS);
 	rxe_rtt_add(&rtt, 8 * MS, 3 * MS + 2 * memory);
 	KUNIT_EXPECT_EQ(test, rtt.max, 8 * MS);
+	rxe_rtt_add(&rtt, 7 * MS, 4 * MS + 2 * memory);
+	KUNIT_EXPECT_EQ(test, rxe_rtt_longest(&rtt, 4 * MS + 4 * memory), 0ull);
+	rxe_rtt_add(&rtt, 6 * MS, 4 * MS + 4 * memory);
+	KUNIT_EXPECT_EQ(test, rtt.max, 6 * MS);
 }
 
 /* Smoothed values stay within the samples, whatever these are */

@@ -208,6 +208,7 @@ static void undo_loss(struct rxe_recovery *rec)
 {
 	rec->in_doubt = false;
 	rec->unsent = false;
+	rec->retrying = false;
 	rec->lossy_until = rec->lossy_before;
 	rec->guessed = rec->guessed_before;
 }
@@ -237,8 +238,8 @@ bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt 
  * @una: oldest PSN that isn't acknowledged now
  * @now: the time
  *
- * An answer before the resending, or too soon after it, shows that nothing was lost. Exception:
- * if the peer had asked for the resending, the time after it shows nothing.
+ * An answer before the first resending, or too soon after one, shows that nothing was lost.
+ * Exception: if the peer asked for the resending, the time shows nothing.
  *
  * Return: true if nothing had been lost.
  */
@@ -246,6 +247,8 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, ktime_t now)
 {
 	if (rec->unsent) {
+		if (rec->told || rec->again)
+			return false;
 		undo_loss(rec);
 		return true;
 	}
@@ -280,6 +283,8 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 
 	if (!rec->in_doubt || !rec->answer_ns || !oldest)
 		return false;
+	if (rec->unsent && !rec->again)	/* it answers the resending of another packet */
+		return false;
 	undo_loss(rec);
 	rxe_rtt_add(rtt, rec->answer_ns, now);
 	return true;
@@ -312,9 +317,10 @@ static bool count_retry(struct rxe_recovery *rec,
 static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
 					  const struct rxe_loss_facts *facts)
 {
-	/* Where only silence speaks of losses, the packets behind a probe may be late, too */
+	/* Where only silence speaks of losses, a READ behind a probed one may be late, too */
+	bool late = rec->guessed && facts->rd_atomic;
 	bool follows = facts->una == rec->resent_end &&
-		       facts->una != rec->resent_from && !rec->guessed;
+		       facts->una != rec->resent_from && !late;
 
 	if (rec->go_back)
 		rec->go_back--;
@@ -334,10 +340,14 @@ static struct rxe_loss_verdict judge_loss(struct rxe_recovery *rec,
  */
 static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 {
-	if (!rec->in_doubt || una != rec->resent_from) {
+	if (!rec->in_doubt || una != rec->doubted) {
 		rec->lossy_before = rec->lossy_until;
 		rec->guessed_before = rec->guessed;
+		rec->again = false;
+	} else if (!rec->unsent) {
+		rec->again = true;
 	}
+	rec->doubted = una;
 	rec->in_doubt = true;
 	rec->unsent = true;
 	rec->told = told;
@@ -390,6 +400,7 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 		verdict.timeout = true;
 		if (!count_retry(rec, limit, now))
 			verdict.act = RXE_LOSS_FAIL;
+		rec->retrying = false;	/* nothing is sent */
 	}
 	return verdict;
 }

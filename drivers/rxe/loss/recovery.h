@@ -75,11 +75,13 @@ struct rxe_retry_limit {
  * @in_doubt: the last resending may have been needless
  * @told: a NAK, or responses behind a gap, caused the last resending
  * @unsent: the resending in doubt hasn't begun: it waits for its turn at this host's queues
+ * @again: the packet in doubt was sent again before that
  * @retrying: a retry was counted, and its packets haven't left
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
  * @since: time of the last progress or retry
  * @lossy_until: until when the path counts as lossy
  * @lossy_before: @lossy_until before the resending in doubt
+ * @doubted: the packet in doubt
  * @resent_from: first PSN of the last resending
  * @resent_end: one after its last PSN
  * @resent_at: time of the last resending
@@ -97,11 +99,13 @@ struct rxe_recovery {
 	bool	in_doubt;
 	bool	told;
 	bool	unsent;
+	bool	again;
 	bool	retrying;
 	u64	answer_ns;
 	ktime_t	since;
 	ktime_t	lossy_until;
 	ktime_t	lossy_before;
+	u32	doubted;
 	u32	resent_from;
 	u32	resent_end;
 	ktime_t	resent_at;

@@ -29,6 +29,13 @@ static bool is_forgotten(ktime_t at, ktime_t now)
 	return ktime_after(now, ktime_add_ns(at, rxe_knob(loss_memory_ns)));
 }
 
+/* The longest round trip since @max_at, if it is recent */
+static u64 next_longest(const struct rxe_rtt *rtt, ktime_t now)
+{
+	return is_forgotten(ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns)), now) ?
+	       0 : rtt->next;
+}
+
 /**
  * rxe_rtt_add - add a measured round trip
  * @rtt: round trips of the path
@@ -42,7 +49,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
 		rtt->min = ns;
 		rtt->min_at = now;
 	}
-	rtt->next = max(rtt->next, ns);
+	rtt->next = max(next_longest(rtt, now), ns);
 	if (ns >= rtt->max || is_forgotten(rtt->max_at, now)) {
 		rtt->max = rtt->next;
 		rtt->max_at = now;
@@ -59,7 +66,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
  */
 u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now)
 {
-	return is_forgotten(rtt->max_at, now) ? rtt->next : rtt->max;
+	return is_forgotten(rtt->max_at, now) ? next_longest(rtt, now) : rtt->max;
 }
 
 /**

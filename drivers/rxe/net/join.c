@@ -33,6 +33,7 @@ static LIST_HEAD(rxe_joins);	/* of all devices */
 /**
  * struct rxe_join_link - a netdev that has joined a group
  * @ndev: the netdev, reference held
+ * @ifindex: of the netdev when it joined: its place in rxe_join.links
  * @tracker: tracks that reference
  * @mac: the netdev lets the group's MAC address in
  * @in_dev: IPv4 of the netdev that has joined, reference held; or NULL
@@ -40,6 +41,7 @@ static LIST_HEAD(rxe_joins);	/* of all devices */
  */
 struct rxe_join_link {
 	struct net_device	*ndev;
+	int			ifindex;
 	netdevice_tracker	tracker;
 	bool			mac;
 	struct in_device	*in_dev;
@@ -157,7 +159,7 @@ static void rxe_unlink(struct rxe_join *join, struct rxe_join_link *link)
 {
 	leave_ip(link, &join->mgid);
 	leave_mac(link, &join->mgid);
-	xa_erase(&join->links, link->ndev->ifindex);
+	xa_erase(&join->links, link->ifindex);
 	netdev_put(link->ndev, &link->tracker);
 	kfree(link);
 }
@@ -170,7 +172,8 @@ static struct rxe_join_link *new_link(struct rxe_join *join, struct net_device *
 	if (!link)
 		return ERR_PTR(-ENOMEM);
 	link->ndev = ndev;
-	err = xa_insert(&join->links, ndev->ifindex, link, RXE_GFP_USER);
+	link->ifindex = ndev->ifindex;
+	err = xa_insert(&join->links, link->ifindex, link, RXE_GFP_USER);
 	if (err) {
 		kfree(link);
 		return ERR_PTR(err);
@@ -252,7 +255,6 @@ static void end_join(struct rxe_join *join)
 {
 	list_del(&join->list);
 	unlink_netdevs(join);
-	xa_destroy(&join->links);
 }
 
 /**

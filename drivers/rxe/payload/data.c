@@ -75,7 +75,7 @@ static void find_seg_run(struct rxe_data *data)
 		seg = ++data->seg;
 		data->off = 0;
 	}
-	/* A train takes no more, and the next one looks again: so don't walk all of a large region */
+	/* A train takes no more. To look for all of the rest would walk a large region's pages */
 	data->run = min_t(u32, seg->len - data->off, SZ_64K);
 	if (seg->key)
 		data->at = rxe_key_run(seg->key, seg->va + data->off, &data->run);

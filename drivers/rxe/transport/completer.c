@@ -113,13 +113,15 @@ static void resolve_doubt(struct rxe_sq *sq)
 
 	if (rxe_recovery_too_soon(&sq->rec, &sq->rtt, sq->flight.una, now))
 		sq->timed.start = 0;	/* the second transmission was timed, not the first */
-	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now))
+	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now)) {
+		rxe_resend_reset(&sq->resend);
 		undo_cut(sq);
+	}
 }
 
 /*
- * Don't send again what has been acknowledged by now. If an answer came to what wasn't sent again,
- * a READ's first request has arrived, and a probe isn't needed any more.
+ * Don't send again what has been acknowledged by now. If that includes a response that a probe
+ * hasn't asked for yet, the peer is serving the first READ request, and the probe ends.
  */
 static void skip_missing(struct rxe_sq *sq)
 {

@@ -28,9 +28,8 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
  * rxe_sq_leave_again - note that the first packet of a resending leaves
  * @qp: the QP
  *
- * Its answer is timed. Exception: a READ or atomic that only silence made suspicious. An answer
- * to the first request, late behind what the peer sends to others, would be taken for the
- * answer to the second one.
+ * Its answer is timed. Exception: a READ or atomic that is sent again because of silence. The
+ * peer may serve others first, and the answer to the first request may still come.
  *
  * Context: sq.lock held.
  */

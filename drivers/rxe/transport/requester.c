@@ -271,7 +271,8 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	const struct rxe_swqe *wqe = pick->wqe;
 
 	sq->anew |= sq->flight.una == sq->flight.top;
-	if (unlikely(sq->rec.unsent) && sq->flight.psn == sq->flight.una)
+	if (unlikely(sq->rec.unsent) && sq->flight.psn == sq->flight.una &&
+	    sq->flight.una != sq->flight.top)
 		rxe_sq_leave_again(qp);	/* after a rewind */
 	sq->flight.overfull = false;
 	sq->flight.psn = rxe_psn_add(sq->flight.psn, pick->npkts);

@@ -307,7 +307,7 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 {
 	cq->ibcq.cqe = rxe_ring_capacity(cq->ring);
 	cq->ibcq.comp_vector = vector;
-	cpus_read_lock();	/* a CPU that goes offline meanwhile may leave none for the vector */
+	cpus_read_lock();	/* or a CPU may go offline between its count and its choice */
 	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
 	cpus_read_unlock();
 	spin_lock_init(&cq->lock);
