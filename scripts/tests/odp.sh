@@ -27,6 +27,7 @@ between() {
 # Of a user 8 processes, also ones that have exited, and of all users 16
 left_behind() {
 	local lines
+	[ -e /proc/sys/vm/unprivileged_userfaultfd ] || { skip left "the kernel has no userfaultfd"; return; }
 	lines=$(log_lines)
 	echo "odp_processes 16" > $KNOBS
 	cases "left-" odp_left rxe0 8
