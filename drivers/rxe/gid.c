@@ -38,11 +38,17 @@ static const struct ib_device_ops rxe_vlan_ops = {
 	.get_netdev	= rxe_vlan_get_netdev,
 };
 
+/* A VLAN of the device's netdev, or a VLAN on that (QinQ) */
+static bool is_vlan_of(const struct rxe_dev *rxe, const struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == rxe->ndev;
+}
+
 /* A VLAN of the device's netdev that has no device of its own */
 static bool is_our_vlan(const struct rxe_dev *rxe, const struct net_device *ndev)
 {
-	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == rxe->ndev &&
-	       net_eq(dev_net(ndev), dev_net(rxe->ndev)) && !rxe_net_has_dev(ndev);
+	return is_vlan_of(rxe, ndev) && net_eq(dev_net(ndev), dev_net(rxe->ndev)) &&
+	       !rxe_net_has_dev(ndev);
 }
 
 /*
@@ -155,19 +161,12 @@ void rxe_gid_release(struct rxe_dev *rxe)
 	ib_device_put(real);
 }
 
-/* A VLAN of the device's netdev, or a VLAN on that (QinQ), which is in another namespace */
-static bool is_left_behind(const struct rxe_dev *rxe, const struct net_device *upper)
-{
-	return is_vlan_dev(upper) && vlan_dev_real_dev(upper) == rxe->ndev &&
-	       !net_eq(dev_net(upper), dev_net(rxe->ndev));
-}
-
 static int leave_behind(struct net_device *upper, struct netdev_nested_priv *priv)
 {
 	struct rxe_dev *rxe = priv->data;
 	bool own;
 
-	if (!is_left_behind(rxe, upper))
+	if (!is_vlan_of(rxe, upper) || net_eq(dev_net(upper), dev_net(rxe->ndev)))
 		return 0;
 	rcu_read_lock();
 	own = rxe_net_has_dev(upper);

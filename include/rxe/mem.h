@@ -200,6 +200,6 @@ int rxe_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int num,
 		  unsigned int *offset);
 int rxe_mr_register(const struct ib_qp *qp, u32 value, int access);
 int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value);
-void rxe_key_restore(const struct ib_qp *qp, u32 value);
+void rxe_key_restore(const struct ib_qp *qp, u32 *ending);
 
 #endif /* RXE_MEM_H */

@@ -443,7 +443,7 @@ static void busy(struct kunit *test)
 static void restore(const struct ib_qp *qp, u32 rkey)
 {
 	local_bh_disable();
-	rxe_key_restore(qp, rkey);
+	rxe_key_restore(qp, &rkey);
 	local_bh_enable();
 }
 

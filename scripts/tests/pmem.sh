@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 
 # A machine with one processor: the probe patches the kernel's code. With several emulated
-# processors, the machine died without a message about once in 500 such changes.
+# processors, about one in 500 such changes ends the machine (emulator_fault in scripts/check).
 
 # The part of the machine's memory that the command line calls persistent, as a file (/dev/dax0.0)
 # that can be mapped and pinned; what "ndctl create-namespace -m devdax" does

@@ -58,18 +58,24 @@ int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value)
 }
 
 /**
- * rxe_key_restore - undo rxe_key_end() after -EAGAIN
- * @qp: the QP whose work request is flushed
- * @value: the key
+ * rxe_key_restore - undo rxe_key_end() after -EAGAIN: its work request isn't executed any more
+ * @qp: the QP whose work request is flushed, or has failed
+ * @ending: the key that it was making invalid, or 0; set to 0
  *
- * The key has its old rights again, unless another work request has ended it meanwhile.
+ * The key has its old rights again, unless another work request has ended it meanwhile
+ * [10.3.1.1].
  *
  * Context: bottom halves off.
  */
-void rxe_key_restore(const struct ib_qp *qp, u32 value)
+void rxe_key_restore(const struct ib_qp *qp, u32 *ending)
 {
-	struct rxe_key *key = rxe_key_find(qp->pd, value);
+	u32 value = *ending;
+	struct rxe_key *key;
 
+	if (likely(!value))
+		return;
+	*ending = 0;
+	key = rxe_key_find(qp->pd, value);
 	if (!key)
 		return;
 	spin_lock(&key->lock);

@@ -39,8 +39,8 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_fault_reset(&qp->requests.fault);
 	rxe_fault_reset(&qp->responses.fault);
 	spin_lock_bh(&qp->sq.lock);
-	rxe_memop_cancel(qp);
-	rxe_respond_cancel(qp);
+	rxe_key_restore(&qp->ibqp, &qp->sq.ending);
+	rxe_key_restore(&qp->ibqp, &qp->rq.ending);
 	rxe_requester_reset(&qp->sq, rxe_cc_rows[READ_ONCE(qp->rxe->tune.cc)],
 			    qp->is_user);
 	spin_unlock_bh(&qp->sq.lock);

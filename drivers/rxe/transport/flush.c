@@ -29,7 +29,7 @@ static bool flush_sq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	spin_lock(&sq->lock);
-	rxe_memop_cancel(qp);
+	rxe_key_restore(&qp->ibqp, &sq->ending);
 	rxe_rto_reset(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--) {
 		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail),
@@ -84,7 +84,7 @@ static bool flush_rq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	rxe_read_stop(&rq->read);
-	rxe_respond_cancel(qp);
+	rxe_key_restore(&qp->ibqp, &rq->ending);
 	while (left && take_flushed_recv(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,

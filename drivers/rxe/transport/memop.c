@@ -51,24 +51,6 @@ static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 }
 
 /**
- * rxe_memop_cancel - cancel the local work request that waits to be executed, if any
- * @qp: the QP
- *
- * The key that it was about to change is valid again [10.3.1.1].
- *
- * Context: bottom halves off; sq.lock held.
- */
-void rxe_memop_cancel(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	if (likely(!sq->ending))
-		return;
-	rxe_key_restore(&qp->ibqp, sq->ending);
-	sq->ending = 0;
-}
-
-/**
  * rxe_memop - execute a local work request
  * @qp: the QP
  * @wqe: the work request, the next to be sent
@@ -91,7 +73,7 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 		return false;
 	}
 	if (err) {
-		rxe_memop_cancel(qp);
+		rxe_key_restore(&qp->ibqp, &sq->ending);
 		wqe->status = IB_WC_MW_BIND_ERR;
 		return false;
 	}

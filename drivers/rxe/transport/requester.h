@@ -215,7 +215,6 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 
 /* memop.c */
 bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe);
-void rxe_memop_cancel(struct rxe_qp *qp);
 
 /* completer.c */
 bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,

@@ -211,24 +211,6 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	return SILENT;
 }
 
-/**
- * rxe_respond_cancel - cancel the SEND with Invalidate that waits to be executed, if any
- * @qp: the QP
- *
- * The key that it was about to invalidate is valid again: its receive is flushed [10.3.1.1].
- *
- * Context: bottom halves off; recv_task, or it is paused.
- */
-void rxe_respond_cancel(struct rxe_qp *qp)
-{
-	struct rxe_rq *rq = &qp->rq;
-
-	if (likely(!rq->ending))
-		return;
-	rxe_key_restore(&qp->ibqp, rq->ending);
-	rq->ending = 0;
-}
-
 /* Bytes that still fit into the receive work request in use */
 static u32 send_room(const struct rxe_rq *rq)
 {

@@ -180,7 +180,6 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			 struct rxe_data *data);
-void rxe_respond_cancel(struct rxe_qp *qp);
 void rxe_respond_established(struct rxe_qp *qp);
 bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
