@@ -42,6 +42,13 @@ static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(parent);
 
+/* @usage is for the log */
+static int refuse(struct rxe_dev *rxe, const char *usage)
+{
+	ibdev_warn_ratelimited(&rxe->ibdev, "%s\n", usage);
+	return -EINVAL;
+}
+
 #define RXE_SWITCH(name)						\
 static ssize_t name##_show(struct device *dev,				\
 			   struct device_attribute *attr, char *buf)	\
@@ -55,10 +62,9 @@ static ssize_t name##_store(struct device *dev,				\
 			    const char *buf, size_t count)		\
 {									\
 	bool on;							\
-	int err = kstrtobool(buf, &on);					\
 									\
-	if (err)							\
-		return err;						\
+	if (kstrtobool(buf, &on))					\
+		return refuse(dev_to_rxe(dev), #name ": write 0 or 1");	\
 	WRITE_ONCE(dev_to_rxe(dev)->tune.name, on);			\
 	return count;							\
 }									\
@@ -82,26 +88,23 @@ static ssize_t congestion_control_show(struct device *dev, struct device_attribu
 static ssize_t congestion_control_store(struct device *dev, struct device_attribute *attr,
 					const char *buf, size_t count)
 {
-	struct rxe_tune *tune = &dev_to_rxe(dev)->tune;
+	struct rxe_dev *rxe = dev_to_rxe(dev);
 	int index = rxe_cc_find(buf);
 
 	if (index < 0)
-		return index;
-	WRITE_ONCE(tune->cc, index);
-	WRITE_ONCE(tune->ecn, rxe_cc_rows[index]->ecn);
+		return refuse(rxe, "congestion_control: write window, dcqcn or swift");
+	WRITE_ONCE(rxe->tune.cc, index);
 	return count;
 }
 static DEVICE_ATTR_RW(congestion_control);
 
-/* Set ecn_priorities or ttl, also for existing connections. @usage is for the log */
+/* Set ecn_priorities or ttl, also for existing connections */
 static int set_mark(struct rxe_dev *rxe, u8 *mark, const char *buf, const char *usage)
 {
 	u8 value;
 
-	if (kstrtou8(buf, 0, &value)) {
-		ibdev_warn_ratelimited(&rxe->ibdev, "%s\n", usage);
-		return -EINVAL;
-	}
+	if (kstrtou8(buf, 0, &value))
+		return refuse(rxe, usage);
 	WRITE_ONCE(*mark, value);
 	rxe_qp_class_changed(rxe);
 	return 0;
@@ -161,11 +164,8 @@ static ssize_t roce_enable_store(struct device *dev, struct device_attribute *at
 	int roce = sysfs_match_string(rxe_roce_names, buf);
 	int err;
 
-	if (roce < 0) {
-		ibdev_warn_ratelimited(&dev_to_rxe(dev)->ibdev,
-				       "roce_enable: write 0, 1, v1 or v2\n");
-		return -EINVAL;
-	}
+	if (roce < 0)
+		return refuse(dev_to_rxe(dev), "roce_enable: write 0, 1, v1 or v2");
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
 	err = set_roce(dev, attr, roce);

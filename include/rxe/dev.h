@@ -74,7 +74,6 @@ enum rxe_roce_enable {
  * @capture_singly: no trains while a packet socket captures on the netdev
  * @cc: congestion control of QPs that are created or reset afterwards: index in
  *	rxe_cc_rows, 0 by default
- * @ecn: rxe_cc_ops.ecn of @cc, for paths that are made afterwards
  * @ecn_priorities: priorities with ECN and CNPs, one bit each
  */
 struct rxe_tune {
@@ -87,7 +86,6 @@ struct rxe_tune {
 	bool	roce_np;
 	bool	capture_singly;
 	u8	cc;
-	bool	ecn;
 	u8	ecn_priorities;
 };
 

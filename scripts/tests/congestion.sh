@@ -20,8 +20,9 @@ chosen() { # NAME
 	done
 }
 
-refused() { # what isn't there changes nothing
+refused() { # what isn't there changes nothing, and the log says what is
 	chosen dcqcn && ! echo reno > /sys/class/infiniband/rxeA/congestion_control 2> /dev/null &&
+		dmesg | grep -q 'rxeA: congestion_control: write window, dcqcn or swift' &&
 		[ "$(cat /sys/class/infiniband/rxeA/congestion_control)" = dcqcn ]
 }
 
@@ -31,6 +32,7 @@ params() { # one of them is set, and one beyond its bounds isn't
 	echo 7 > $PARAMS/rp_ai_rate && [ "$(cat $PARAMS/rp_ai_rate)" = 7 ] &&
 		! echo 0 > $PARAMS/rp_threshold 2> /dev/null &&
 		! echo 64 > $PARAMS/np_cnp_dscp 2> /dev/null &&
+		dmesg | grep -q 'rdma_rxe: np_cnp_dscp must be 0 to 63, not 64' &&
 		[ "$(cat $PARAMS/np_cnp_dscp)" = 48 ] && echo 5 > $PARAMS/rp_ai_rate
 }
 

@@ -43,11 +43,19 @@ static int open_knobs(struct inode *inode, struct file *file)
 	return single_open(file, show_knobs, NULL);
 }
 
-static int set_knob(char *line)
+static int set_knob(const struct rxe_knob_row *row, u64 value)
+{
+	if (!rxe_knob_set(row - rxe_knob_rows, value))
+		return 0;
+	pr_warn_ratelimited("rdma_rxe: %s must be %llu to %llu, not %llu\n",
+			    row->name, row->least, row->most, value);
+	return -EINVAL;
+}
+
+static int parse_knob(char *line)
 {
 	char *name = strsep(&line, " \t");
 	int index = rxe_knob_find(name);
-	const struct rxe_knob_row *row;
 	u64 value;
 
 	if (index < 0) {
@@ -60,13 +68,7 @@ static int set_knob(char *line)
 				    name);
 		return -EINVAL;
 	}
-	if (rxe_knob_set(index, value)) {
-		row = &rxe_knob_rows[index];
-		pr_warn_ratelimited("rdma_rxe: %s must be %llu to %llu, not %llu\n",
-				    name, row->least, row->most, value);
-		return -EINVAL;
-	}
-	return 0;
+	return set_knob(&rxe_knob_rows[index], value);
 }
 
 static ssize_t write_knobs(struct file *file, const char __user *buf,
@@ -83,7 +85,7 @@ static ssize_t write_knobs(struct file *file, const char __user *buf,
 	line = memdup_user_nul(buf, len);
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = set_knob(strim(line));
+	err = parse_knob(strim(line));
 	kfree(line);
 	return err ?: len;
 }
@@ -105,7 +107,7 @@ static int get_cc_param(void *row, u64 *value)
 
 static int set_cc_param(void *row, u64 value)
 {
-	return rxe_knob_set((struct rxe_knob_row *)row - rxe_knob_rows, value) ? -EINVAL : 0;
+	return set_knob(row, value);
 }
 DEFINE_DEBUGFS_ATTRIBUTE(cc_param_fops, get_cc_param, set_cc_param, "%llu\n");
 

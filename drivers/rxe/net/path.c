@@ -206,8 +206,8 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 		return PTR_ERR(own);
 	attr.grh.sgid_attr = own;
 	attr.grh.traffic_class = rxe_l3_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto);
-	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false,
-			    READ_ONCE(rxe->tune.ecn));
+	/* Only CNPs are sent on it: they aren't ECN-capable */
+	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false, false);
 	rdma_put_gid_attr(own);
 	return err;
 }

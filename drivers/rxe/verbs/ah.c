@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>
+#include <cc/cc.h>
 #include <rxe/memory.h>
 #include <rxe/verbs.h>
 
@@ -84,7 +85,8 @@ static struct rxe_ah_ref *ah_ref_create(struct ib_ah *ibah,
 	r->ibpd = ibah->pd;
 	sport = rdma_flow_label_to_udp_sport(rdma_ah_read_grh(attr)->flow_label);
 	err = rxe_path_init(rxe, &r->path, attr, sport,
-			    READ_ONCE(rxe->tune.same_device), READ_ONCE(rxe->tune.ecn));
+			    READ_ONCE(rxe->tune.same_device),
+			    rxe_cc_rows[READ_ONCE(rxe->tune.cc)]->ecn);
 	if (err) {
 		kfree(r);
 		return ERR_PTR(err);
