@@ -57,13 +57,16 @@ void rxe_inq_init(struct rxe_inq *in)
  * rxe_inq_drop_held - drop all that came too early
  * @rxe: the device
  * @in: the queue
+ * @why: the reason
  */
-void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in)
+void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in, enum rxe_drop why)
 {
 	struct sk_buff *skb;
 
-	while ((skb = rxe_inq_first(in)))
+	while ((skb = rxe_inq_first(in))) {
+		rxe_drop(rxe, why, rxe_rx_left(skb));
 		rxe_inq_unhold(rxe, in, skb);
+	}
 	in->vouched = false;
 }
 
@@ -77,9 +80,11 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	struct sk_buff *skb;
 
 	local_bh_disable();
-	rxe_inq_drop_held(rxe, in);
-	while ((skb = skb_peek(&in->queue)))
+	rxe_inq_drop_held(rxe, in, RXE_DROP_QP_STATE);
+	while ((skb = skb_peek(&in->queue))) {
+		rxe_drop(rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
 		rxe_inq_unqueue(rxe, in, skb);
+	}
 	local_bh_enable();
 	in->skipped = false;
 	in->sport = 0;
@@ -377,12 +382,8 @@ static enum same compare_in_order(const struct rxe_inq *in, struct sk_buff *skb,
 /* Two packets of one PSN differ, so one of them is forged: trust no held packet */
 static void drop_distrusted(struct rxe_dev *rxe, struct rxe_inq *in)
 {
-	struct rb_node *node;
-
 	rxe_count(rxe, HELD_DIFFERS);
-	for (node = rb_first_cached(&in->held); node; node = rb_next(node))
-		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_left(rb_to_skb(node)));
-	rxe_inq_drop_held(rxe, in);
+	rxe_inq_drop_held(rxe, in, RXE_DROP_EARLY);
 }
 
 static bool begins_before(struct rb_node *a, const struct rb_node *b)

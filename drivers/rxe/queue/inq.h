@@ -9,6 +9,7 @@
 #include <linux/rbtree.h>
 #include <linux/skbuff.h>
 #include <linux/sizes.h>
+#include <rxe/stats.h>
 
 struct rxe_dev;
 struct rxe_fault;
@@ -78,7 +79,7 @@ static inline bool rxe_inq_waits(const struct rxe_inq *in)
 
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in);
-void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in);
+void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in, enum rxe_drop why);
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in,
 		   struct sk_buff *skb);
 void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,

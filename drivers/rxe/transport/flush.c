@@ -184,8 +184,8 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		more = flush_acked(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
 		smp_mb();	/* pairs with rxe_post_recv() */
-		rxe_inq_drop_held(qp->rxe, &qp->requests);
-		rxe_inq_drop_held(qp->rxe, &qp->responses);
+		rxe_inq_drop_held(qp->rxe, &qp->requests, RXE_DROP_QP_STATE);
+		rxe_inq_drop_held(qp->rxe, &qp->responses, RXE_DROP_QP_STATE);
 		more |= flush_rq(qp);
 		if (qp->rq.shared)
 			tell_last_wqe(qp);
