@@ -136,6 +136,17 @@ static struct sk_buff *own_memory(struct sk_buff *skb)
 	return copy_train(skb);
 }
 
+/* Of a train and its copy, if it has one: free the one that isn't needed */
+static void free_twin(struct sk_buff *skb, struct sk_buff *kept, bool used)
+{
+	if (kept == skb)
+		return;
+	if (used)
+		consume_skb(skb);
+	else
+		kfree_skb(kept);
+}
+
 /* What waits behind a parked packet may wait for long, and counts in full */
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
@@ -164,17 +175,15 @@ bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
 	struct sk_buff *kept = skb;
 	struct rxe_rx *rx;
+	bool room;
 
 	/* A frag_list remains: its packets have IP headers of their own, and aren't verified yet */
 	if (unlikely(READ_ONCE(in->parked)) && !skb_has_frag_list(skb))
 		kept = own_memory(skb);
-	if (!kept || !has_room(rxe, in, kept)) {
-		if (kept != skb)
-			kfree_skb(kept);
+	room = kept && has_room(rxe, in, kept);
+	free_twin(skb, kept, room);
+	if (!room)
 		return false;
-	}
-	if (kept != skb)
-		consume_skb(skb);
 	rx = rxe_rx(kept);
 	rx->done = 0;
 	rx->end = kept->len;
@@ -396,16 +405,14 @@ static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff 
 {
 	struct sk_buff *held = own_memory(skb);
 	u32 bytes = held ? held->truesize : 0;
+	bool room = held && in->held_bytes + bytes <= rxe_knob(held_qp_bytes) &&
+		    charge_bytes(&rxe->rx_held, bytes, rxe_knob(held_dev_bytes));
 
-	if (!held || in->held_bytes + bytes > rxe_knob(held_qp_bytes) ||
-	    !charge_bytes(&rxe->rx_held, bytes, rxe_knob(held_dev_bytes))) {
+	if (!room)
 		rxe_drop(rxe, held ? RXE_DROP_QUEUE : RXE_DROP_MEMORY, rxe_rx_left(skb));
-		if (held != skb)
-			kfree_skb(held);
+	free_twin(skb, held, room);
+	if (!room)
 		return false;
-	}
-	if (held != skb)
-		consume_skb(skb);
 	if (!rxe_inq_holds(in))
 		in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms));
 	rxe_rx(held)->held = true;
