@@ -19,6 +19,7 @@ enum rxe_proto {
 	RXE_ROCE_V1,
 	RXE_ROCE_V2_IPV4,
 	RXE_ROCE_V2_IPV6,
+	RXE_PROTOS,		/* how many there are */
 };
 
 /*

@@ -38,9 +38,8 @@ struct rxe_unreach {
 /**
  * struct rxe_netns - a network namespace, while it has RDMA devices
  * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
- * @sock_v1: owns the packets of RoCE v1 that are sent; has no port
- * @sock4: holds UDP port 4791 for IPv4
- * @sock6: the same for IPv6, NULL where IPv6 is off
+ * @socks: own the packets that are sent, by enum rxe_proto; NULL where the protocol is off.
+ *	Those of RoCE v2 hold UDP port 4791, that of v1 has no port
  * @net: the namespace
  * @users: devices in @devs
  * @v2_users: those with RoCE v2; the sockets and hooks are open for them
@@ -50,9 +49,7 @@ struct rxe_unreach {
 struct rxe_netns {
 	struct list_head	devs;
 	struct net		*net;
-	struct socket		*sock_v1;
-	struct socket		*sock4;
-	struct socket		*sock6;
+	struct socket		*socks[RXE_PROTOS];
 	u32			users;
 	u32			v2_users;
 	spinlock_t		unreach_lock;	/* @unreach */
@@ -64,6 +61,7 @@ extern unsigned int rxe_net_id;
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce);
 bool rxe_net_alone(struct net *net);
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto);
+void rxe_net_sock_release(struct rxe_netns *ns, u8 proto);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);

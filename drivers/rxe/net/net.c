@@ -32,17 +32,8 @@ static int rxe_netns_open_v2(struct net *net, struct rxe_netns *ns)
 
 static int rxe_netns_open(struct net *net, struct rxe_netns *ns)
 {
-	return sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &ns->sock_v1);
-}
-
-/* Senders find the socket under RCU, as with rxe_v2_close() */
-static void rxe_netns_close(struct rxe_netns *ns)
-{
-	struct socket *sock = ns->sock_v1;
-
-	WRITE_ONCE(ns->sock_v1, NULL);
-	synchronize_net();
-	sock_release(sock);
+	return sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+				&ns->socks[RXE_ROCE_V1]);
 }
 
 static int rxe_netns_get(struct net *net, struct rxe_netns *ns, u8 roce)
@@ -55,7 +46,7 @@ static int rxe_netns_get(struct net *net, struct rxe_netns *ns, u8 roce)
 		err = rxe_netns_open_v2(net, ns);
 	if (err) {
 		if (!ns->users)
-			rxe_netns_close(ns);
+			rxe_net_sock_release(ns, RXE_ROCE_V1);
 		return err;
 	}
 	if (roce & RXE_ENABLE_V2)
@@ -80,7 +71,7 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 		rxe_v2_close(net, ns);
 	}
 	if (!ns->users)
-		rxe_netns_close(ns);
+		rxe_net_sock_release(ns, RXE_ROCE_V1);
 }
 
 /* Context: rxe_net_lock held; @net doesn't end meanwhile. */

@@ -11,6 +11,7 @@
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <compat/net.h>
 #include "internal.h"
 
 unsigned int rxe_net_id;
@@ -74,18 +75,6 @@ bool rxe_net_alone(struct net *net)
 	return READ_ONCE(ns->users) == 1;
 }
 
-static struct socket *netns_sock(const struct rxe_netns *ns, u8 proto)
-{
-	switch (proto) {
-	case RXE_ROCE_V2_IPV4:
-		return READ_ONCE(ns->sock4);
-	case RXE_ROCE_V2_IPV6:
-		return READ_ONCE(ns->sock6);
-	default:
-		return READ_ONCE(ns->sock_v1);
-	}
-}
-
 /**
  * rxe_net_sock - the socket of a device's namespace that owns packets
  * @rxe: device
@@ -97,9 +86,30 @@ static struct socket *netns_sock(const struct rxe_netns *ns, u8 proto)
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto)
 {
 	const struct rxe_netns *ns = READ_ONCE(rxe->netns);
-	const struct socket *sock = ns ? netns_sock(ns, proto) : NULL;
+	const struct socket *sock = ns ? READ_ONCE(ns->socks[proto]) : NULL;
 
 	return sock ? sock->sk : NULL;
+}
+
+/**
+ * rxe_net_sock_release - release the socket that owns packets of a protocol, if it is open
+ * @ns: the namespace
+ * @proto: enum rxe_proto
+ *
+ * Senders find the socket under RCU and take a reference of their own to its memory
+ * (rxe_tx_own()). So they are waited for before the socket's own reference is dropped.
+ *
+ * Context: process.
+ */
+void rxe_net_sock_release(struct rxe_netns *ns, u8 proto)
+{
+	struct socket *sock = ns->socks[proto];
+
+	if (!sock)
+		return;
+	WRITE_ONCE(ns->socks[proto], NULL);
+	synchronize_net();
+	rxe_udp_tunnel_sock_release(sock);
 }
 
 /**

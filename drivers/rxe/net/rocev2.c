@@ -364,21 +364,10 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	return sock;
 }
 
-/*
- * Senders find a socket under RCU and take a reference of their own to its memory
- * (rxe_tx_own()). Wait for such senders before the socket's own reference is dropped.
- */
 static void rxe_v2_release(struct rxe_netns *ns)
 {
-	struct socket *sock4 = ns->sock4, *sock6 = ns->sock6;
-
-	WRITE_ONCE(ns->sock4, NULL);
-	WRITE_ONCE(ns->sock6, NULL);
-	synchronize_net();
-	if (sock6)
-		rxe_udp_tunnel_sock_release(sock6);
-	if (sock4)
-		rxe_udp_tunnel_sock_release(sock4);
+	rxe_net_sock_release(ns, RXE_ROCE_V2_IPV6);
+	rxe_net_sock_release(ns, RXE_ROCE_V2_IPV4);
 }
 
 static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
@@ -387,7 +376,7 @@ static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
 
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
-	ns->sock4 = sock;
+	ns->socks[RXE_ROCE_V2_IPV4] = sock;
 	if (!ipv6_mod_enabled())
 		return 0;
 	sock = rxe_v2_sock(net, AF_INET6);
@@ -395,7 +384,7 @@ static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
 		rxe_v2_release(ns);
 		return PTR_ERR(sock);
 	}
-	ns->sock6 = sock;
+	ns->socks[RXE_ROCE_V2_IPV6] = sock;
 	return 0;
 }
 
