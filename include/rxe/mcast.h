@@ -19,7 +19,7 @@ struct rxe_dev;
  * @lock: one attach or detach at a time; RTNL is taken under it, never the reverse
  * @grps: MGID -> struct rxe_mcast_grp; readers in RCU, writers under @lock
  * @seed: random, so that an attacker can't choose MGIDs that share a bucket
- * @num_grps: groups; read locklessly
+ * @num_grps: groups
  * @num_attached: attachments, of all QPs to all groups
  */
 struct rxe_mcast {

@@ -16,6 +16,7 @@
 #include <rxe/wire.h>
 
 struct rxe_dev;
+struct rxe_mcast_grp;
 
 /**
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
@@ -28,6 +29,7 @@ struct rxe_dev;
  * @same_dev: came by the same-device path: no ICRC was computed. Only the addresses
  *	in the network header are valid, lengths and ID aren't
  * @ndev: @same_dev: the netdev of both addresses; only compare it, don't dereference
+ * @grp: @same_dev and @mcast: the group, see rxe_train.grp
  * @sqpn: @same_dev: QP number of a connected sender
  * @done: transport/: bytes taken in so far
  * @end: transport/: where to stop taking in; later packets are ignored
@@ -53,7 +55,10 @@ struct rxe_dev;
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
-	const void	*ndev;
+	union {
+		const void	*ndev;
+		struct rxe_mcast_grp *grp;
+	};
 	u32		pkt;
 	u32		done;
 	u32		end;

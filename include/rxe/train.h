@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 struct rxe_dev;
+struct rxe_mcast_grp;
 struct rxe_path;
 struct sk_buff;
 struct rxe_txq;
@@ -90,6 +91,8 @@ struct rxe_l3_icrc {
  * @tx: the sender that is charged for it, or NULL; set before the train is sent
  * @l3_icrc: ICRC state of the last train of this path and sender, or NULL; likewise
  * @sqpn: QP number of a connected sender; likewise
+ * @grp: a datagram's group if it has members on this device, or NULL; likewise. Bottom halves
+ *	stay off from the lookup on
  * @next: where the next packet goes, if @ready isn't 0
  * @ready: packets of @pkt bytes that fit into the memory at @next
  * @hint: packets that the caller expects to add
@@ -108,6 +111,7 @@ struct rxe_train {
 	struct rxe_tx	*tx;
 	struct rxe_l3_icrc *l3_icrc;
 	u32		sqpn;
+	struct rxe_mcast_grp *grp;
 	void		*next;
 	u32		ready;
 	u32		hint;

@@ -318,6 +318,8 @@ void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb,
 		.same_dev	= true,
 		.mcast		= path->mcast,
 	};
+	if (path->mcast)
+		rxe_rx(skb)->grp = train->grp;
 	rxe_rx_detach(skb);
 	__skb_pull(skb, rxe_l3(path->proto)->bytes);
 	rxe_rx_up(skb, NULL);

@@ -94,7 +94,7 @@ static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 
 	if (!ndev)
 		return false;
-	if (READ_ONCE(rxe->mcast.num_grps)) {
+	if (train->grp) {
 		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (copy) {
 			copy->dev = ndev;

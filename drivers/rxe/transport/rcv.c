@@ -147,26 +147,30 @@ static void deliver_to_members(struct rxe_dev *rxe, struct rxe_mcast_grp *grp,
 	}
 }
 
+/* The group of a datagram; a sender on this device has looked it up already. Context: RCU */
+static struct rxe_mcast_grp *find_group(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	union ib_gid mgid;
+
+	if (rxe_rx(skb)->same_dev)
+		return rxe_rx(skb)->grp;
+	rxe_rx_dgid(skb, &mgid);
+	return rxe_mcast_find(rxe, &mgid);
+}
+
 /*
  * A datagram for a multicast group goes to QP number 0xffffff [9.6.1.2], and to each
- * member [10.5.2]. A sender on this device doesn't check whether the group has members.
+ * member [10.5.2].
  */
 static void rcv_group(struct rxe_dev *rxe, struct sk_buff *skb, u32 flags,
 		      const u8 *bth)
 {
 	struct rxe_mcast_grp *grp;
-	union ib_gid mgid;
 
-	rxe_rx_dgid(skb, &mgid);
 	rcu_read_lock();
-	grp = rxe_mcast_find(rxe, &mgid);
-	if (get_unaligned_be24(bth + 5) != IB_MULTICAST_QPN) {
+	grp = find_group(rxe, skb);
+	if (!grp || get_unaligned_be24(bth + 5) != IB_MULTICAST_QPN) {
 		drop_train(rxe, skb, RXE_DROP_ADDR);
-	} else if (!grp) {
-		if (rxe_rx(skb)->same_dev)
-			consume_skb(skb);
-		else
-			drop_train(rxe, skb, RXE_DROP_ADDR);
 	} else if (!group_icrc_ok(skb, bth)) {
 		drop_train(rxe, skb, RXE_DROP_ICRC);
 	} else {

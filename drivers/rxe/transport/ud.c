@@ -37,10 +37,13 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 }
 
 /*
+ * @cost: out: what it takes from the budget. A datagram to a multicast group is delivered to
+ * each member on this device, which may be many: only one per run.
+ *
  * Return: enum ib_wc_status, success even if the datagram is dropped on its way; or
  * -EAGAIN if it waits for a page.
  */
-static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *cost)
 {
 	struct rxe_path *path = &wqe->ah->path;
 	struct rxe_train train;
@@ -55,6 +58,10 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	if (!p)
 		goto sent;
 	train.tx = qp->sq.sender.tx;
+	if (unlikely(path->mcast))
+		train.grp = rxe_mcast_find(qp->rxe, &path->dgid);
+	if (train.grp)
+		*cost = RXE_TASK_BUDGET;
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
 	err = rxe_gather(qp, wqe, p);
@@ -106,28 +113,6 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	       rxe_tx_full(qp->sq.sender.tx);
 }
 
-/* Has the multicast group of a path members on this device? */
-static bool has_members(struct rxe_dev *rxe, const struct rxe_path *path)
-{
-	bool has;
-
-	rcu_read_lock();
-	has = rxe_mcast_find(rxe, &path->dgid);
-	rcu_read_unlock();
-	return has;
-}
-
-/*
- * What a work request takes from the budget. A datagram to a multicast group is delivered to
- * each member on this device, which may be many: only one per run.
- */
-static u32 ud_cost(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
-{
-	bool mcast = wqe->ah && wqe->ah->path.mcast;
-
-	return mcast && has_members(qp->rxe, &wqe->ah->path) ? RXE_TASK_BUDGET : wqe->length;
-}
-
 static bool ud_send_run(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
@@ -135,6 +120,7 @@ static bool ud_send_run(struct rxe_qp *qp)
 
 	while (budget) {
 		u8 state = READ_ONCE(qp->state);
+		u32 cost;
 		int status;
 
 		if (state == IB_QPS_ERR || state == IB_QPS_SQE)
@@ -144,10 +130,11 @@ static bool ud_send_run(struct rxe_qp *qp)
 		wqe = ud_next_wqe(qp);
 		if (!wqe || ud_must_wait(qp, wqe))
 			return false;
-		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe);
+		cost = wqe->length;
+		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe, &cost);
 		if (status == -EAGAIN)
 			return !rxe_fault_busy(qp->sq.sender.fault);
-		rxe_task_spend(&budget, ud_cost(qp, wqe));
+		rxe_task_spend(&budget, cost);
 		if (status)
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
 		ud_finish_wqe(qp, wqe, status);

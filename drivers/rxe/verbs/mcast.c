@@ -74,7 +74,7 @@ static struct rxe_mcast_grp *create_grp(struct rxe_dev *rxe, const union ib_gid 
 		return ERR_PTR(err);
 	}
 	hash_add_rcu(mcast->grps, &grp->node, hash_mgid(mcast, mgid));
-	WRITE_ONCE(mcast->num_grps, mcast->num_grps + 1);
+	mcast->num_grps++;
 	return grp;
 }
 
@@ -85,7 +85,7 @@ static void end_grp(struct rxe_dev *rxe, struct rxe_mcast_grp *grp)
 
 	if (grp->num_members)
 		return;
-	WRITE_ONCE(mcast->num_grps, mcast->num_grps - 1);
+	mcast->num_grps--;
 	hash_del_rcu(&grp->node);
 	rxe_leave(&grp->join);
 	kfree_rcu(grp, rcu);
