@@ -98,6 +98,30 @@ static int udmabuf_fd(void)
 	return fd;
 }
 
+/* For the case NAME, which is skipped if there is none: -1 */
+static int need_udmabuf(const char *name)
+{
+	int fd = udmabuf_fd();
+
+	if (fd < 0)
+		case_skip(name, "no /dev/udmabuf (CONFIG_UDMABUF)");
+	return fd;
+}
+
+/* The first bytes of a buffer as a region that the case NAME changes; false: it was skipped */
+static bool reg_first(const char *name, uint64_t len, struct region *r, struct ibv_mr *mr)
+{
+	int fd = need_udmabuf(name);
+
+	if (fd < 0)
+		return false;
+	if (reg(fd, 0, len, RIGHTS, r))
+		die("cannot register the buffer: %m");
+	close(fd);
+	*mr = (struct ibv_mr){ .context = ctx, .handle = r->handle };
+	return true;
+}
+
 static int heap_fd(uint32_t flags)
 {
 	struct dma_heap_allocation_data data = { .len = BYTES, .fd_flags = flags | O_CLOEXEC };
@@ -170,16 +194,14 @@ static const char *move_data(const struct region *r, uint8_t *seen)
 /* The file descriptor may be closed once the region is there */
 static void data(void)
 {
-	int fd = udmabuf_fd();
+	int fd = need_udmabuf("data");
 	struct region r;
 	uint8_t *seen;
 	const char *wrong;
 	int err;
 
-	if (fd < 0) {
-		case_skip("data", "no /dev/udmabuf (CONFIG_UDMABUF)");
+	if (fd < 0)
 		return;
-	}
 	seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (seen == MAP_FAILED)
 		die("cannot map the buffer: %m");
@@ -210,14 +232,12 @@ static void refused(void)
 		{ 0, BYTES, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
 		{ 0, -BASE, 0, EINVAL },
 	};
-	int fd = udmabuf_fd(), null = open("/dev/null", O_RDWR), err;
+	int fd = need_udmabuf("refused"), null = open("/dev/null", O_RDWR), err;
 	struct region r;
 	unsigned int i;
 
-	if (fd < 0) {
-		case_skip("refused", "no /dev/udmabuf (CONFIG_UDMABUF)");
+	if (fd < 0)
 		return;
-	}
 	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		err = reg(fd, bad[i].off, bad[i].len, bad[i].access, &r);
 		/* the RDMA core refuses some of them itself, in its own way */
@@ -260,17 +280,11 @@ static void read_only(void)
 /* The memory stays the dma-buf's; other memory may take its place */
 static void rereg(void)
 {
-	int fd = udmabuf_fd();
 	struct region r;
-	struct ibv_mr mr = { .context = ctx };
+	struct ibv_mr mr;
 
-	if (fd < 0) {
-		case_skip("rereg", "no /dev/udmabuf (CONFIG_UDMABUF)");
+	if (!reg_first("rereg", BYTES, &r, &mr))
 		return;
-	}
-	if (reg(fd, 0, BYTES, RIGHTS, &r))
-		die("cannot register the buffer: %m");
-	mr.handle = r.handle;
 	if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) != EOPNOTSUPP)
 		case_fail("rereg", "its rights were changed");
 	else if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, BYTES, 0))
@@ -279,23 +293,16 @@ static void rereg(void)
 		case_fail("rereg", "cannot be deregistered: %m");
 	else
 		case_ok("rereg");
-	close(fd);
 }
 
 /* The RDMA core shows the length of the region, also of the one that takes its place */
 static void length(void)
 {
-	int fd = udmabuf_fd();
 	struct region r;
-	struct ibv_mr mr = { .context = ctx };
+	struct ibv_mr mr;
 
-	if (fd < 0) {
-		case_skip("length", "no /dev/udmabuf (CONFIG_UDMABUF)");
+	if (!reg_first("length", 12345, &r, &mr))
 		return;
-	}
-	if (reg(fd, 0, 12345, RIGHTS, &r))
-		die("cannot register the buffer: %m");
-	mr.handle = r.handle;
 	if (system("rdma resource show mr | grep -qw 'mrlen 12345'"))
 		case_fail("length", "not shown");
 	else if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, 4321, 0))
@@ -306,7 +313,6 @@ static void length(void)
 		case_ok("length");
 	if (dereg(&r))
 		case_fail("length", "cannot be deregistered: %m");
-	close(fd);
 }
 
 static void set_up(void)
