@@ -92,6 +92,12 @@ static inline int rxe_key_ready(const struct rxe_key *key, bool write, u64 va, u
 	return rxe_fault_pages(fault, key, write, va, len, rest);
 }
 
+/* How many of @len bytes to ask for at a time: pages that aren't present come in steps */
+static inline u32 rxe_key_step(const struct rxe_key *key, u32 len)
+{
+	return key->paged ? min_t(u32, len, RXE_READ_STEP) : len;
+}
+
 /**
  * rxe_key_use - find memory by a key and have its bytes present
  * @pd: as rxe_key_get()

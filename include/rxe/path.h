@@ -6,6 +6,7 @@
 #define RXE_PATH_H
 
 #include <linux/if_ether.h>
+#include <linux/kref.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
@@ -100,6 +101,23 @@ struct rxe_path {
 	struct hlist_node	by_node;
 };
 
+/**
+ * struct rxe_ah_ref - the part of an address handle that a UD send uses
+ * @ref: one for the AH, one for each send that uses it
+ * @rcu: frees it after the last lookup
+ * @ibpd: protection domain of the AH
+ * @path: path to the destination
+ *
+ * It outlives the ib_ah, whose memory the RDMA core frees right after destroy_ah.
+ */
+struct rxe_ah_ref {
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct ib_pd		*ibpd;
+	struct rxe_path		path;
+};
+
+void rxe_ah_put(struct rxe_ah_ref *r);
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev, bool ecn);
 int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);

@@ -23,22 +23,6 @@ struct rxe_pd {
 };
 
 /**
- * struct rxe_ah_ref - the part of an address handle that a UD send uses
- * @ref: one for the AH, one for each send that uses it
- * @rcu: frees it after the last lookup
- * @ibpd: protection domain of the AH
- * @path: path to the destination
- *
- * It outlives the ib_ah, whose memory the RDMA core frees right after destroy_ah.
- */
-struct rxe_ah_ref {
-	struct kref		ref;
-	struct rcu_head		rcu;
-	struct ib_pd		*ibpd;
-	struct rxe_path		path;
-};
-
-/**
  * struct rxe_ah - address handle
  * @ibah: the RDMA core's AH
  * @num: AH number that user space puts into its work requests; 0 for a kernel
@@ -58,7 +42,6 @@ static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
 
 struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
 struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
-void rxe_ah_put(struct rxe_ah_ref *r);
 
 /**
  * struct rxe_cq - completion queue

@@ -12,6 +12,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "internal.h"
+#include "proto.h"
 
 static DEFINE_MUTEX(rxe_net_lock);
 static u32 rxe_net_users;	/* devices in all namespaces */
@@ -225,10 +226,13 @@ static struct pernet_operations rxe_netns_ops = {
  *
  * Return: 0 or a negative error.
  */
-int rxe_net_init(const struct rxe_net_ops *ops)
+int __init rxe_net_init(const struct rxe_net_ops *ops)
 {
 	int err;
 
+	rxe_l3s[RXE_ROCE_V1] = &rxe_l3_v1;
+	rxe_l3s[RXE_ROCE_V2_IPV4] = &rxe_l3_ipv4;
+	rxe_l3s[RXE_ROCE_V2_IPV6] = &rxe_l3_ipv6;
 	rxe_rx_set_ops(ops);
 	rxe_tx_set_ops(ops);
 	rxe_routes_init();

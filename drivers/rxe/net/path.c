@@ -10,9 +10,9 @@
 #include <linux/jhash.h>
 #include <linux/pkt_sched.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
-#include <compat/net.h>
 #include "internal.h"
 #include "proto.h"
 
@@ -78,29 +78,6 @@ static void rxe_path_dmac(struct rxe_path *path)
 	if (port)
 		ether_addr_copy(path->dmac, port->dev_addr);
 	rcu_read_unlock();
-}
-
-/* VLAN ID and protocol of one tag */
-static u32 rxe_vlan_tag(const struct net_device *ndev)
-{
-	return vlan_dev_vlan_id(ndev) | (vlan_dev_vlan_proto(ndev) == htons(ETH_P_8021AD)) << 12;
-}
-
-/**
- * rxe_vlan_tags - the tags of packets on a VLAN netdev
- * @ndev: VLAN netdev, perhaps on another one (QinQ)
- *
- * Return: 13 bits for the netdev's own tag, then the tag below. Of more than two tags, those
- * below are hashed.
- */
-u32 rxe_vlan_tags(const struct net_device *ndev)
-{
-	const struct net_device *below = rxe_vlan_below(ndev);
-	u32 outer = 0;
-
-	for (; is_vlan_dev(below); below = rxe_vlan_below(below))
-		outer = outer * 31 + rxe_vlan_tag(below);
-	return rxe_vlan_tag(ndev) | outer << 13;
 }
 
 static u32 rxe_path_vlan(const struct ib_gid_attr *attr)
@@ -213,34 +190,6 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 }
 
 /**
- * rxe_path_ndev_anew - the netdev of a GID that was deleted, if it was added again
- * @path: path
- * @held: the GID, of which the path holds the deleted entry
- *
- * The RDMA core deletes GIDs and adds them again when a bond changes its active slave, and
- * when the MAC address of the netdev changes. The deleted entry has no netdev any more.
- * Connections go on by the new one, on the same netdev.
- *
- * Context: bottom halves off or RCU read side.
- * Return: the netdev without a reference; NULL if the address isn't there any more.
- */
-struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
-				      const struct ib_gid_attr *held)
-{
-	const struct ib_gid_attr *now;
-	struct net_device *ndev;
-
-	now = rdma_find_gid_by_port(held->device, &held->gid, held->gid_type, 1,
-				    path->egress);
-	if (IS_ERR(now))
-		return NULL;
-	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
-	rdma_put_gid_attr(now);
-	/* the memory of the old netdev may have been reused for another one */
-	return ndev && rxe_netdev_vlan(ndev) == path->vlan ? ndev : NULL;
-}
-
-/**
  * rxe_path_has_ids - do packets have IDs that count up?
  * @path: path
  *
@@ -307,4 +256,23 @@ void rxe_path_destroy(struct rxe_path *path)
 		rdma_put_gid_attr(path->sgid_attr);
 	path->dgid_attr = NULL;
 	path->sgid_attr = NULL;
+}
+
+static void release_ah_ref(struct kref *kref)
+{
+	struct rxe_ah_ref *r = container_of(kref, struct rxe_ah_ref, ref);
+
+	rxe_path_destroy(&r->path);
+	kfree_rcu(r, rcu);
+}
+
+/**
+ * rxe_ah_put - give back a reference to an AH's path
+ * @r: from rxe_ah_get() or rxe_ah_hold()
+ *
+ * Context: any.
+ */
+void rxe_ah_put(struct rxe_ah_ref *r)
+{
+	kref_put(&r->ref, release_ah_ref);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of protocols.
+ * The table of protocols. rxe_net_init() sets it, so that the files below the rows can use it.
  */
+#include <linux/cache.h>
 #include "proto.h"
 
-const struct rxe_l3 *const rxe_l3s[] = {
-	[RXE_ROCE_V1]		= &rxe_l3_v1,
-	[RXE_ROCE_V2_IPV4]	= &rxe_l3_ipv4,
-	[RXE_ROCE_V2_IPV6]	= &rxe_l3_ipv6,
-};
+const struct rxe_l3 *rxe_l3s[RXE_PROTOS] __ro_after_init;

@@ -59,7 +59,7 @@ struct rxe_l3 {
 };
 
 extern const struct rxe_l3 rxe_l3_v1, rxe_l3_ipv4, rxe_l3_ipv6;
-extern const struct rxe_l3 *const rxe_l3s[];
+extern const struct rxe_l3 *rxe_l3s[RXE_PROTOS];
 
 /**
  * rxe_l3 - a row of the table

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lookups of devices and netdevs by netdev, namespace and address.
+ * Lookups of devices and netdevs by netdev, namespace, address and GID; VLAN tags of netdevs.
  *
  * Context: RCU read side, from softirq, unless noted; net.c changes the lists.
  */
@@ -11,6 +11,7 @@
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <rdma/ib_cache.h>
 #include <compat/net.h>
 #include "internal.h"
 
@@ -174,4 +175,55 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 			return ndev;
 	}
 	return NULL;
+}
+
+/* VLAN ID and protocol of one tag */
+static u32 rxe_vlan_tag(const struct net_device *ndev)
+{
+	return vlan_dev_vlan_id(ndev) | (vlan_dev_vlan_proto(ndev) == htons(ETH_P_8021AD)) << 12;
+}
+
+/**
+ * rxe_vlan_tags - the tags of packets on a VLAN netdev
+ * @ndev: VLAN netdev, perhaps on another one (QinQ)
+ *
+ * Return: 13 bits for the netdev's own tag, then the tag below. Of more than two tags, those
+ * below are hashed.
+ */
+u32 rxe_vlan_tags(const struct net_device *ndev)
+{
+	const struct net_device *below = rxe_vlan_below(ndev);
+	u32 outer = 0;
+
+	for (; is_vlan_dev(below); below = rxe_vlan_below(below))
+		outer = outer * 31 + rxe_vlan_tag(below);
+	return rxe_vlan_tag(ndev) | outer << 13;
+}
+
+/**
+ * rxe_path_ndev_anew - the netdev of a GID that was deleted, if it was added again
+ * @path: path
+ * @held: the GID, of which the path holds the deleted entry
+ *
+ * The RDMA core deletes GIDs and adds them again when a bond changes its active slave, and
+ * when the MAC address of the netdev changes. The deleted entry has no netdev any more.
+ * Connections go on by the new one, on the same netdev.
+ *
+ * Context: bottom halves off or RCU read side.
+ * Return: the netdev without a reference; NULL if the address isn't there any more.
+ */
+struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
+				      const struct ib_gid_attr *held)
+{
+	const struct ib_gid_attr *now;
+	struct net_device *ndev;
+
+	now = rdma_find_gid_by_port(held->device, &held->gid, held->gid_type, 1,
+				    path->egress);
+	if (IS_ERR(now))
+		return NULL;
+	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
+	rdma_put_gid_attr(now);
+	/* the memory of the old netdev may have been reused for another one */
+	return ndev && rxe_netdev_vlan(ndev) == path->vlan ? ndev : NULL;
 }

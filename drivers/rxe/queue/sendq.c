@@ -6,6 +6,7 @@
  */
 #include <linux/slab.h>
 #include <queue/sendq.h>
+#include <rxe/dev.h>
 
 static const u32 max_msg = RXE_MAX_MSG;
 

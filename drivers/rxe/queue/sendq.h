@@ -7,9 +7,9 @@
 #define RXE_QUEUE_SENDQ_H
 
 #include <rdma/ib_verbs.h>
+#include <rxe/path.h>
 #include <rxe/ring.h>
 #include <rxe/service.h>
-#include <rxe/verbs.h>
 #include <rxe/wr.h>
 
 /**

@@ -149,17 +149,18 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 }
 
 /*
- * Are the next bytes present? @room: in: bytes that may leave; out: limited to the bytes
+ * Can the next bytes be read? @room: in: bytes that may leave; out: limited to the bytes
  * that were checked. Return: 0; -EAGAIN with requests.parked set; -EFAULT.
  */
-static int check_read_pages(struct rxe_qp *qp, u32 *room)
+static int check_read_data(struct rxe_qp *qp, u32 *room)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 len = min_t(u32, rq->read.resid, RXE_READ_STEP);
+	u32 len;
 	int err;
 
-	if (!len || !rq->read.key->paged)
+	if (!rq->read.resid)
 		return 0;
+	len = rxe_key_step(rq->read.key, rq->read.resid);
 	err = rxe_key_ready(rq->read.key, false, rq->read.va, len, rq->read.resid,
 			    qp->requests.fault);
 	qp->requests.parked = err == -EAGAIN;
@@ -215,7 +216,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
 	while (rq->read.active && *budget && (room = read_room(qp))) {
-		err = check_read_pages(qp, &room);
+		err = check_read_data(qp, &room);
 		if (err == -EAGAIN)
 			break;
 		if (err) {

@@ -591,7 +591,7 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 		return handle_unreadable(qp, pick, num);
 	run->data = (struct rxe_data){ .seg = qp->sq.sender.segs };
 	run->pkt.payload_len = len;
-	if (run->outlet.peer)	/* copies the data, and answers at once */
+	if (rxe_outlet_answers(&run->outlet))
 		stop_reading(&qp->sq.reading);
 	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 	stop_reading(&qp->sq.reading);

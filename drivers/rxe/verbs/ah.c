@@ -14,23 +14,6 @@
 #include <rxe/memory.h>
 #include <rxe/verbs.h>
 
-static void ah_ref_release(struct kref *kref)
-{
-	struct rxe_ah_ref *r = container_of(kref, struct rxe_ah_ref, ref);
-
-	rxe_path_destroy(&r->path);
-	kfree_rcu(r, rcu);
-}
-
-/**
- * rxe_ah_put - give back a reference
- * @r: from rxe_ah_get() or rxe_ah_hold()
- */
-void rxe_ah_put(struct rxe_ah_ref *r)
-{
-	kref_put(&r->ref, ah_ref_release);
-}
-
 /**
  * rxe_ah_get - find the AH of a user's work request
  * @rxe: device
