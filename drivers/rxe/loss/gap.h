@@ -25,6 +25,12 @@ struct rxe_gap {
 	bool	asked;
 };
 
+/* Nothing is missing, or patience begins anew */
+static inline void rxe_gap_end(struct rxe_gap *gap)
+{
+	gap->since = 0;
+}
+
 void rxe_gap_reset(struct rxe_gap *gap);
 ktime_t rxe_gap_until(struct rxe_gap *gap, u32 psn, ktime_t now);
 void rxe_gap_asked(struct rxe_gap *gap);

@@ -139,6 +139,38 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, ktime_t now);
 
+/* Something was acknowledged: the count of retries begins anew */
+static inline void rxe_recovery_progress(struct rxe_recovery *rec)
+{
+	rec->retries = 0;
+	rec->heard = false;
+}
+
+/* The peer is alive, but not ready: likewise, without progress */
+static inline void rxe_recovery_alive(struct rxe_recovery *rec)
+{
+	rec->retries = 0;
+}
+
+/* The peer answered a packet behind the oldest one */
+static inline void rxe_recovery_heard(struct rxe_recovery *rec)
+{
+	rec->heard = true;
+}
+
+/* Sending begins anew after a wait that the peer asked for */
+static inline void rxe_recovery_restart(struct rxe_recovery *rec, ktime_t now)
+{
+	rec->since = now;
+}
+
+/* More was acknowledged than was sent again, which went up to @psn: the peer keeps packets */
+static inline void rxe_recovery_caught_up(struct rxe_recovery *rec, u32 psn)
+{
+	rec->go_back = 0;
+	rec->resent_end = psn;
+}
+
 /**
  * rxe_recovery_lossy - did the path lose packets recently?
  * @rec: loss recovery

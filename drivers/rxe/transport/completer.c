@@ -143,8 +143,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	struct rxe_sq *sq = &qp->sq;
 	u32 window;
 
-	sq->rec.retries = 0;
-	sq->rec.heard = false;
+	rxe_recovery_progress(&sq->rec);
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
 	if (sq->resend.npkts)
@@ -408,7 +407,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	settle_timer(qp);
 	rxe_rto_reset(&sq->rto);	/* it may have fired: the peer has answered */
-	sq->rec.retries = 0;
+	rxe_recovery_alive(&sq->rec);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
@@ -586,7 +585,8 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		early = take_new_response(qp, pkt, data);
 	else
 		rxe_drop(qp->rxe, RXE_DROP_PSN, 1);
-	sq->rec.heard |= early;
+	if (early)
+		rxe_recovery_heard(&sq->rec);
 	spin_unlock(&sq->lock);
 	return early;
 }
@@ -685,7 +685,7 @@ void rxe_timeout(struct rxe_qp *qp)
 	sq->rto.fired = false;
 	if (sq->rnr == RXE_RNR_WAIT) {
 		sq->rnr = RXE_RNR_ALONE;
-		sq->rec.since = ktime_get();
+		rxe_recovery_restart(&sq->rec, ktime_get());
 	} else if (sq->flight.una != sq->flight.top && oldest_wqe(sq)) {
 		recover_loss(qp, RXE_LOSS_SILENCE, 0);
 	}

@@ -74,8 +74,7 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 {
 	const struct rxe_swqe *wqe;
 
-	sq->rec.go_back = 0;
-	sq->rec.resent_end = sq->flight.psn;
+	rxe_recovery_caught_up(&sq->rec, sq->flight.psn);
 	sq->flight.psn = sq->flight.top;
 	for (sq->q.cur = sq->q.tail; sq->q.cur != sq->q.head; sq->q.cur++) {
 		wqe = rxe_sendq_at(&sq->q, sq->q.cur);

@@ -57,7 +57,7 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 	ktime_t now, until;
 
 	if (!missing) {
-		gap->since = 0;
+		rxe_gap_end(gap);
 		return false;
 	}
 	now = ktime_get();

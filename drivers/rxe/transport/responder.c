@@ -406,7 +406,7 @@ static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (rq->nak_sent && rxe_psn_diff(pkt->psn, rq->early_psn) <= 0) {
 		rq->nak_sent = false;
 		if (first && rxe_psn_diff(pkt->psn, rxe_rx(first)->psn) > 0)
-			rq->gap.since = 0;
+			rxe_gap_end(&rq->gap);
 	}
 	rq->early_psn = pkt->psn;
 }
