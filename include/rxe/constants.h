@@ -75,6 +75,8 @@
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\
 		 "due events of DCQCN, by time or by bytes, that one call handles") \
+	CONSTANT(NP_FLOWS, 8,							\
+		 "flows of a QP whose CNPs are limited apart from one another")	\
 	CONSTANT(CWND_PARTS, 256,						\
 		 "smallest window of swift, a packet divided by this")		\
 	CONSTANT(PROBES_ORDER, 16,						\

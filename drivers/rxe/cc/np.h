@@ -7,9 +7,7 @@
 #define RXE_CC_NP_H
 
 #include <linux/types.h>
-
-/* Flows of a QP that are told apart; more of them share the times of their CNPs */
-#define RXE_NP_FLOWS	8
+#include <rxe/constants.h>
 
 /**
  * struct rxe_np - the CNPs that a QP sends

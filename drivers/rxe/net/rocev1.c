@@ -128,8 +128,10 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
 		goto drop;
 	skb = skb_share_check(skb, GFP_ATOMIC);
-	if (!skb)
+	if (!skb) {
+		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
 		return NET_RX_DROP;
+	}
 	if (rxe_v1_valid(skb))
 		pkt = rxe_skb_pkt(skb, skb->len - RXE_GRH_BYTES);
 	if (!pkt) {

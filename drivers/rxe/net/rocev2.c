@@ -311,11 +311,11 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	struct net_device *by;
 	struct rxe_dev *rxe = rxe_v2_dev(skb, proto, &by);
 
-	if (!rxe || !pskb_may_pull(skb, sizeof(struct udphdr))) {
+	if (!rxe) {
 		kfree_skb(skb);
 		return 0;
 	}
-	if (!rxe_v2_gso_ok(skb)) {
+	if (!pskb_may_pull(skb, sizeof(struct udphdr)) || !rxe_v2_gso_ok(skb)) {
 		rxe_v2_refuse(rxe, skb);
 		return 0;
 	}

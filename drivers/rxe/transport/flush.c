@@ -23,7 +23,15 @@ static bool flush_posted(struct rxe_qp *qp)
 	return true;
 }
 
-static bool flush_sq(struct rxe_qp *qp)
+/**
+ * rxe_sq_flush - complete the queued sends with an error
+ * @qp: the QP, in ERR or SQE
+ *
+ * Context: bottom halves off; the task that completes the send queue, or both tasks paused.
+ *
+ * Return: true if there may be more.
+ */
+bool rxe_sq_flush(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 left = RXE_FLUSH_MOST;
@@ -67,7 +75,7 @@ static bool flush_acked(struct rxe_qp *qp)
 
 	if (!rxe_task_enter(&qp->send_task))
 		return !await_sender(&qp->sq);
-	more = flush_sq(qp);
+	more = rxe_sq_flush(qp);
 	rxe_task_leave(&qp->send_task, false);
 	return more;
 }
@@ -193,19 +201,6 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 			watch_rq(qp);
 	}
 	return more;
-}
-
-/**
- * rxe_sq_flush - complete the queued sends of an unacknowledged service with an error
- * @qp: the QP, in ERR or SQE
- *
- * Context: send_task; or process, with bottom halves off and both tasks paused.
- *
- * Return: true if there may be more.
- */
-bool rxe_sq_flush(struct rxe_qp *qp)
-{
-	return flush_sq(qp);
 }
 
 /**

@@ -113,7 +113,13 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	       rxe_tx_full(qp->sq.sender.tx);
 }
 
-static bool ud_send_run(struct rxe_qp *qp)
+/**
+ * rxe_ud_requester - a run of the send task for UD and GSI, rxe_service.send
+ * @qp: the QP
+ *
+ * Return: true if the budget was spent.
+ */
+bool rxe_ud_requester(struct rxe_qp *qp)
 {
 	u32 budget = RXE_TASK_BUDGET;
 	struct rxe_swqe *wqe;
@@ -140,17 +146,6 @@ static bool ud_send_run(struct rxe_qp *qp)
 		ud_finish_wqe(qp, wqe, status);
 	}
 	return true;
-}
-
-/**
- * rxe_ud_requester - a run of the send task for UD and GSI, rxe_service.send
- * @qp: the QP
- *
- * Return: true if the budget was spent.
- */
-bool rxe_ud_requester(struct rxe_qp *qp)
-{
-	return ud_send_run(qp);
 }
 
 /**
