@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the reports of scripts/bench have in common."""
 
+import csv
 import statistics
+import sys
 
 
 def human(size):
@@ -14,3 +16,24 @@ def human(size):
 def spread(values):
     """Between the lowest and the highest, in per cent of the median."""
     return round(100 * (max(values) - min(values)) / statistics.median(values), 1)
+
+
+def folder(doc):
+    """The argument of a report: the folder with raw.csv."""
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(doc)
+    return sys.argv[1]
+
+
+def write_ratios(name, rows):
+    with open(name, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_svg(name, width, height, body, size=11):
+    with open(name, "w") as file:
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+                   f'font-family="sans-serif" font-size="{size}">\n<rect width="100%" height="100%" fill="white"/>\n'
+                   + "\n".join(body) + "\n</svg>\n")
