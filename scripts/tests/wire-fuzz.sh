@@ -123,6 +123,10 @@ rdma statistic show >&2
 try counted-once counted_once
 try alive alive
 try resources-gone wait_for 20 resources_gone
+# The devices first: with checkers, that may take longer than the kernel waits for a netdev without
+# a word.
+rdma link delete rxeA
+rdma link delete rxeB
 ip netns del A
 ip netns del B
 try unload unload

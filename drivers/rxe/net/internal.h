@@ -61,7 +61,7 @@ extern unsigned int rxe_net_id;
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce);
 bool rxe_net_alone(struct net *net);
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto);
-void rxe_net_sock_release(struct rxe_netns *ns, u8 proto);
+void rxe_net_release_socks(struct rxe_netns *ns, u8 first, u8 last);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);
 struct net_device *rxe_addr_owner_at(struct net_device *by,
 				     const struct in6_addr *addr);

@@ -47,7 +47,7 @@ static int rxe_netns_get(struct net *net, struct rxe_netns *ns, u8 roce)
 		err = rxe_netns_open_v2(net, ns);
 	if (err) {
 		if (!ns->users)
-			rxe_net_sock_release(ns, RXE_ROCE_V1);
+			rxe_net_release_socks(ns, RXE_ROCE_V1, RXE_ROCE_V1);
 		return err;
 	}
 	if (roce & RXE_ENABLE_V2)
@@ -72,7 +72,7 @@ static void rxe_netns_put(struct net *net, struct rxe_netns *ns, u8 roce)
 		rxe_v2_close(net, ns);
 	}
 	if (!ns->users)
-		rxe_net_sock_release(ns, RXE_ROCE_V1);
+		rxe_net_release_socks(ns, RXE_ROCE_V1, RXE_ROCE_V1);
 }
 
 /* Context: rxe_net_lock held; @net doesn't end meanwhile. */

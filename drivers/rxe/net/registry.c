@@ -93,24 +93,28 @@ struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto)
 }
 
 /**
- * rxe_net_sock_release - release the socket that owns packets of a protocol, if it is open
+ * rxe_net_release_socks - release the sockets that own packets of some protocols
  * @ns: the namespace
- * @proto: enum rxe_proto
+ * @first: the first of these protocols, enum rxe_proto
+ * @last: the last
  *
- * Senders find the socket under RCU and take a reference of their own to its memory
+ * Senders find a socket under RCU and take a reference of their own to its memory
  * (rxe_tx_own()). So they are waited for before the socket's own reference is dropped.
  *
  * Context: process.
  */
-void rxe_net_sock_release(struct rxe_netns *ns, u8 proto)
+void rxe_net_release_socks(struct rxe_netns *ns, u8 first, u8 last)
 {
-	struct socket *sock = ns->socks[proto];
+	struct socket *socks[RXE_PROTOS];
+	u8 i;
 
-	if (!sock)
-		return;
-	WRITE_ONCE(ns->socks[proto], NULL);
+	memcpy(socks, ns->socks, sizeof(socks));
+	for (i = first; i <= last; i++)
+		WRITE_ONCE(ns->socks[i], NULL);
 	synchronize_net();
-	rxe_udp_tunnel_sock_release(sock);
+	for (i = first; i <= last; i++)
+		if (socks[i])
+			rxe_udp_tunnel_sock_release(socks[i]);
 }
 
 /**

@@ -366,8 +366,7 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 
 static void rxe_v2_release(struct rxe_netns *ns)
 {
-	rxe_net_sock_release(ns, RXE_ROCE_V2_IPV6);
-	rxe_net_sock_release(ns, RXE_ROCE_V2_IPV4);
+	rxe_net_release_socks(ns, RXE_ROCE_V2_IPV4, RXE_ROCE_V2_IPV6);
 }
 
 static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
