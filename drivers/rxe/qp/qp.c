@@ -348,6 +348,7 @@ static void stop_qp_of_cq(struct rxe_qp *qp, void *cq)
 {
 	if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
 		stop_qp(qp);
+	cond_resched();	/* the device may have many QPs */
 }
 
 /**
