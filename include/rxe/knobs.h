@@ -136,6 +136,8 @@
 	     "memory of packets that came out of order, per device")		\
 	KNOB(inq_age_ms, 500, 10, 10000,					\
 	     "age at which a waiting received packet is dropped")		\
+	KNOB(queue_age_ms, 10000, 10, 30000,					\
+	     "the same, if it waits behind a READ that makes progress")		\
 	/* on-demand paging: mem/process.c */					\
 	KNOB(odp_processes, 2048, 2, SZ_1M,					\
 	     "processes that may have on-demand paging; half of them, of one user") \

@@ -18,6 +18,13 @@
 struct rxe_dev;
 struct rxe_mcast_grp;
 
+/* Limits of the device against which a waiting train counts: queue_dev_bytes, held_dev_bytes */
+enum rxe_account {
+	RXE_FREE,
+	RXE_AS_QUEUED,
+	RXE_AS_HELD,
+};
+
 /**
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
  * @rxe: the device it came in on
@@ -36,7 +43,7 @@ struct rxe_mcast_grp;
  * @psn: transport/: PSN of the packet at @done, while the train is held
  * @since: transport/: jiffies when it was queued, low 16 bits
  * @held: transport/: it came too early; all packets up to @end were verified
- * @charged: transport/: it counts against the device's limit
+ * @account: transport/: limit of the device against which it counts
  * @mcast: the destination is a multicast group
  * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
  *	after the first packet, so that a train is answered once
@@ -68,12 +75,12 @@ struct rxe_rx {
 	u16		since;
 	u16		npkts;
 	u16		l3_off;
-	u8		proto;
+	u8		proto:4;
+	u8		account:4;
 	bool		response:1;
 	bool		trusted:1;
 	bool		same_dev:1;
 	bool		held:1;
-	bool		charged:1;
 	bool		mcast:1;
 	bool		ce:1;
 	bool		noticed:1;

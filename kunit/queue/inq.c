@@ -42,6 +42,7 @@ static int init(struct kunit *test)
 	if (err)
 		return err;
 	rxe_knobs[RXE_KNOB_inq_age_ms] = 10000;
+	rxe_knobs[RXE_KNOB_queue_age_ms] = 25000;
 	fake(test)->qp->rq.gap.patience = FOREVER;
 	for (i = 0; i < 12; i++)
 		fake_post_recv(test, i, i, 1);
@@ -408,6 +409,7 @@ static void reset(struct kunit *test)
 static void restore(struct kunit *test)
 {
 	rxe_knobs[RXE_KNOB_inq_age_ms] = 500;
+	rxe_knobs[RXE_KNOB_queue_age_ms] = 10000;
 	fake_exit(test);
 }
 
@@ -431,6 +433,100 @@ static void own_memory(struct kunit *test)
 	genuine(test, 2);
 	expect_received(test, 0, 6);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
+}
+
+static u32 queued_bytes(struct kunit *test)
+{
+	return READ_ONCE(requests(test)->bytes);
+}
+
+static void make_older(struct kunit *test, u32 ms)
+{
+	struct sk_buff *skb;
+
+	skb_queue_walk(&requests(test)->queue, skb)
+		rxe_rx(skb)->since -= msecs_to_jiffies(ms) + 2;
+	rxe_task_kick(&fake(test)->qp->recv_task);
+}
+
+/* A READ of a byte whose response can't leave, since the rate is limited */
+static void begin_read(struct kunit *test)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+		.psn = PSN(0),
+		.va = (unsigned long)fake(test)->mem,
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = 1,
+	};
+
+	fake(test)->qp->sq.cc.next = KTIME_MAX;
+	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
+	fake_inject(test, &pkt, NULL, 0);
+	fake_expect_nothing(test);
+	KUNIT_ASSERT_TRUE(test, fake(test)->qp->rq.read.active);
+}
+
+static void end_read(struct kunit *test)
+{
+	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 0);
+	rxe_task_kick(&fake(test)->qp->recv_task);
+}
+
+/* What waits for long behind a READ counts in full, and small packets have memory of their own */
+static void behind_read(struct kunit *test)
+{
+	atomic_t *total = &fake(test)->rxe->rx_held;
+	struct sk_buff *skb;
+	u32 n;
+
+	begin_read(test);
+	genuine(test, 1);
+	rxe_task_kick(&fake(test)->qp->recv_task);
+	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
+	make_older(test, rxe_knob(inq_age_ms));
+	KUNIT_EXPECT_EQ(test, (u32)atomic_read(total), queued_bytes(test));
+	genuine(test, 2);
+	KUNIT_EXPECT_EQ(test, (u32)atomic_read(total), queued_bytes(test));
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&requests(test)->queue), 2u);
+	skb_queue_walk(&requests(test)->queue, skb) {
+		KUNIT_EXPECT_FALSE(test, skb->head_frag);
+		KUNIT_EXPECT_EQ(test, skb_shinfo(skb)->nr_frags, 0);
+	}
+	atomic_add(rxe_knob(held_dev_bytes), total);
+	genuine(test, 3);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_sub(rxe_knob(held_dev_bytes), total);
+	genuine(test, 3);
+	end_read(test);
+	for (n = 0; n < 3; n++)
+		fake_completion(test, fake(test)->rcq, n, IB_WC_SUCCESS, NULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
+	KUNIT_EXPECT_EQ(test, queued_bytes(test), 0u);
+	genuine(test, 4);
+	KUNIT_EXPECT_FALSE(test, requests(test)->slow);
+}
+
+/* What doesn't fit any more when the queue becomes slow is dropped, and so is what is too old */
+static void behind_read_dropped(struct kunit *test)
+{
+	atomic_t *total = &fake(test)->rxe->rx_held;
+
+	begin_read(test);
+	genuine(test, 1);
+	atomic_set(total, rxe_knob(held_dev_bytes));
+	make_older(test, rxe_knob(inq_age_ms));
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	KUNIT_EXPECT_EQ(test, queued_bytes(test), 0u);
+	atomic_set(total, 0);
+	genuine(test, 1);
+	make_older(test, rxe_knob(queue_age_ms));
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_AGE), 1ull);
+	KUNIT_EXPECT_EQ(test, queued_bytes(test), 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
+	end_read(test);
+	genuine(test, 1);
+	fake_completion(test, fake(test)->rcq, 0, IB_WC_SUCCESS, NULL);
 }
 
 /* A packet that is held and executed later reports congestion once */
@@ -497,6 +593,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(broken),
 	KUNIT_CASE(reset),
 	KUNIT_CASE(own_memory),
+	KUNIT_CASE(behind_read),
+	KUNIT_CASE(behind_read_dropped),
 	KUNIT_CASE(becn_once),
 	KUNIT_CASE(one_nak),
 	KUNIT_CASE(silent_in_err),

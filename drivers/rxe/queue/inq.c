@@ -3,8 +3,12 @@
  * Received trains that wait: in the order in which they came (queue), or for missing
  * packets before them (held).
  *
- * Both have limits in bytes, per QP and per device, and a maximum age. There may be
- * thousands of small held trains: they are in a tree by PSN. All of them are in one window,
+ * Both have limits in bytes, per QP and per device, and a maximum age. What waits in a queue is
+ * soon taken in, with two exceptions: behind a packet that waits for a page, and behind a READ,
+ * whose response may take as long as the network needs. Both then count in full, and small ones
+ * get memory of their own.
+ *
+ * There may be thousands of small held trains: they are in a tree by PSN. All of them are in one window,
  * so that rxe_psn_diff() orders them.
  *
  * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged.
@@ -41,6 +45,27 @@ static bool charge_bytes(atomic_t *total, u32 bytes, u32 most)
 		return true;
 	atomic_sub(bytes, total);
 	return false;
+}
+
+static bool charge_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_account account)
+{
+	rxe_rx(skb)->account = account;
+	switch (account) {
+	case RXE_AS_QUEUED:
+		return charge_bytes(&rxe->rx_queued, skb->truesize, rxe_knob(queue_dev_bytes));
+	case RXE_AS_HELD:
+		return charge_bytes(&rxe->rx_held, skb->truesize, rxe_knob(held_dev_bytes));
+	default:
+		return true;
+	}
+}
+
+static void uncharge_train(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	if (rxe_rx(skb)->account == RXE_AS_QUEUED)
+		atomic_sub(skb->truesize, &rxe->rx_queued);
+	else if (rxe_rx(skb)->account == RXE_AS_HELD)
+		atomic_sub(skb->truesize, &rxe->rx_held);
 }
 
 /**
@@ -81,6 +106,9 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 
 	local_bh_disable();
 	rxe_inq_drop_held(rxe, in, RXE_DROP_QP_STATE);
+	/* Whoever read the state before it changed has queued its train by now */
+	spin_lock(&in->queue.lock);
+	spin_unlock(&in->queue.lock);
 	while ((skb = skb_peek(&in->queue))) {
 		rxe_drop(rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
 		rxe_inq_unqueue(rxe, in, skb);
@@ -90,6 +118,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->sport = 0;
 	in->row = 0;
 	in->parked = false;
+	in->slow = false;
 }
 
 static u32 train_age(struct sk_buff *skb)
@@ -97,9 +126,14 @@ static u32 train_age(struct sk_buff *skb)
 	return (u16)(jiffies - rxe_rx(skb)->since);
 }
 
+static bool is_older(struct sk_buff *skb, u32 ms)
+{
+	return train_age(skb) > msecs_to_jiffies(ms);
+}
+
 static bool is_old(struct sk_buff *skb)
 {
-	return train_age(skb) > msecs_to_jiffies(rxe_knob(inq_age_ms));
+	return is_older(skb, rxe_knob(inq_age_ms));
 }
 
 /* A linear copy with the same headroom. skb_copy() refuses trains whose packets are a frag_list */
@@ -147,18 +181,44 @@ static void free_twin(struct sk_buff *skb, struct sk_buff *kept, bool used)
 		kfree_skb(kept);
 }
 
-/* What waits behind a parked packet may wait for long, and counts in full */
+/* May a train that is queued now wait for long? */
+static bool waits_long(const struct rxe_inq *in)
+{
+	return READ_ONCE(in->parked) || READ_ONCE(in->slow);
+}
+
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
 	u32 bytes = in->bytes + skb->truesize;
+	enum rxe_account account = RXE_FREE;
 
 	if (skb_queue_len(&in->queue) >= RXE_QUEUE_TRAINS ||
 	    bytes > rxe_knob(queue_qp_bytes))
 		return false;
-	rxe_rx(skb)->charged = bytes > rxe_knob(queue_free_bytes) || READ_ONCE(in->parked);
-	return !rxe_rx(skb)->charged ||
-	       charge_bytes(&rxe->rx_queued, skb->truesize, rxe_knob(queue_dev_bytes));
+	if (unlikely(READ_ONCE(in->slow)))
+		account = RXE_AS_HELD;
+	else if (bytes > rxe_knob(queue_free_bytes) || READ_ONCE(in->parked))
+		account = RXE_AS_QUEUED;
+	return charge_train(rxe, skb, account);
+}
+
+/* Context: in->queue.lock held. Return: false if there is no room; else @skb is consumed */
+static bool put_train(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
+{
+	struct sk_buff *kept = skb;
+	bool room;
+
+	/* A frag_list remains: its packets have IP headers of their own, and aren't verified yet */
+	if (unlikely(waits_long(in)) && !skb_has_frag_list(skb))
+		kept = own_memory(skb);
+	room = kept && has_room(rxe, in, kept);
+	free_twin(skb, kept, room);
+	if (room) {
+		in->bytes += kept->truesize;
+		__skb_queue_tail(&in->queue, kept);
+	}
+	return room;
 }
 
 /**
@@ -173,26 +233,14 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
  */
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
-	struct sk_buff *kept = skb;
-	struct rxe_rx *rx;
-	bool room;
+	struct rxe_rx *rx = rxe_rx(skb);
 
-	/* A frag_list remains: its packets have IP headers of their own, and aren't verified yet */
-	if (unlikely(READ_ONCE(in->parked)) && !skb_has_frag_list(skb))
-		kept = own_memory(skb);
-	room = kept && has_room(rxe, in, kept);
-	free_twin(skb, kept, room);
-	if (!room)
-		return false;
-	rx = rxe_rx(kept);
 	rx->done = 0;
-	rx->end = kept->len;
+	rx->end = skb->len;
 	rx->held = false;
 	rx->noticed = false;
 	rx->since = jiffies;
-	in->bytes += kept->truesize;
-	__skb_queue_tail(&in->queue, kept);
-	return true;
+	return put_train(rxe, in, skb);
 }
 
 static void unlink_queued(struct rxe_dev *rxe, struct rxe_inq *in,
@@ -202,8 +250,7 @@ static void unlink_queued(struct rxe_dev *rxe, struct rxe_inq *in,
 	__skb_unlink(skb, &in->queue);
 	in->bytes -= skb->truesize;
 	spin_unlock(&in->queue.lock);
-	if (rxe_rx(skb)->charged)
-		atomic_sub(skb->truesize, &rxe->rx_queued);
+	uncharge_train(rxe, skb);
 }
 
 /**
@@ -404,9 +451,8 @@ static bool begins_before(struct rb_node *a, const struct rb_node *b)
 static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
 	struct sk_buff *held = own_memory(skb);
-	u32 bytes = held ? held->truesize : 0;
-	bool room = held && in->held_bytes + bytes <= rxe_knob(held_qp_bytes) &&
-		    charge_bytes(&rxe->rx_held, bytes, rxe_knob(held_dev_bytes));
+	bool room = held && in->held_bytes + held->truesize <= rxe_knob(held_qp_bytes) &&
+		    charge_train(rxe, held, RXE_AS_HELD);
 
 	if (!room)
 		rxe_drop(rxe, held ? RXE_DROP_QUEUE : RXE_DROP_MEMORY, rxe_rx_left(skb));
@@ -416,7 +462,7 @@ static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff 
 	if (!rxe_inq_holds(in))
 		in->expires = jiffies + msecs_to_jiffies(rxe_knob(inq_age_ms));
 	rxe_rx(held)->held = true;
-	in->held_bytes += bytes;
+	in->held_bytes += held->truesize;
 	rb_add_cached(&held->rbnode, &in->held, begins_before);
 	return true;
 }
@@ -468,7 +514,7 @@ void rxe_inq_unhold(struct rxe_dev *rxe, struct rxe_inq *in,
 	rb_erase_cached(&skb->rbnode, &in->held);
 	memset(&skb->rbnode, 0, sizeof(skb->rbnode));	/* a union with skb->dev */
 	in->held_bytes -= skb->truesize;
-	atomic_sub(skb->truesize, &rxe->rx_held);
+	uncharge_train(rxe, skb);
 	consume_skb(skb);
 }
 
@@ -593,13 +639,44 @@ static void drop_old(struct rxe_dev *rxe, struct rxe_inq *in,
  * rxe_inq_expire_queue - drop queued trains that have waited for too long
  * @rxe: the device
  * @in: the queue, which is blocked
+ * @ms: how long that is
  */
-void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in)
+void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
 {
 	struct sk_buff *skb;
 
-	while ((skb = skb_peek(&in->queue)) && is_old(skb))
+	while ((skb = skb_peek(&in->queue)) && is_older(skb, ms))
 		drop_old(rxe, in, skb);
+}
+
+/**
+ * rxe_inq_slow_down - the queue waits behind a READ, perhaps for long
+ * @rxe: the device
+ * @in: the queue
+ *
+ * After inq_age_ms, all trains in it count against the limit of the device's early packets, also
+ * those that come from now on. Those that don't fit are dropped.
+ */
+void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
+{
+	struct sk_buff *skb = skb_peek(&in->queue);
+	struct sk_buff_head old;
+
+	if (in->slow || !skb || !is_old(skb))
+		return;
+	__skb_queue_head_init(&old);
+	spin_lock(&in->queue.lock);
+	WRITE_ONCE(in->slow, true);
+	skb_queue_splice_init(&in->queue, &old);
+	in->bytes = 0;
+	while ((skb = __skb_dequeue(&old))) {
+		uncharge_train(rxe, skb);
+		if (put_train(rxe, in, skb))
+			continue;
+		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(skb));
+		kfree_skb(skb);
+	}
+	spin_unlock(&in->queue.lock);
 }
 
 /**

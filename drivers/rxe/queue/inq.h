@@ -19,7 +19,8 @@ struct rxe_qp;
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's
  * limit, since a queue is normally emptied soon. Exception: behind a parked packet, all
- * counts. A held train may wait for long; after inq_age_ms it is dropped.
+ * counts. Behind a READ whose response takes longer than inq_age_ms, all counts as if it were
+ * held, and is dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
 
 /**
@@ -40,6 +41,7 @@ struct rxe_qp;
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
+ * @slow: the queue waits for long behind a READ in progress
  * @fault: fault for that page
  */
 struct rxe_inq {
@@ -56,6 +58,7 @@ struct rxe_inq {
 	s32			row;
 	bool			waits;
 	bool			parked;
+	bool			slow;
 	struct rxe_fault	*fault;
 };
 
@@ -95,7 +98,8 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb, u32 expected);
 struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected);
 u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected);
-void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in);
+void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms);
+void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in);
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in);
 
 #endif /* RXE_QUEUE_INQ_H */

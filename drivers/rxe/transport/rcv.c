@@ -380,16 +380,27 @@ static bool page_stuck(const struct rxe_inq *in)
 	       time_after(jiffies, in->fault->since + msecs_to_jiffies(rxe_knob(inq_age_ms)));
 }
 
-/*
- * Drop trains that have waited too long behind a stuck READ, for a page, or for missing
- * packets
- */
+/* Requests behind a READ in progress wait for as long as its response takes, within limits */
+static void wait_behind_read(struct rxe_qp *qp)
+{
+	if (qp->rq.read.active) {
+		rxe_inq_expire_queue(qp->rxe, &qp->requests, rxe_knob(queue_age_ms));
+		rxe_inq_slow_down(qp->rxe, &qp->requests);
+	} else if (unlikely(qp->requests.slow)) {
+		WRITE_ONCE(qp->requests.slow, false);
+	}
+}
+
+/* Drop trains that have waited too long behind a READ, for a page, or for missing packets */
 static void expire_trains(struct rxe_qp *qp)
 {
+	u32 ms = rxe_knob(inq_age_ms);
+
 	if (read_stuck(qp) || page_stuck(&qp->requests))
-		rxe_inq_expire_queue(qp->rxe, &qp->requests);
+		rxe_inq_expire_queue(qp->rxe, &qp->requests, ms);
 	if (page_stuck(&qp->responses))
-		rxe_inq_expire_queue(qp->rxe, &qp->responses);
+		rxe_inq_expire_queue(qp->rxe, &qp->responses, ms);
+	wait_behind_read(qp);
 	if (rxe_inq_waits(&qp->requests))
 		rxe_inq_expire(qp->rxe, &qp->requests);
 	if (rxe_inq_waits(&qp->responses))
