@@ -37,7 +37,7 @@ apt_get() {
 
 # need COMMAND=PACKAGE...: install the packages whose command is lacking
 need() {
-	local item log lacking=()
+	local item log life lacking=()
 	for item; do
 		command -v "${item%%=*}" >/dev/null || lacking+=("${item#*=}")
 	done
@@ -46,9 +46,11 @@ need() {
 	[ "$(id -u)" = 0 ] || die "needs these packages, and only root can install them: ${lacking[*]}"
 	say "installing ${lacking[*]}"
 	log=$(mktemp)
+	begin_life "installing ${lacking[*]}" "$log"
 	{
 		apt_get update && apt_get install -y --no-install-recommends "${lacking[@]}"
 	} > "$log" 2>&1 < /dev/null || { tail -n 20 "$log" >&2; die "can't install ${lacking[*]}"; }
+	end_life
 	rm -f "$log"
 }
 
@@ -57,19 +59,37 @@ hash_of() {
 	cat "$@" | sha256sum | cut -c1-12
 }
 
+# last_line LOG: what can be printed of it
+last_line() {
+	tail -c 300 "$1" 2> /dev/null | tail -n 1 | tr -cd '[:print:]'
+}
+
 # show_life TEXT LOG LAST: a long step lives: how long it runs, how long it ran the last time, and
 # the last line of its log; on a terminal in one line that moves, elsewhere a line a minute
 show_life() {
-	local start=$SECONDS spent line
+	local start=$SECONDS spent next=60 line
 	while sleep 1 && kill -0 $$ 2> /dev/null; do
 		spent=$((SECONDS - start))
 		line="$1: $spent s${3:+ of about $3}"
 		if [ -t 2 ]; then
-			printf '\r\033[K==> %.60s  %.50s' "$line" "$(tail -c 300 "$2" 2> /dev/null | tail -n 1 | tr -cd '[:print:]')" >&2
-		elif [ $((spent % 60)) = 0 ]; then
-			say "$line"
+			printf '\r\033[K==> %.60s  %.50s' "$line" "$(last_line "$2")" >&2
+		elif [ $spent -ge $next ]; then
+			say "$(printf '%s  %.100s' "$line" "$(last_line "$2")")"
+			next=$((spent - spent % 60 + 60))
 		fi
 	done
+}
+
+# begin_life TEXT LOG [LAST], end_life: show_life while what comes between runs.  The caller has a
+# local variable "life".  Of the caller's, it holds no lock and no pipe.
+begin_life() {
+	show_life "$1" "$2" "${3:-}" > /dev/null 8>&- 9>&- &
+	life=$!
+}
+
+end_life() {
+	kill "$life" && wait "$life" 2> /dev/null || true
+	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 # slowly NAME TEXT LOG COMMAND...: a step that may take minutes, with its output in LOG
@@ -79,12 +99,9 @@ slowly() {
 	last=$(cat "$CACHE/times/$name" 2> /dev/null) || last=''
 	say "$text (${last:+took $last s the last time; }log: $log)"
 	: > "$log"
-	# Of the caller's, it holds no lock and no pipe.
-	show_life "$text" "$log" "$last" > /dev/null 8>&- 9>&- &
-	life=$!
+	begin_life "$text" "$log" "$last"
 	"$@" > "$log" 2>&1 || status=$?
-	kill $life && wait $life 2> /dev/null || true
-	[ ! -t 2 ] || printf '\r\033[K' >&2
+	end_life
 	[ $status = 0 ] || return $status
 	mkdir -p "$CACHE/times"
 	echo $((SECONDS - start)) > "$CACHE/times/$name"

@@ -8,7 +8,9 @@ bench_begin() {
 	bench_suite=$2 out=$TOP/build/bench/$1 vm=$TOP/build/vm/$1.$$
 	need python3=python3-minimal qemu-system-x86_64=qemu-system-x86
 	mkdir -p "$out"
-	"$TOP/scripts/build" "$bench_suite" > "$out/log" 2>&1 ||
+	# It shows itself how far it is.
+	"$TOP/scripts/vm/image" "$bench_suite" > /dev/null
+	slowly "build-$bench_suite" "building the module" "$out/log" "$TOP/scripts/build" "$bench_suite" ||
 		{ tail -n 30 "$out/log" >&2; die "the module doesn't build"; }
 	trap machines_down EXIT
 	trap 'exit 130' INT TERM
