@@ -6,6 +6,10 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+# The first line of a picture
+SVG_LICENCE = """<!-- SPDX-License-Identifier: GPL-2.0 -->
+"""
+
 
 def sources(folders, ends):
     """Sorted paths of the files in @folders whose names end with @ends, relative to TOP"""

@@ -5,6 +5,10 @@ import csv
 import statistics
 import sys
 
+# The first line of a picture
+SVG_LICENCE = """<!-- SPDX-License-Identifier: GPL-2.0 -->
+"""
+
 
 def human(size):
     for limit, unit in (1 << 20, "MiB"), (1 << 10, "KiB"):
@@ -34,6 +38,6 @@ def write_ratios(name, rows):
 
 def write_svg(name, width, height, body, size=11):
     with open(name, "w") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        file.write(f'{SVG_LICENCE}<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
                    f'font-family="sans-serif" font-size="{size}">\n<rect width="100%" height="100%" fill="white"/>\n'
                    + "\n".join(body) + "\n</svg>\n")
