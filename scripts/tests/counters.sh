@@ -82,9 +82,46 @@ shows_srq() {
 	[[ $(uname -r) == 6.1.* ]] || shows srq "$1.*limit 0"
 }
 
+HOLD_CQS='
+import sys
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+context = Context(name="rxe0")
+cqs = [CQ(context, 10, comp_vector=int(vector)) for vector in sys.argv[1:]]
+print("made", flush=True)
+sys.stdin.read()
+'
+
+# cq_cpus VECTOR...: the CPUs of a program's completion queues, one for each vector
+cq_cpus() {
+	local pid
+	rm -f /tmp/hold && mkfifo /tmp/hold
+	python3 -c "$HOLD_CQS" "$@" < /tmp/hold > /tmp/made &
+	pid=$!
+	exec 8> /tmp/hold
+	wait_for 60 grep -q made /tmp/made &&
+		rdma resource show cq -dd | tr '\n' ' ' | sed 's/dev rxe0/\n&/g' |
+		sed -n "s/.* pid $pid .*drv_cpu \([0-9]*\).*/\1/p"
+	exec 8>&-
+	wait $pid
+}
+
+# Each vector is a CPU
+vectors() {
+	local cpus
+	mapfile -t cpus < <(cq_cpus 0 1 0)
+	say "completion queues of the vectors 0, 1, 0 are on CPUs: ${cpus[*]}"
+	[ ${#cpus[@]} = 3 ] && [ "${cpus[0]}" != "${cpus[1]}" ] && [ "${cpus[0]}" = "${cpus[2]}" ]
+}
+
 path_up loop
 use_gid v2-ipv4
 try details details
+if [ "$(nproc)" -gt 1 ]; then
+	try vectors vectors
+else
+	skip vectors "this machine has one processor"
+fi
 try auto-type auto_type
 try by-hand by_hand
 try resources-gone wait_for 5 resources_gone
