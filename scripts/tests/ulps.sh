@@ -37,6 +37,18 @@ smc_down() {
 	wait_for 20 modprobe -r smc && wait_for 20 on_b modprobe -r smc
 }
 
+# over_v1 COMMAND...: SMC-R takes a GID of RoCE v1, unless an administrator gives both ends an
+# enterprise ID, which version 2 of the protocol needs to run over RoCE v2
+over_v1() {
+	local status=0 v1 v2
+	capture_begin '' eth0 /tmp/smc.pcap -s 100 'ether proto 0x8915 or udp port 4791'
+	"$@" || status=1
+	capture_end
+	v1=$(frames /tmp/smc.pcap ether proto 0x8915) v2=$(frames /tmp/smc.pcap udp port 4791)
+	say "$v1 packets of RoCE v1, $v2 of RoCE v2"
+	[ $status = 0 ] && [ "$v1" -gt $((SIZE << 20 >> 12)) ] && [ "$v2" = 0 ]
+}
+
 # Said once while the module is loaded
 lost_confirms() {
 	dmesg | grep -c 'SMC-R .* dropped unexpected LLC msg: msg 4 exp 1' || true
@@ -69,6 +81,6 @@ for type in v2-ipv4 v1-ipv4; do
 	wait_for 20 on_b modprobe -r rds_rdma
 done
 use_gid v2-ipv4
-try smc over_smc
+try smc over_v1 over_smc
 try resources-gone wait_for 10 resources_gone 99
 try resources-gone-peer on_b_tools wait_for 10 resources_gone 99
