@@ -32,7 +32,10 @@
 	X(DROP_TX_MEM, tx_drop_no_memory) \
 	X(DROP_GUARD, tx_drop_unprivileged)
 
-/* All counters: X(enumerator suffix, sysfs name) */
+/*
+ * All counters: X(enumerator suffix, sysfs name). Nothing counts NEVER: its names exist for
+ * the programs that read them.
+ */
 #define RXE_COUNTERS(X) \
 	X(SENT_PKTS, sent_pkts) \
 	X(RCVD_PKTS, rcvd_pkts) \
@@ -45,7 +48,7 @@
 	X(RCVD_RNR, rcvd_rnr_err) \
 	X(SENT_RNR, send_rnr_err) \
 	X(RCVD_SEQ_ERR, rcvd_seq_err) \
-	X(ACK_DEFERRED, ack_deferred) \
+	X(NEVER, ack_deferred) \
 	X(RETRY_EXCEEDED, retry_exceeded_err) \
 	X(RNR_EXCEEDED, retry_rnr_exceeded_err) \
 	X(COMP_RETRY, completer_retry_err) \
@@ -64,7 +67,27 @@
 	X(NP_CNP_SENT, np_cnp_sent) \
 	X(RP_CNP_HANDLED, rp_cnp_handled) \
 	X(RP_CNP_IGNORED, rp_cnp_ignored) \
+	X(RNR_RETRY, rnr_nak_retry_err) \
+	X(NAK_SEQ, packet_seq_err) \
+	X(IMPLIED_NAK, implied_nak_seq_err) \
+	X(PROBE, roce_adp_retrans) \
+	X(SEND_WC_ERR, req_cqe_error) \
+	X(SEND_WC_FLUSH, req_cqe_flush_error) \
+	X(SEND_WC_INV_REQ, req_remote_invalid_request) \
+	X(SEND_WC_ACCESS, req_remote_access_errors) \
+	X(RECV_WC_ERR, resp_cqe_error) \
+	X(RECV_WC_FLUSH, resp_cqe_flush_error) \
+	X(RECV_WC_LEN, resp_local_length_error) \
+	X(REFUSED_ACCESS, resp_remote_access_errors) \
 	RXE_DROPS(X)
+
+/* Second names, by which mlx5 calls the same counters: X(enumerator suffix, sysfs name) */
+#define RXE_COUNTER_ALIASES(X) \
+	X(OUT_OF_SEQ_REQ, out_of_sequence) \
+	X(RETRY_EXCEEDED, req_transport_retries_exceeded) \
+	X(RNR_EXCEEDED, req_rnr_retries_exceeded) \
+	X(NEVER, roce_slow_restart) \
+	X(NEVER, roce_slow_restart_cnps)
 
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
 enum rxe_counter {
@@ -104,12 +127,16 @@ struct ib_wc;
 struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_dev;
+struct rxe_qp;
 struct sk_buff;
 
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
+void rxe_count_send_error(struct rxe_qp *qp, u8 status);
+void rxe_count_recv_error(struct rxe_qp *qp, u8 status);
 
 u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index);
 u64 rxe_count_sum(const struct rxe_dev *rxe, int index);
+int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values);
 
 /* ib_device_ops */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,

@@ -125,9 +125,8 @@ struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter)
 int rxe_counter_update(struct rdma_counter *counter)
 {
 	struct counter_set *set = find_set(counter);
-	int i;
 
-	for (i = 0; set && i < RXE_NUM_COUNTERS; i++)
-		counter->stats->value[i] = rxe_stats_sum(set->stats, i);
+	if (set)
+		rxe_stats_fill(set->stats, counter->stats->value);
 	return 0;
 }

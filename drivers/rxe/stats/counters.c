@@ -7,10 +7,17 @@
  */
 #include <rxe/dev.h>
 
-/* In the order of enum rxe_counter, which is made from the same list */
+/* In the order of enum rxe_counter, which is made from the same list; then the aliases */
 #define RXE_COUNTER_DESC(e, n) { .name = #n },
 static const struct rdma_stat_desc rxe_counter_descs[] = {
 	RXE_COUNTERS(RXE_COUNTER_DESC)
+	RXE_COUNTER_ALIASES(RXE_COUNTER_DESC)
+};
+
+/* What each alias shows */
+#define RXE_COUNTER_OF_ALIAS(e, n) RXE_CNT_##e,
+static const u8 rxe_counter_of_alias[] = {
+	RXE_COUNTER_ALIASES(RXE_COUNTER_OF_ALIAS)
 };
 
 /**
@@ -22,8 +29,7 @@ static const struct rdma_stat_desc rxe_counter_descs[] = {
  */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 {
-	BUILD_BUG_ON(ARRAY_SIZE(rxe_counter_descs) != RXE_NUM_COUNTERS);
-	return rdma_alloc_hw_stats_struct(rxe_counter_descs, RXE_NUM_COUNTERS,
+	return rdma_alloc_hw_stats_struct(rxe_counter_descs, ARRAY_SIZE(rxe_counter_descs),
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
@@ -61,6 +67,26 @@ u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
 }
 
 /**
+ * rxe_stats_fill - read all counters, under all their names
+ * @stats: counters of a device or a QP
+ * @values: answer, in the order of the descriptions
+ *
+ * Context: any.
+ *
+ * Return: how many were read.
+ */
+int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values)
+{
+	int i;
+
+	for (i = 0; i < RXE_NUM_COUNTERS; i++)
+		values[i] = rxe_stats_sum(stats, i);
+	for (i = 0; i < ARRAY_SIZE(rxe_counter_of_alias); i++)
+		values[RXE_NUM_COUNTERS + i] = values[rxe_counter_of_alias[i]];
+	return RXE_NUM_COUNTERS + i;
+}
+
+/**
  * rxe_get_hw_stats - read the counters
  * @ibdev: the device
  * @stats: answer
@@ -72,12 +98,7 @@ u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
 int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index)
 {
-	struct rxe_dev *rxe = to_rxe_dev(ibdev);
-	int i;
-
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < RXE_NUM_COUNTERS; i++)
-		stats->value[i] = rxe_count_sum(rxe, i);
-	return RXE_NUM_COUNTERS;
+	return rxe_stats_fill(to_rxe_dev(ibdev)->stats, stats->value);
 }

@@ -204,6 +204,26 @@ static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *v
 	rxe_allowance_trace(sq, was);
 }
 
+/* Count what loss recovery decided, by the hint that told it */
+static void count_loss(struct rxe_qp *qp, enum rxe_loss_hint hint,
+		       const struct rxe_loss_verdict *verdict)
+{
+	if (verdict->timeout)
+		rxe_count(qp, ACK_TIMEOUT);
+	if (verdict->act == RXE_LOSS_WAIT)
+		return;
+	if (hint == RXE_LOSS_SILENCE) {
+		if (!verdict->timeout)
+			rxe_count(qp, PROBE);
+		return;
+	}
+	rxe_count(qp, RCVD_SEQ_ERR);
+	if (hint == RXE_LOSS_GAP)
+		rxe_count(qp, IMPLIED_NAK);
+	else if (verdict->act != RXE_LOSS_FAIL)
+		rxe_count(qp, NAK_SEQ);
+}
+
 /* Ask loss recovery about a hint, and do what it decides */
 static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
@@ -215,12 +235,9 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	facts.missing = missing;
 	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
-	if (verdict.timeout)
-		rxe_count(qp, ACK_TIMEOUT);
+	count_loss(qp, hint, &verdict);
 	if (rxe_qp_by_wire(qp))
 		shrink_allowance(sq, &verdict);
-	if (hint != RXE_LOSS_SILENCE && verdict.act != RXE_LOSS_WAIT)
-		rxe_count(qp, RCVD_SEQ_ERR);
 	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
 		rxe_out_again(qp, &sq->sender.out, sq->flight.una,
 			      min_t(u32, rxe_psn_diff(sq->flight.psn, sq->flight.una),
@@ -413,6 +430,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
+	rxe_count(qp, RNR_RETRY);
 	rxe_sq_rewind(qp);
 	sq->timed.start = 0;
 	sq->rnr = RXE_RNR_WAIT;

@@ -19,6 +19,7 @@ static bool flush_posted(struct rxe_qp *qp)
 		memcpy(&wqe, elem, sizeof(wqe));
 	rxe_ring_next(sq->q.ring);
 	sq->q.head++;
+	rxe_count_send_error(qp, IB_WC_WR_FLUSH_ERR);
 	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);
 	return true;
 }
@@ -35,13 +36,15 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	u32 left = RXE_FLUSH_MOST;
+	u8 status;
 
 	spin_lock(&sq->lock);
 	rxe_key_restore(&qp->ibqp, &sq->ending);
 	rxe_rto_reset(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--) {
-		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail),
-			      sq->failed ?: IB_WC_WR_FLUSH_ERR);
+		status = sq->failed ?: IB_WC_WR_FLUSH_ERR;
+		rxe_count_send_error(qp, status);
+		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), status);
 		sq->failed = 0;
 	}
 	while (left && flush_posted(qp))
@@ -99,6 +102,7 @@ static bool flush_rq(struct rxe_qp *qp)
 			.opcode = IB_WC_RECV,
 		};
 
+		rxe_count_recv_error(qp, wc.status);
 		rxe_recv_done(qp, &wc, true);
 		left--;
 	}

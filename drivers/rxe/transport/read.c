@@ -177,6 +177,7 @@ static void fail_read(struct rxe_qp *qp)
 	rxe_read_stop(&qp->rq.read);
 	if (qp->rq.read.again)
 		return;
+	rxe_count(qp, REFUSED_ACCESS);
 	rxe_send_ack(qp, RXE_NAK_REM_ACCESS, qp->rq.read.psn);
 	if (rxe_qp_to_err(qp))
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);

@@ -174,8 +174,10 @@ static void finish_sent(struct rxe_qp *qp)
 {
 	struct rxe_swqe *wqe = rxe_sendq_at(&qp->sq.q, qp->sq.q.tail);
 
-	if (unlikely(wqe->status))
+	if (unlikely(wqe->status)) {
 		rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
+		rxe_count_send_error(qp, wqe->status);
+	}
 	rxe_sq_finish(qp, wqe, wqe->status);
 }
 

@@ -54,6 +54,19 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
 }
 
 /**
+ * rxe_recv_fail - complete the receive work request in use, if any, with an error
+ * @qp: the QP
+ * @wc: the completion, as for rxe_recv_done()
+ */
+void rxe_recv_fail(struct rxe_qp *qp, struct ib_wc *wc)
+{
+	if (!qp->rq.wqe.valid)
+		return;
+	rxe_count_recv_error(qp, wc->status);
+	rxe_recv_done(qp, wc, true);
+}
+
+/**
  * rxe_rc_refuse - refuse a request for good; the QP goes to ERR. rxe_service.refuse for RC
  * @qp: the QP
  * @nak: AETH syndrome for the peer
@@ -69,10 +82,12 @@ void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
 	struct ib_wc wc = { .status = wc_status, .opcode = IB_WC_RECV };
 	bool changed;
 
+	if (nak == RXE_NAK_REM_ACCESS)
+		rxe_count(qp, REFUSED_ACCESS);
 	rxe_send_nak(qp, nak);
 	changed = rxe_qp_to_err(qp);	/* before the consumer sees the error */
-	if (wc_status && qp->rq.wqe.valid)
-		rxe_recv_done(qp, &wc, true);
+	if (wc_status)
+		rxe_recv_fail(qp, &wc);
 	if (changed && !wc_status)
 		rxe_qp_event(qp, event);
 }

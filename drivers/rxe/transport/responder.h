@@ -189,6 +189,7 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
+void rxe_recv_fail(struct rxe_qp *qp, struct ib_wc *wc);
 void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
 		   enum ib_event_type event);
 

@@ -25,6 +25,7 @@ static void fail_stalled(struct rxe_qp *qp)
 	spin_lock(&sq->lock);
 	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
 	if (sq->q.tail != sq->q.head && wqe->status) {
+		rxe_count_send_error(qp, wqe->status);
 		rxe_sq_finish(qp, wqe, wqe->status);
 		sq->q.cur = sq->q.tail;
 	}
@@ -68,13 +69,14 @@ void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type e
 {
 	struct ib_wc wc = { .status = wc_status, .opcode = IB_WC_RECV };
 
+	if (nak == RXE_NAK_REM_ACCESS)
+		rxe_count(qp, REFUSED_ACCESS);
 	if (!wc_status || nak == RXE_NAK_REM_ACCESS) {
 		rxe_drop(qp->rxe, RXE_DROP_REFUSED, 1);
 		return;
 	}
 	rxe_qp_to_err(qp);	/* before the consumer sees the error */
-	if (qp->rq.wqe.valid)
-		rxe_recv_done(qp, &wc, true);
+	rxe_recv_fail(qp, &wc);
 }
 
 /*

@@ -141,8 +141,10 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 		if (status == -EAGAIN)
 			return !rxe_fault_busy(qp->sq.sender.fault);
 		rxe_task_spend(&budget, cost);
-		if (status)
+		if (status) {
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
+			rxe_count_send_error(qp, status);
+		}
 		ud_finish_wqe(qp, wqe, status);
 	}
 	return true;
@@ -222,6 +224,13 @@ static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 
+static void ud_fail_recv(struct rxe_qp *qp, struct sk_buff *skb,
+			 const struct rxe_pkt *pkt, u8 status)
+{
+	rxe_count_recv_error(qp, status);
+	ud_finish_recv(qp, skb, pkt, status);
+}
+
 /*
  * Does the datagram fit into the receive work request? If not, the work request completes
  * with an error [11.6.2], so that the next one can be used. The QP stays usable, since any
@@ -234,7 +243,7 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
 	if (!qp->service->qpn)
-		ud_finish_recv(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
+		ud_fail_recv(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
 	return false;
 }
 
@@ -271,5 +280,5 @@ void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		return;
 	}
 	rxe_qp_to_err(qp);	/* before the consumer sees the error */
-	ud_finish_recv(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
+	ud_fail_recv(qp, skb, pkt, IB_WC_LOC_PROT_ERR);
 }
