@@ -75,6 +75,11 @@ static void no_completion(struct kunit *test)
 	fake_no_completion(test, fake(test)->scq);
 }
 
+static void expect_counted(struct kunit *test, enum rxe_counter which, u64 times)
+{
+	KUNIT_EXPECT_EQ_MSG(test, fake_counter(test, which), times, "counter %u", which);
+}
+
 /* Posts one SEND, takes its packets away */
 static void send_and_take(struct kunit *test, u64 wr_id, u32 len)
 {
@@ -263,6 +268,9 @@ static void nak_sequence(struct kunit *test)
 	ack(test, PSN(3));
 	expect_done(test, 2);
 	expect_done(test, 3);
+	expect_counted(test, RXE_CNT_NAK_SEQ, 1);
+	expect_counted(test, RXE_CNT_RCVD_SEQ_ERR, 1);
+	expect_counted(test, RXE_CNT_IMPLIED_NAK, 0);
 }
 
 /* A NAK in the middle of a message: sending continues there, not at its start */
@@ -389,6 +397,10 @@ static void fatal_naks(struct kunit *test)
 		no_completion(test);
 		fake_expect_nothing(test);
 		KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+		expect_counted(test, RXE_CNT_SEND_WC_ERR, 2 * (i + 1));
+		expect_counted(test, RXE_CNT_SEND_WC_FLUSH, i + 1);
+		expect_counted(test, RXE_CNT_SEND_WC_INV_REQ, 1);
+		expect_counted(test, RXE_CNT_SEND_WC_ACCESS, i > 0);
 	}
 }
 
@@ -489,6 +501,8 @@ static void first_probe(struct kunit *test)
 	KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), start), 300ll);
 	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
 	KUNIT_EXPECT_EQ(test, qp->sq.rec.retries, 0);
+	KUNIT_EXPECT_GE(test, fake_counter(test, RXE_CNT_PROBE), 1ull);
+	expect_counted(test, RXE_CNT_ACK_TIMEOUT, 0);
 	ack(test, PSN(0));
 	expect_done(test, 1);
 	/* now that something seems to get lost, a round trip is enough */
@@ -632,6 +646,9 @@ static void rnr_exceeded(struct kunit *test)
 	expect_fails(test, 1, IB_WC_RNR_RETRY_EXC_ERR);
 	expect_fails(test, 2, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	expect_counted(test, RXE_CNT_RCVD_RNR, 4);
+	expect_counted(test, RXE_CNT_RNR_RETRY, 3);
+	expect_counted(test, RXE_CNT_RNR_EXCEEDED, 1);
 }
 
 static void to_state(struct kunit *test, enum ib_qp_state to, int mask, bool notify)
@@ -815,6 +832,9 @@ static void implied_nak(struct kunit *test)
 		fake(test)->mem + 1000, 10);
 	expect_done(test, 1);
 	expect_done(test, 2);
+	expect_counted(test, RXE_CNT_IMPLIED_NAK, 1);
+	expect_counted(test, RXE_CNT_RCVD_SEQ_ERR, 1);
+	expect_counted(test, RXE_CNT_NAK_SEQ, 0);
 }
 
 static void read_wrong_length(struct kunit *test)

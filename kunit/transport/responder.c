@@ -315,6 +315,10 @@ static void send_too_long(struct kunit *test)
 	fake_completion(test, fake(test)->rcq, 1, IB_WC_LOC_LEN_ERR, NULL);
 	fake_completion(test, fake(test)->rcq, 2, IB_WC_WR_FLUSH_ERR, NULL);
 	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RECV_WC_LEN), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RECV_WC_FLUSH), 1ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RECV_WC_ERR), 2ull);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_REFUSED_ACCESS), 0ull);
 }
 
 static void write(struct kunit *test)
@@ -406,6 +410,7 @@ static void bad_key(struct kunit *test, u8 opcode, u32 len)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_ACCESS_ERR,
 					 &fake(test)->events));
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_REFUSED_ACCESS), 1ull);
 }
 
 static void write_bad_key(struct kunit *test)

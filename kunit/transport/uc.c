@@ -331,6 +331,7 @@ static void write_bad_key(struct kunit *test)
 	fake_no_completion(test, fake(test)->rcq);
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REFUSED), 3u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_REFUSED_ACCESS), 1u);
 	send_all(test, PSN(3), data, 8);
 	expect_received(test, 1, 64, data, 8);
 	fake_expect_nothing(test);
@@ -577,6 +578,10 @@ static void flush(struct kunit *test)
 	fake_completion(test, fake(test)->scq, 2, IB_WC_WR_FLUSH_ERR, NULL);
 	fake_completion(test, fake(test)->rcq, 1, IB_WC_WR_FLUSH_ERR, NULL);
 	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_SEND_WC_FLUSH), 1u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_SEND_WC_ERR), 1u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RECV_WC_FLUSH), 1u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_RECV_WC_ERR), 1u);
 }
 
 /* In SQD no message begins; one event says that all have left [10.3.1.5] */
