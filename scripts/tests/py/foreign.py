@@ -83,10 +83,10 @@ class Foreign:
     def rc_ack(self, syndrome, psn=0x2000):
         return roce.bth(0x11, self.sink.rc, psn) + struct.pack(">I", syndrome << 24)
 
-    def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False):
+    def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False, tos=0):
         """A RoCE v2 frame with a right UDP checksum, without which GRO chains nothing"""
         length = 8 + len(body) + 4
-        ip = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, 0, 20 + len(options) + length,
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, tos, 20 + len(options) + length,
                          self.ident & 0xffff, 0x4000, 64, 17, 0, socket.inet_aton(self.args.src),
                          socket.inet_aton(dst or self.args.dst)) + options
         self.ident += 1
@@ -346,4 +346,5 @@ def main():
     raise SystemExit(foreign.failed)
 
 
-main()
+if __name__ == "__main__":
+    main()

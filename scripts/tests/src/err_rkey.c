@@ -202,3 +202,32 @@ static bool accept_zero_len(enum ibv_wr_opcode op)
 
 bool c_write_zero(void) { return accept_zero_len(W); }
 bool c_read_zero(void) { return accept_zero_len(R); }
+
+/* a WRITE of three packets on UC: nobody is told, and nothing is written [9.9.3] */
+bool c_uc_bad_rkey(void)
+{
+	struct pair *p = pair_make();
+	struct ibv_sge sge = sge_of(p->src, 3000, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey ^ 0x5500);
+	int i;
+
+	CHECK(!ibv_destroy_qp(p->a) && !ibv_destroy_qp(p->b), "destroy_qp failed");
+	p->a = new_qp(p->pd, p->ca, IBV_QPT_UC);
+	p->b = new_qp(p->pd, p->cb, IBV_QPT_UC);
+	p->ra.access = p->rb.access = IBV_ACCESS_REMOTE_WRITE;
+	pair_connect(p);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
+		return false;
+	/* the connection lives on; its next message comes behind the refused one */
+	wr.wr.rdma.rkey = p->dst_mr->rkey;
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.wr.rdma.remote_addr += BUF_LEN / 2;
+	recv_one(p->b, 9, p->dst, 0, p->dst_mr->lkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->cb, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
+		return false;
+	for (i = 0; i < 3000; i++)
+		CHECK(!p->dst[i], "the target was written");
+	return pair_free(p);
+}

@@ -83,7 +83,8 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(atomic_into_readonly) X(recv_too_long) X(recv_too_long_multi) X(recv_bad_lkey) \
 	X(recv_readonly) X(recv_exact_fit) X(rnr_0) X(rnr_3) X(rnr_write_imm) X(rnr_7) \
 	X(dead_peer_7) X(dead_peer_0) X(dead_peer_read) X(dead_peer_no_timer) X(peer_in_init) \
-	X(wrong_source_qp) X(mtu_mismatch) X(flush_sends) X(flush_unsignalled) X(flush_recvs) \
+	X(wrong_source_qp) X(mtu_mismatch) X(uc_bad_rkey) X(flush_sends) \
+	X(flush_unsignalled) X(flush_recvs) \
 	X(flush_posted_in_error) X(flush_after_error) X(reset_and_reuse) X(sqd_drain) \
 	X(sqd_idle) X(sqd_new_address) X(switched_off_between) X(switched_on_between) X(cq_full) \
 	X(cq_overrun_ignored) X(cq_timestamps) X(notify_moderated) X(notify_solicited) X(notify_once) X(notify_error) X(read_depth_1) X(read_depth_1_of_16) \
