@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: which sockets may send to UDP port 4791, and with which priority
+# test: which sockets may send to UDP port 4791, and with which priority; also behind masquerading
 # nodes: 1
 # level: core
 # debug: yes
@@ -41,6 +41,7 @@ switched() {
 }
 
 # the highest priority of the packets that a client with SL 7 sends
+PINGPONG=ibv_rc_pingpong
 priority_is() { # PRIORITY COMMAND...
 	local want=$1
 	shift
@@ -58,8 +59,8 @@ priority_is() { # PRIORITY COMMAND...
 	}
 	END
 	PORT=$((PORT + 1))
-	both wait_tcp ibv_rc_pingpong -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -- \
-		"$@" ibv_rc_pingpong -e -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -l 7 "$SRV4" || return 1
+	both wait_tcp "$PINGPONG" -e -p $PORT -d "$SRV_DEV" -g "$SRV_GID" -n 10 -- \
+		"$@" "$PINGPONG" -e -p $PORT -d "$CLI_DEV" -g "$CLI_GID" -n 10 -l 7 "$SRV4" || return 1
 	cli nft list counters table inet t >&2
 	case $want in
 	6) counted six && ! counted seven ;;
@@ -69,6 +70,102 @@ priority_is() { # PRIORITY COMMAND...
 
 counted() {
 	grep -q 'packets [1-9]' <<< "$(cli nft list counter inet t "$1")"
+}
+
+# Namespace C is behind A, like a container behind the host's bridge
+container_up() {
+	ip netns add C && ip link add inner netns A type veth peer name veth netns C &&
+		ip netns exec A sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 &&
+		side_up A inner 198.18.7.1/24 2001:db8:7::1/64 && side_up C veth 198.18.7.2/24 2001:db8:7::2/64 &&
+		ip -n C route add default via 198.18.7.1 && ip -n C route add default via 2001:db8:7::1 &&
+		ip -n B route add 198.18.7.0/24 via $CLI4 && ip -n B route add 2001:db8:7::/64 via $CLI6
+}
+
+side_up() { # NS DEV ADDRESS ADDRESS6
+	ip -n "$1" link set "$2" up && ip -n "$1" addr add "$3" dev "$2" && ip -n "$1" addr add "$4" dev "$2" nodad
+}
+
+contained() { ip netns exec C "${NOBODY[@]}" python3 - "$@" < "$TESTS/py/udp_to.py"; }
+
+# translated RULE...: of A, for what leaves by its device's netdev; C's own ping shows that it works
+translated() {
+	local type=$1 rule
+	shift
+	{
+		printf 'table inet n\ndelete table inet n\n'
+		printf 'table inet n { chain post { type %s hook postrouting priority 100;\n' "$type"
+		for rule; do
+			echo "oifname veth $rule"
+		done
+		printf '}\n}\n'
+	} > /tmp/rules
+	cat /tmp/rules >&2
+	ip netns exec A nft -f /tmp/rules
+}
+
+is_counter() { # DEV NAME VALUE
+	[ "$(counter "$1" "$2")" = "$3" ]
+}
+
+# The sender isn't told, but nothing reaches the peer, and each counts.
+stopped() { # OPTION of udp_to...
+	local rcvd dropped
+	rcvd=$(counter rxeB rcvd_pkts) dropped=$(counter rxeA tx_drop_unprivileged)
+	says sent contained "$@" && wait_for 20 is_counter rxeA tx_drop_unprivileged $((dropped + 1)) &&
+		is_counter rxeB rcvd_pkts "$rcvd"
+}
+
+forwarded() { # OPTION of udp_to...
+	local rcvd dropped
+	rcvd=$(counter rxeB rcvd_pkts) dropped=$(counter rxeA tx_drop_unprivileged)
+	says sent contained "$@" && wait_for 20 is_counter rxeB rcvd_pkts $((rcvd + 1)) &&
+		is_counter rxeA tx_drop_unprivileged "$dropped"
+}
+
+forwarded_switched() {
+	switch_is guard_port 0 && forwarded $SRV4 4791 && switch_is guard_port 1 && stopped $SRV4 4791
+}
+
+# Without a connection table, too: some kernels have no NAT
+behind() {
+	try routed forwarded $SRV4 4791
+	try routed-ipv6 forwarded $SRV6 4791
+	translated filter "ip saddr set $CLI4" "ip6 saddr set $CLI6" || fail translated "no such rule"
+	try translated stopped $SRV4 4791
+	try translated-ipv6 stopped $SRV6 4791
+	if translated nat masquerade; then
+		try masquerade stopped $SRV4 4791
+		try masquerade-ipv6 stopped $SRV6 4791
+		try masquerade-gso stopped $SRV4 4791 gso
+		try masquerade-fragments stopped $SRV4 4791 long
+		try masquerade-switch forwarded_switched
+		try masquerade-other ip netns exec C ping -q -c 1 -W 20 $SRV4
+		try masquerade-other-port udp_through 4792
+	else
+		skip masquerade "this kernel has no NAT"
+	fi
+	ip netns exec A nft delete table inet n || true
+}
+
+# B counts a datagram from C
+udp_through() { # PORT
+	ip netns exec B nft -f - <<-END || return 1
+	table inet t {
+		chain in {
+			type filter hook input priority 0
+			udp dport $1 counter name came
+		}
+		counter came { }
+	}
+	END
+	says sent contained $SRV4 "$1" && wait_for 20 came
+	set -- $?
+	ip netns exec B nft delete table inet t
+	return "$1"
+}
+
+came() {
+	grep -q 'packets 1 ' <<< "$(ip netns exec B nft list counter inet t came)"
 }
 
 path_up veth
@@ -95,5 +192,10 @@ try privileged says sent raw $SRV4 4791
 try switch switched
 try rdma-unprivileged priority_is 6 "${NOBODY[@]}"
 try rdma-privileged priority_is 7
+PINGPONG=ibv_ud_pingpong
+try rdma-unprivileged-ud priority_is 6 "${NOBODY[@]}"
+try rdma-privileged-ud priority_is 7
+container_up
+behind
 cli rdma link delete rxeA
 try no-device allowed $SRV4 4791

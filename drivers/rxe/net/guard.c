@@ -11,7 +11,11 @@
  * socket that keeps the port. Packets of some UDP tunnels (FOU, GUE) have no socket, but
  * only an administrator sets up tunnels. Kernel sockets have no opener and may not send:
  * some send what unprivileged users tell them (AF_RXRPC). Those of the other UDP tunnels
- * (VXLAN, Geneve, WireGuard) look the same. The hook doesn't see forwarded packets.
+ * (VXLAN, Geneve, WireGuard) look the same.
+ *
+ * Forwarded packets have no socket. Most have the address of another host, and are let
+ * through. With masquerading (containers, guests), they leave with an address of this host.
+ * A hook in POST_ROUTING, behind that of NAT, drops these.
  *
  * Context: RCU read side, process or softirq.
  */
@@ -19,9 +23,17 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/netfilter_ipv6.h>
+#include <net/dst.h>
+#include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include "internal.h"
+
+/*
+ * Before the connection is confirmed, which is last: what is dropped leaves no connection,
+ * that a flow table could let pass later
+ */
+#define RXE_GUARD_BEHIND_NAT	(NF_IP_PRI_CONNTRACK_CONFIRM - 1)
 
 static bool rxe_guard_to_port(const struct sk_buff *skb, int off)
 {
@@ -71,61 +83,107 @@ static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
 	return NF_DROP;
 }
 
-static noinline unsigned int rxe_guard_ipv4(struct sk_buff *skb,
-					    const struct nf_hook_state *state)
+/* A forwarded packet must not have an address of a device, whoever sent it */
+static unsigned int rxe_guard_forwarded(const struct nf_hook_state *state,
+					const struct in6_addr *saddr)
+{
+	struct net_device *owner = rxe_addr_owner_at(state->out, saddr);
+	struct rxe_dev *rxe = owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
+
+	if (!rxe || !READ_ONCE(rxe->tune.guard_port))
+		return NF_ACCEPT;
+	rxe_drop(rxe, RXE_DROP_GUARD, 1);
+	return NF_DROP;
+}
+
+/* Is the packet for the port? @saddr is set to its source address, IPv4 in its mapped form */
+static bool rxe_guard_ipv4(const struct sk_buff *skb, struct in6_addr *saddr)
 {
 	const struct iphdr *ip = ip_hdr(skb);
-	struct in6_addr saddr;
 
-	if (ip->protocol != IPPROTO_UDP ||
-	    !rxe_guard_to_port(skb, ip_hdrlen(skb)))
-		return NF_ACCEPT;
-	ipv6_addr_set_v4mapped(ip->saddr, &saddr);
-	return rxe_guard_verdict(state, &saddr);
+	ipv6_addr_set_v4mapped(ip->saddr, saddr);
+	return ip->protocol == IPPROTO_UDP && rxe_guard_to_port(skb, ip_hdrlen(skb));
 }
 
 /* Any user may add a routing header, so look behind extension headers */
-static noinline unsigned int rxe_guard_ipv6(struct sk_buff *skb,
-					    const struct nf_hook_state *state)
+static bool rxe_guard_ipv6(const struct sk_buff *skb, struct in6_addr *saddr)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	unsigned int off = sizeof(*ip6);
 
+	*saddr = ip6->saddr;
 	if (ip6->nexthdr != IPPROTO_UDP) {
 		off = 0;
 		if (!ipv6_ext_hdr(ip6->nexthdr) ||
 		    ipv6_find_hdr(skb, &off, IPPROTO_UDP, NULL, NULL) < 0)
-			return NF_ACCEPT;
+			return false;
 	}
-	if (!rxe_guard_to_port(skb, off))
+	return rxe_guard_to_port(skb, off);
+}
+
+static noinline unsigned int rxe_guard_out(const struct sk_buff *skb,
+					   const struct nf_hook_state *state)
+{
+	struct in6_addr saddr;
+	bool to_port = state->pf == NFPROTO_IPV6 ? rxe_guard_ipv6(skb, &saddr) :
+						   rxe_guard_ipv4(skb, &saddr);
+
+	if (!to_port)
 		return NF_ACCEPT;
-	return rxe_guard_verdict(state, &ip6->saddr);
+	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_verdict(state, &saddr) :
+						  rxe_guard_forwarded(state, &saddr);
 }
 
 /* The driver sends without a socket; the check must cost its packets nothing. */
-static unsigned int rxe_guard_hook4(void *priv, struct sk_buff *skb,
-				    const struct nf_hook_state *state)
+static unsigned int rxe_guard_sent(void *priv, struct sk_buff *skb,
+				   const struct nf_hook_state *state)
 {
-	return state->sk ? rxe_guard_ipv4(skb, state) : NF_ACCEPT;
+	return state->sk ? rxe_guard_out(skb, state) : NF_ACCEPT;
 }
 
-static unsigned int rxe_guard_hook6(void *priv, struct sk_buff *skb,
-				    const struct nf_hook_state *state)
+static unsigned int rxe_guard_routed4(void *priv, struct sk_buff *skb,
+				      const struct nf_hook_state *state)
 {
-	return state->sk ? rxe_guard_ipv6(skb, state) : NF_ACCEPT;
+	return IPCB(skb)->flags & IPSKB_FORWARDED ? rxe_guard_out(skb, state) : NF_ACCEPT;
+}
+
+/*
+ * IPv6 marks only forwarded multicast. Other packets that came in by a netdev are forwarded
+ * or, with br_netfilter, bridged, which have a route for form's sake only. What a bridge
+ * passes on may be from this host's own device, on the other end of a veth.
+ */
+static unsigned int rxe_guard_routed6(void *priv, struct sk_buff *skb,
+				      const struct nf_hook_state *state)
+{
+	const struct dst_entry *dst;
+
+	if (!skb->skb_iif)
+		return NF_ACCEPT;
+	dst = skb_dst(skb);
+	return dst && !(dst->flags & DST_FAKE_RTABLE) ? rxe_guard_out(skb, state) : NF_ACCEPT;
 }
 
 static const struct nf_hook_ops rxe_guard_hooks[] = {
 	{
-		.hook		= rxe_guard_hook4,
+		.hook		= rxe_guard_sent,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_LOCAL_OUT,
 		.priority	= NF_IP_PRI_LAST,
 	}, {
-		.hook		= rxe_guard_hook6,
+		.hook		= rxe_guard_sent,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_LOCAL_OUT,
 		.priority	= NF_IP6_PRI_LAST,
+	}, {
+		.hook		= rxe_guard_routed4,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_POST_ROUTING,
+		.priority	= RXE_GUARD_BEHIND_NAT,
+	}, {
+		.hook		= rxe_guard_routed6,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_POST_ROUTING,
+		.priority	= RXE_GUARD_BEHIND_NAT,
 	},
 };
 
