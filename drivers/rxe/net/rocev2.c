@@ -192,6 +192,12 @@ static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
+/* Did the packet come in fragments? No more than an adapter does the driver reassemble. */
+static bool rxe_v2_was_fragmented(const struct sk_buff *skb, u8 proto)
+{
+	return proto == RXE_ROCE_V2_IPV4 ? IPCB(skb)->frag_max_size : IP6CB(skb)->frag_max_size;
+}
+
 /*
  * Receive an skb for @rxe. @l4 is the offset of the UDP header from skb->data. The IP
  * and UDP headers are in the linear part, and rxe_v2_gso_ok() was true.
@@ -201,8 +207,9 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 {
 	u32 pkt = 0;
 
-	if ((skb_is_gso(skb) || !skb_has_frag_list(skb) ||
-	     !skb_linearize(skb)) && rxe_v2_lengths(skb, l4, proto))
+	if (!rxe_v2_was_fragmented(skb, proto) &&
+	    (skb_is_gso(skb) || !skb_has_frag_list(skb) || !skb_linearize(skb)) &&
+	    rxe_v2_lengths(skb, l4, proto))
 		pkt = rxe_skb_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
