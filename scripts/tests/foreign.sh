@@ -2,6 +2,7 @@
 # test: packets that a router, a tunnel or a policy has changed are checked one by one
 # nodes: 1
 # level: full
+# debug: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
@@ -142,6 +143,31 @@ strict() {
 	cases "" throw vlan 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
+# What came in fragments: first the stack reassembles it where it is delivered, then where it comes
+# in, since connections are tracked.
+reassembled() {
+	cases "" throw reassembled 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
+	ip netns exec B nft -f - <<-END
+	table inet t {
+		chain in {
+			type filter hook input priority 0
+			ct state invalid drop
+		}
+	}
+	END
+	cases tracked- throw reassembled 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
+	ip netns exec B nft delete table inet t
+}
+
+# A second netdev of B has no device. Who sends there has the peer's address, and B doesn't ask
+# whether the way back is the same.
+elsewhere() {
+	link A other 198.18.9.1/24 -- B side 198.18.9.2/24
+	ip netns exec B sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.side.rp_filter=2
+	cases elsewhere- throw elsewhere 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)" B rxeB \
+		--other-netdev other --other-mac "$(mac_of B side)"
+}
+
 # The same with GRO in B
 strict_gro() {
 	ip netns exec A ethtool -K veth tso off
@@ -240,5 +266,7 @@ fi
 [[ $case != all && $case != bridge ]] || try bridged bridged
 if [[ $case = all || $case = strict ]]; then
 	strict
+	reassembled
+	elsewhere
 	strict_gro
 fi

@@ -137,10 +137,24 @@ static struct net_device *rxe_v2_owner(struct net_device *ndev,
 }
 
 /*
+ * May a packet for @owner's device come in by @ndev? By loopback or a VRF's netdev, which this
+ * host itself sends to, and by another port of the host. Not by other netdevs, although the
+ * stack takes packets for each address of the host on any netdev: the network behind one may
+ * be another one (a container's), where anybody can have the peer's address. To an adapter,
+ * too, only its own wire leads.
+ */
+static bool rxe_v2_leads_to(const struct net_device *ndev, const struct net_device *owner)
+{
+	return (ndev->flags & IFF_LOOPBACK) || netif_is_l3_master(ndev) ||
+	       l3mdev_master_ifindex_rcu(ndev) == owner->ifindex ||
+	       rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_NONE);
+}
+
+/*
  * The device that a packet is for, or NULL; *@by is set to the netdev that determines
  * the VLAN. Normally the receiving netdev decides. With several devices, or if that
  * netdev has none (loopback, a VRF's own), the destination address decides, within one
- * routing domain: a host takes packets for each of its addresses on any netdev.
+ * routing domain.
  */
 static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 				  struct net_device **by)
@@ -151,7 +165,7 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 
 	if (!rxe || !rxe_net_alone(net)) {
 		owner = rxe_v2_owner(ndev, skb, proto);
-		if (owner && owner != ndev)
+		if (owner && owner != ndev && rxe_v2_leads_to(ndev, owner))
 			other = rxe_net_find(net, owner, RXE_ENABLE_V2);
 		if (other && ((ndev->flags & IFF_LOOPBACK) ||
 			      netif_is_l3_master(ndev)))
@@ -160,6 +174,17 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 	}
 	*by = ndev;
 	return rxe;
+}
+
+/* Count a packet without a device at the device that has its address, if there is one */
+static void rxe_v2_drop_stray(struct sk_buff *skb, u8 proto)
+{
+	struct net_device *owner = rxe_v2_owner(rxe_v2_ingress(skb, proto), skb, proto);
+	struct rxe_dev *rxe = owner ? rxe_net_find(dev_net(owner), owner, RXE_ENABLE_V2) : NULL;
+
+	if (rxe)
+		rxe_drop(rxe, RXE_DROP_ADDR, 1);
+	kfree_skb(skb);
 }
 
 /* No GSO, or UDP GSO. SKB_GSO_DODGY: a guest's GSO that nothing has checked yet. */
@@ -319,7 +344,7 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	struct rxe_dev *rxe = rxe_v2_dev(skb, proto, &by);
 
 	if (!rxe) {
-		kfree_skb(skb);
+		rxe_v2_drop_stray(skb, proto);
 		return 0;
 	}
 	if (!pskb_may_pull(skb, sizeof(struct udphdr)) || !rxe_v2_gso_ok(skb)) {

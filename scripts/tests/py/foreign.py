@@ -83,11 +83,11 @@ class Foreign:
     def rc_ack(self, syndrome, psn=0x2000):
         return roce.bth(0x11, self.sink.rc, psn) + struct.pack(">I", syndrome << 24)
 
-    def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False, tos=0):
+    def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False, tos=0, flags=0x4000):
         """A RoCE v2 frame with a right UDP checksum, without which GRO chains nothing"""
         length = 8 + len(body) + 4
         ip = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, tos, 20 + len(options) + length,
-                         self.ident & 0xffff, 0x4000, 64, 17, 0, socket.inet_aton(self.args.src),
+                         self.ident & 0xffff, flags, 64, 17, 0, socket.inet_aton(self.args.src),
                          socket.inet_aton(dst or self.args.dst)) + options
         self.ident += 1
         ip = ip[:10] + struct.pack(">H", roce.checksum(ip)) + ip[12:]
@@ -112,6 +112,25 @@ class Foreign:
         check = roce.checksum(src + dst + struct.pack(">II", length, 17) + udp + data) or 0xffff
         return (self.dst + self.src + b"\x86\xdd" + ip + extension + udp[:6] +
                 struct.pack(">H", check) + data)
+
+    @staticmethod
+    def fragments(frame):
+        """An IPv4 frame without "don't fragment", in two"""
+        eth, ip, data = frame[:14], frame[14:34], frame[34:]
+        frames = []
+        for at, part in ((0x2000, data[:128]), (128 // 8, data[128:])):
+            head = ip[:2] + struct.pack(">H", 20 + len(part)) + ip[4:6] + struct.pack(">H", at) + ip[8:10]
+            check = roce.checksum(head + b"\0\0" + ip[12:])
+            frames.append(eth + head + struct.pack(">H", check) + ip[12:] + part)
+        return frames
+
+    def fragments6(self, frame):
+        """An IPv6 frame in two"""
+        eth, ip, data = frame[:14], frame[14:54], frame[54:]
+        self.ident += 1
+        return [eth + ip[:4] + struct.pack(">HB", 8 + len(part), 44) + ip[7:] +
+                struct.pack(">BBHI", 17, 0, at, self.ident) + part
+                for at, part in ((1, data[:128]), (128, data[128:]))]
 
     def v1(self, body, dst=None, dst_mac=None, vlan=None):
         dst_mac = dst_mac or self.dst
@@ -292,6 +311,39 @@ class Foreign:
                     rx_drop_address=1)
         self.aeths()
 
+    def reassembled(self):
+        """What came in fragments, though the ICRC is right for the whole; and what did not"""
+        ud, rc = self.sink.ud, self.sink.rc
+        self.expect("may-fragment", self.single, [self.v2(self.ud(0, i), flags=0) for i in (1, 2)],
+                    [(ud[0], 1), (ud[0], 2)])
+        frames = [f for i in (3, 4) for f in self.fragments(self.v2(self.ud(0, i), flags=0))]
+        self.expect("fragments", self.single, frames, rx_drop_malformed=2)
+        psn = self.psn
+        self.expect("fragments-connection", self.single,
+                    self.fragments(self.v2(self.rc_send(5), flags=0)), rx_drop_malformed=1)
+        self.psn = psn
+        frames = [f for i in (6, 7) for f in self.fragments6(self.v6(self.ud(0, i)))]
+        self.expect("fragments-ipv6", self.single, frames, rx_drop_malformed=2)
+        self.expect("whole", self.single, [self.v2(self.rc_send(8)), self.v6(self.ud(0, 9))],
+                    [(rc, 8), (ud[0], 9)])
+
+    def elsewhere(self):
+        """In the peer's name, but by a netdev that has no device"""
+        other = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        other.bind((self.args.other_netdev, 0))
+        mac = roce.mac(self.args.other_mac)
+
+        def send(frames):
+            for frame in frames:
+                other.send(mac + frame[6:])
+        psn = self.psn
+        self.expect("connection", send, [self.v2(self.rc_send(1)), self.v2(self.rc_send(2))],
+                    rx_drop_address=2)
+        self.psn = psn
+        self.expect("datagram", send, [self.v2(self.ud(0, 1))], rx_drop_address=1)
+        self.expect("ipv6", send, [self.v6(self.ud(0, 1))], rx_drop_address=1)
+        self.own()
+
     def aeths(self):
         reserved = [t << 5 | 1 for t in (2, 4, 5, 6, 7)] + [0x64, 0x7f]
         self.expect("reserved-aeth", self.single, [self.v2(self.rc_ack(s)) for s in reserved],
@@ -337,9 +389,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("netdev", "src", "dst", "src-mac", "dst-mac", "sink-ns", "sink-dev", "sink-gid"):
         parser.add_argument("--" + name, required=True)
-    for name in ("src6", "dst6", "vlan-dst", "other-dst"):
+    for name in ("src6", "dst6", "vlan-dst", "other-dst", "other-netdev", "other-mac"):
         parser.add_argument("--" + name)
-    parser.add_argument("cases", choices=("datagrams", "segmented", "junk", "policy", "strict", "vlan", "own", "tunnel"))
+    parser.add_argument("cases", choices=("datagrams", "segmented", "junk", "policy", "strict", "vlan", "own",
+                                          "tunnel", "reassembled", "elsewhere"))
     args = parser.parse_args()
     foreign = Foreign(args)
     getattr(foreign, args.cases)()
