@@ -383,8 +383,8 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 
 	err = udp_sock_create(net, &port, &sock);
 	if (err == -EADDRINUSE)
-		pr_err("rdma_rxe: UDP port %u is taken in this network namespace (ss -ulpn 'sport = :%u' shows by whom)\n",
-		       RXE_ROCE_UDP_PORT, RXE_ROCE_UDP_PORT);
+		pr_err_ratelimited("rdma_rxe: UDP port %u is taken in this network namespace (ss -ulpn 'sport = :%u' shows by whom)\n",
+				   RXE_ROCE_UDP_PORT, RXE_ROCE_UDP_PORT);
 	if (err)
 		return ERR_PTR(err);
 	rxe_setup_udp_tunnel_sock(net, sock, &tunnel);
