@@ -307,8 +307,22 @@ static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
 	return true;
 }
 
+/* The skb still says that it has the bytes, as after a bug elsewhere */
+static void cut_off(struct sk_buff *skb, u32 bytes)
+{
+	u32 nr = skb_shinfo(skb)->nr_frags;
+
+	if (nr) {
+		skb_frag_size_sub(&skb_shinfo(skb)->frags[nr - 1], bytes);
+		return;
+	}
+	skb->tail -= bytes;
+	skb->data_len += bytes;
+}
+
+/* @missing: bytes of the end, payload and ICRC, that the skb lacks */
 static void arrive_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
-			 const void *payload)
+			 const void *payload, u32 missing)
 {
 	struct fake *f = test->priv;
 	struct rxe_train train = {};
@@ -322,6 +336,10 @@ static void arrive_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 		payload += pkts[i].payload_len;
 	}
 	train.sqpn = FAKE_PEER;
+	if (missing) {
+		rxe_train_close(&train);
+		cut_off(train.skb, missing);
+	}
 	if (i)
 		rxe_train_xmit(f->rxe, &f->peer, &train);
 	local_bh_enable();
@@ -331,7 +349,15 @@ static void arrive_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 		       const void *payload)
 {
-	arrive_train(test, pkts, num, payload);
+	arrive_train(test, pkts, num, payload, 0);
+	fake_settle(test);
+}
+
+void fake_inject_short(struct kunit *test, struct rxe_pkt *pkt, const void *payload, u32 len,
+		       u32 missing)
+{
+	pkt->payload_len = len;
+	arrive_train(test, pkt, 1, payload, missing + pkt->pad + RXE_ICRC_BYTES);
 	fake_settle(test);
 }
 
@@ -339,7 +365,7 @@ void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len)
 {
 	pkt->payload_len = len;
-	arrive_train(test, pkt, 1, payload);
+	arrive_train(test, pkt, 1, payload, 0);
 }
 
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,

@@ -77,7 +77,11 @@ void fake_settle(struct kunit *test);
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 
-/* The same, without waiting until the QP's tasks have nothing to do */
+/* The same, of whose @len bytes the last @missing aren't in the skb, whatever its length says */
+void fake_inject_short(struct kunit *test, struct rxe_pkt *pkt, const void *payload, u32 len,
+		       u32 missing);
+
+/* As fake_inject(), without waiting until the QP's tasks have nothing to do */
 void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 

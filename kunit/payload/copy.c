@@ -288,6 +288,28 @@ static void skb_scatter(struct kunit *test)
 	}
 }
 
+/* The list has room, but the skb lacks bytes */
+static void skb_too_short(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_list list;
+	struct rxe_data data;
+	struct sk_buff *skb;
+	u32 i, len;
+
+	for (i = 0; i < 1000; i++) {
+		do {
+			random_list(c);
+		} while (!c->length);
+		len = 1 + rnd_below(&c->rnd, min(c->length, 8000u));
+		skb = random_skb(test, c, rnd_below(&c->rnd, len));
+		data = (struct rxe_data){ .skb = skb };
+		list = (struct rxe_list){ c->wqe->sge, c->wqe->num_sge };
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, &list, 0, &data, len), -EIO);
+		kfree_skb(skb);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(gather),
 	KUNIT_CASE(gather_too_much),
@@ -297,6 +319,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(skb_runs),
 	KUNIT_CASE(skb_icrc),
 	KUNIT_CASE(skb_scatter),
+	KUNIT_CASE(skb_too_short),
 	{}
 };
 

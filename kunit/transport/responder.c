@@ -1029,6 +1029,39 @@ static void read_in_err(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, qp->rq.read.blocked);
 }
 
+/* An skb that ends before its payload does: nothing completes with success */
+static void short_send(struct kunit *test)
+{
+	struct rxe_pkt pkt = { .opcode = IB_OPCODE_RC_SEND_ONLY, .psn = PSN(0), .ack_req = true };
+	u8 data[200];
+
+	fill(data, sizeof(data), 1);
+	fake_post_recv(test, 11, 0, 256);
+	fake_inject_short(test, &pkt, data, sizeof(data), 4);
+	expect_nak(test, PSN(0), RXE_NAK_REM_OP);
+	fake_completion(test, fake(test)->rcq, 11, IB_WC_LOC_PROT_ERR, NULL);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+}
+
+static void short_write(struct kunit *test)
+{
+	u8 data[200];
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_RDMA_WRITE_ONLY,
+		.psn = PSN(0),
+		.ack_req = true,
+		.va = addr(test, 0),
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = sizeof(data),
+	};
+
+	fill(data, sizeof(data), 1);
+	fake_inject_short(test, &pkt, data, sizeof(data), 4);
+	expect_nak(test, PSN(0), RXE_NAK_REM_OP);
+	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, fake(test)->mem[sizeof(data) - 1], 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send_only),
 	KUNIT_CASE(send_imm),
@@ -1067,6 +1100,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(flush_persistent),
 	KUNIT_CASE_PARAM(flush_refused, bad_flush_gen_params),
 	KUNIT_CASE(strangers),
+	KUNIT_CASE(short_send),
+	KUNIT_CASE(short_write),
 	KUNIT_CASE(fuzz),
 	KUNIT_CASE(read_in_err),
 	{}
