@@ -21,6 +21,7 @@
 #include <net/gro.h>
 #include <net/route.h>
 #include <net/sock.h>
+#include <net/xfrm.h>
 #include <compat/unaligned.h>
 #include "internal.h"
 #include "proto.h"
@@ -68,6 +69,15 @@ static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
 					get_unaligned_be24(last_bth + 9)) >= 0;
 }
 
+/*
+ * Packets that IPsec has decrypted stay single: the stack checks the policy for the first
+ * packet of a chain only, and others may be from another security association.
+ */
+static bool rxe_gro_decrypted(const struct sk_buff *train, const struct sk_buff *skb)
+{
+	return secpath_exists(train) || secpath_exists(skb);
+}
+
 /* Do the network headers continue the first packet's? Equal flows imply most fields */
 static bool rxe_gro_l3_joins(u8 proto, const void *first, const void *l3, u32 n)
 {
@@ -87,7 +97,7 @@ static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 	return first_bth && rxe_gro_bth(first_bth, bth) &&
 	       rxe_gro_goes_on(train, off, bth) &&
 	       len <= skb_shinfo(train)->gso_size && train->len + len <= U16_MAX &&
-	       train->ip_summed == skb->ip_summed &&
+	       train->ip_summed == skb->ip_summed && !rxe_gro_decrypted(train, skb) &&
 	       rxe_gro_l3_joins(proto, first_l3, rxe_gro_l3(proto, bth),
 				NAPI_GRO_CB(train)->count);
 }
