@@ -39,7 +39,7 @@ static void make_qp(struct side *s, struct conn *c, uint32_t q)
 	c->rcq = q % 2 ? c->scq : make_cq(s, ROUND, q);
 	ia.send_cq = c->scq;
 	ia.recv_cq = c->rcq;
-	c->qp = ibv_create_qp(s->pd, &ia);
+	c->qp = new_rc_ex(s->pd, &ia, s->h.ex);
 	if (!c->qp)
 		die("create_qp with %u SGEs: %s", s->h.max_sge, strerror(errno));
 	c->max_inline = ia.cap.max_inline_data;
@@ -59,6 +59,8 @@ static void make_conn(struct side *s, uint32_t q, uint64_t *cfg)
 	c->attr.mtu = rnd_range(cfg, IBV_MTU_256, s->h.mtu);
 	c->attr.rd_atomic = c->attr.dest_rd_atomic = rnd_range(cfg, 1, s->h.max_rd);
 	c->attr.timeout = s->timeout;
+	if (s->h.ex & EX_FLUSH)
+		c->attr.access |= ACCESS_FLUSH;
 	c->attr.min_rnr_timer = rnd_range(local, 1, 14);
 	c->depth = rnd_range(local, 0, 3) ? rnd_range(local, 8, 64) : rnd_range(local, 4, 8);
 	c->sig_all = rnd_range(local, 0, 3) == 0;
@@ -110,6 +112,7 @@ static void agree_with_peer(struct side *s)
 	s->h.mtu = p.active_mtu;
 	s->h.gids = s->gids;
 	s->h.atomics = d.atomic_cap != IBV_ATOMIC_NONE;
+	s->h.ex = ex_ops(s->ctx);
 	write_all(s->ctl, &s->h, sizeof(s->h));
 	read_all(s->ctl, &o, sizeof(o));
 	if (o.magic != MAGIC)
@@ -125,6 +128,7 @@ static void agree_with_peer(struct side *s)
 	s->h.mtu = least(s->h.mtu, o.mtu);
 	s->h.gids = least(s->h.gids, o.gids);
 	s->h.atomics &= o.atomics;
+	s->h.ex &= o.ex;
 }
 
 void set_up_side(struct side *s)

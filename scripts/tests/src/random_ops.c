@@ -7,6 +7,7 @@
 
 const char * const kind_name[KINDS] = {
 	"SEND", "SEND_IMM", "WRITE", "WRITE_IMM", "READ", "CMP_SWAP", "FETCH_ADD",
+	"ATOMIC_WRITE", "FLUSH",
 };
 
 void __attribute__((noreturn)) wrong(struct conn *c, struct flow *f, uint32_t i,
@@ -85,7 +86,7 @@ static bool overlaps_read(struct flow *f, uint32_t from, uint32_t i)
 
 	for (k = from; k < i; k++) {
 		r = &f->ops[k];
-		if (r->kind >= READ && r->roff < o->roff + o->len && o->roff < r->roff + r->len)
+		if (lands(r) && r->roff < o->roff + o->len && o->roff < r->roff + r->len)
 			return true;
 	}
 	return false;
@@ -104,8 +105,38 @@ static void gen_atomic(struct flow *f, struct op *o)
 	o->before = f->words[w];
 	if (o->kind == FETCH_ADD)
 		f->words[w] += o->value;
-	else if (o->compare == o->before)
+	else if (o->kind == ATOMIC_WRITE || o->compare == o->before)
 		f->words[w] = o->value;
+}
+
+/* Nothing comes of it but its completion */
+static void gen_flush(struct side *s, struct flow *f, struct op *o)
+{
+	o->len = rnd_range(&f->rng, 0, s->h.max_size);
+	o->roff = rnd_range(&f->rng, 0, s->target_len - o->len);
+}
+
+/* What the requester's memory receives data of */
+bool lands(const struct op *o)
+{
+	return o->kind >= READ && o->kind <= FETCH_ADD;
+}
+
+/* What has a call of its own to post it */
+bool is_ex(const struct op *o)
+{
+	return o->kind == ATOMIC_WRITE || o->kind == FLUSH;
+}
+
+/* A kind that both ends have */
+static enum kind pick_kind(struct side *s, struct flow *f)
+{
+	enum kind kind = rnd_range(&f->rng, 0, s->h.atomics ? KINDS - 1 : READ);
+
+	if ((kind == ATOMIC_WRITE && !(s->h.ex & EX_ATOMIC_WRITE)) ||
+	    (kind == FLUSH && !(s->h.ex & EX_FLUSH)))
+		return WRITE;
+	return kind;
 }
 
 static void gen_data(struct side *s, struct conn *c, struct flow *f, struct op *o)
@@ -131,13 +162,15 @@ static void gen_op(struct side *s, struct conn *c, struct flow *f, uint32_t i)
 	uint32_t cap, flags = rnd(&f->rng);
 
 	memset(o, 0, offsetof(struct op, sge));
-	o->kind = rnd_range(&f->rng, 0, s->h.atomics ? KINDS - 1 : READ);
+	o->kind = pick_kind(s, f);
 	o->imm = rnd(&f->rng);
 	o->fence = (flags & 15) == 0;
 	o->solicited = flags & 16;
 	o->signal = flags & 32;
 	o->want_inline = flags & 64;
-	if (o->kind >= CMP_SWAP)
+	if (o->kind == FLUSH)
+		gen_flush(s, f, o);
+	else if (o->kind >= CMP_SWAP)
 		gen_atomic(f, o);
 	else
 		gen_data(s, c, f, o);
@@ -164,7 +197,7 @@ void gen_round(struct side *s, struct conn *c, struct flow *f)
 			o->fence = true;
 		if (o->fence)
 			read_from = i;
-		if (o->kind >= READ)
+		if (lands(o))
 			landing = lay_pieces(o->sge, o->nsge, landing);
 		if (takes_recv(o)) {
 			recv = lay_pieces(o->recv, o->nrecv, recv);
@@ -209,7 +242,7 @@ static void model_atomic(struct flow *f, const struct op *o)
 	memcpy(&v, f->shadow + o->roff, 8);
 	if (o->kind == FETCH_ADD)
 		v += o->value;
-	else if (v == o->compare)
+	else if (o->kind == ATOMIC_WRITE || v == o->compare)
 		v = o->value;
 	memcpy(f->shadow + o->roff, &v, 8);
 }
@@ -218,7 +251,7 @@ void model_op(struct side *s, struct flow *f, const struct op *o)
 {
 	if (o->kind == WRITE || o->kind == WRITE_IMM)
 		model_write(s, f, o);
-	else if (o->kind >= CMP_SWAP)
+	else if (o->kind >= CMP_SWAP && o->kind != FLUSH)
 		model_atomic(f, o);
 }
 

@@ -12,7 +12,10 @@ static const enum ibv_wr_opcode kind_wr[KINDS] = {
 
 static const enum ibv_wc_opcode kind_wc[KINDS] = {
 	IBV_WC_SEND, IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
-	IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD,
+	IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, IBV_WC_ATOMIC_WRITE,
+#if HAVE_FLUSH
+	IBV_WC_FLUSH,
+#endif
 };
 
 static void poison_gaps(uint8_t *area, const struct piece *p, uint32_t n)
@@ -57,7 +60,7 @@ static void complete_op(struct conn *c, uint32_t i)
 
 	if (o->kind == READ)
 		check_read(c, f, i);
-	else if (o->kind >= CMP_SWAP)
+	else if (lands(o))
 		check_atomic(c, f, i);
 	model_op(s, f, o);
 	s->ops[o->kind]++;
@@ -85,39 +88,10 @@ static void fill_inline(struct side *s, struct wr *w, const struct op *o)
 	s->inlines++;
 }
 
-static void fill_wr(struct conn *c, struct wr *w, uint32_t i)
+static unsigned int send_flags(const struct op *o)
 {
-	struct side *s = c->side;
-	struct op *o = &c->out.ops[i];
-	bool lands = o->kind >= READ;
-	uint32_t k;
-
-	memset(&w->wr, 0, sizeof(w->wr));
-	w->wr.wr_id = i;
-	w->wr.opcode = kind_wr[o->kind];
-	w->wr.sg_list = w->sge;
-	w->wr.num_sge = o->nsge;
-	w->wr.imm_data = htonl(o->imm);
-	w->wr.send_flags = (o->fence ? IBV_SEND_FENCE : 0) | (o->signal ? IBV_SEND_SIGNALED : 0) |
-			   (o->solicited ? IBV_SEND_SOLICITED : 0);
-	for (k = 0; k < o->nsge; k++) {
-		w->sge[k].addr = (uintptr_t)(lands ? c->landing : s->pool) + o->sge[k].off;
-		w->sge[k].length = o->sge[k].len;
-		w->sge[k].lkey = lands ? c->landing_mr->lkey : s->pool_mr->lkey;
-	}
-	if (o->kind >= CMP_SWAP) {
-		w->wr.wr.atomic.remote_addr = c->peer_addr + o->roff;
-		w->wr.wr.atomic.rkey = c->peer_rkey;
-		w->wr.wr.atomic.compare_add = o->kind == FETCH_ADD ? o->value : o->compare;
-		w->wr.wr.atomic.swap = o->value;
-	} else if (o->kind >= WRITE) {
-		w->wr.wr.rdma.remote_addr = c->peer_addr + o->roff;
-		w->wr.wr.rdma.rkey = c->peer_rkey;
-	}
-	if (lands)
-		poison_gaps(c->landing, o->sge, o->nsge);
-	else if (o->want_inline && o->len <= c->max_inline)
-		fill_inline(s, w, o);
+	return (o->fence ? IBV_SEND_FENCE : 0) | (o->signal ? IBV_SEND_SIGNALED : 0) |
+	       (o->solicited ? IBV_SEND_SOLICITED : 0);
 }
 
 /* Every send queue must see a signalled operation before it is full of unsignalled ones. */
@@ -131,6 +105,52 @@ static void decide_signal(struct conn *c, uint32_t i)
 	f->unsignalled = o->signal || c->sig_all ? 0 : f->unsignalled + 1;
 }
 
+/* The next operation, which isn't for ibv_post_send() */
+static void post_ex_op(struct conn *c, uint32_t i)
+{
+	struct op *o = &c->out.ops[i];
+
+	decide_signal(c, i);
+	if (post_ex(c->qp, o->kind == FLUSH ? EX_FLUSH : EX_ATOMIC_WRITE, i, send_flags(o),
+		    c->peer_rkey, c->peer_addr + o->roff, &o->value, o->len))
+		wrong(c, &c->out, i, "it can't be posted");
+	c->out.posted++;
+}
+
+static void fill_wr(struct conn *c, struct wr *w, uint32_t i)
+{
+	struct side *s = c->side;
+	struct op *o = &c->out.ops[i];
+	bool here = lands(o);
+	uint32_t k;
+
+	memset(&w->wr, 0, sizeof(w->wr));
+	w->wr.wr_id = i;
+	w->wr.opcode = kind_wr[o->kind];
+	w->wr.sg_list = w->sge;
+	w->wr.num_sge = o->nsge;
+	w->wr.imm_data = htonl(o->imm);
+	w->wr.send_flags = send_flags(o);
+	for (k = 0; k < o->nsge; k++) {
+		w->sge[k].addr = (uintptr_t)(here ? c->landing : s->pool) + o->sge[k].off;
+		w->sge[k].length = o->sge[k].len;
+		w->sge[k].lkey = here ? c->landing_mr->lkey : s->pool_mr->lkey;
+	}
+	if (o->kind >= CMP_SWAP) {
+		w->wr.wr.atomic.remote_addr = c->peer_addr + o->roff;
+		w->wr.wr.atomic.rkey = c->peer_rkey;
+		w->wr.wr.atomic.compare_add = o->kind == FETCH_ADD ? o->value : o->compare;
+		w->wr.wr.atomic.swap = o->value;
+	} else if (o->kind >= WRITE) {
+		w->wr.wr.rdma.remote_addr = c->peer_addr + o->roff;
+		w->wr.wr.rdma.rkey = c->peer_rkey;
+	}
+	if (here)
+		poison_gaps(c->landing, o->sge, o->nsge);
+	else if (o->want_inline && o->len <= c->max_inline)
+		fill_inline(s, w, o);
+}
+
 static bool post_sends(struct conn *c)
 {
 	static __thread struct wr w[BATCH];
@@ -138,7 +158,11 @@ static bool post_sends(struct conn *c)
 	struct flow *f = &c->out;
 	uint32_t n = 0, i, room = c->depth - (f->posted - f->completed);
 
-	while (n < BATCH && n < room && f->posted + n < f->nops) {
+	if (room && f->posted < f->nops && is_ex(&f->ops[f->posted])) {
+		post_ex_op(c, f->posted);
+		return true;
+	}
+	while (n < BATCH && n < room && f->posted + n < f->nops && !is_ex(&f->ops[f->posted + n])) {
 		decide_signal(c, f->posted + n);
 		fill_wr(c, &w[n], f->posted + n);
 		if (n)

@@ -19,7 +19,9 @@
 #define BATCH		8
 #define STALL_MS	180000
 
-enum kind { SEND, SEND_IMM, WRITE, WRITE_IMM, READ, CMP_SWAP, FETCH_ADD, KINDS };
+enum kind {
+	SEND, SEND_IMM, WRITE, WRITE_IMM, READ, CMP_SWAP, FETCH_ADD, ATOMIC_WRITE, FLUSH, KINDS
+};
 
 extern const char * const kind_name[KINDS];
 
@@ -42,10 +44,10 @@ struct op {
 struct hello {
 	uint64_t magic;
 	uint64_t seed;
-	uint32_t count, qps, max_size, max_sge, max_rd, mtu, gids, atomics;
+	uint32_t count, qps, max_size, max_sge, max_rd, mtu, gids, atomics, ex;
 };
 
-#define MAGIC 0x72635f72616e6434ull
+#define MAGIC 0x72635f72616e6435ull
 
 struct flow {			/* one direction of one queue pair */
 	uint64_t rng;
@@ -114,6 +116,8 @@ static inline uint32_t least(uint32_t a, uint32_t b)
 void __attribute__((noreturn)) wrong(struct conn *c, struct flow *f, uint32_t i,
 				     const char *what);
 bool takes_recv(const struct op *o);
+bool lands(const struct op *o);
+bool is_ex(const struct op *o);
 void gen_round(struct side *s, struct conn *c, struct flow *f);
 void begin_round(struct conn *c, struct flow *f);
 void model_op(struct side *s, struct flow *f, const struct op *o);

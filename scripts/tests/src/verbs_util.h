@@ -312,6 +312,77 @@ static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t ps
 		die("modify_qp to RTS: %s", strerror(err));
 }
 
+/*
+ * FLUSH and ATOMIC WRITE have no struct ibv_send_wr: a queue pair of ibv_create_qp_ex() posts them.
+ * new_rc_ex() makes one that can post what the device offers of them, for ibv_post_send(), too.
+ */
+enum { EX_ATOMIC_WRITE = 1, EX_FLUSH = 2 };
+
+#if HAVE_FLUSH
+#define ACCESS_FLUSH	IBV_ACCESS_FLUSH_GLOBAL
+#else
+#define ACCESS_FLUSH	0
+#endif
+
+/* Which of them the device offers, by the flags of its driver (enum ib_uverbs_device_cap_flags) */
+static UNUSED unsigned int ex_ops(struct ibv_context *ctx)
+{
+	struct ibv_device_attr_ex attr;
+	unsigned int ops = 0;
+
+	if (ibv_query_device_ex(ctx, NULL, &attr))
+		die("query_device_ex: %s", strerror(errno));
+	if (attr.device_cap_flags_ex & 1ull << 40)
+		ops |= EX_ATOMIC_WRITE;
+	if (HAVE_FLUSH && attr.device_cap_flags_ex & 1ull << 38)
+		ops |= EX_FLUSH;
+	return ops;
+}
+
+/* As ibv_create_qp(), which @ops 0 is */
+static UNUSED struct ibv_qp *new_rc_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
+				       unsigned int ops)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = IBV_QPT_RC, .send_cq = ia->send_cq, .recv_cq = ia->recv_cq,
+		.cap = ia->cap, .sq_sig_all = ia->sq_sig_all, .pd = pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+	struct ibv_qp *qp;
+
+	if (!ops)
+		return ibv_create_qp(pd, ia);
+	if (ops & EX_ATOMIC_WRITE)
+		ex.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_WRITE;
+#if HAVE_FLUSH
+	if (ops & EX_FLUSH)
+		ex.send_ops_flags |= IBV_QP_EX_WITH_FLUSH;
+#endif
+	qp = ibv_create_qp_ex(pd->context, &ex);
+	ia->cap = ex.cap;
+	return qp;
+}
+
+/* Posts one. @what: of enum EX_; @data: the eight bytes of an ATOMIC WRITE. Return: 0 or errno */
+static UNUSED int post_ex(struct ibv_qp *qp, int what, uint64_t wr_id, unsigned int flags,
+			  uint32_t rkey, uint64_t addr, const void *data, size_t len)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+	ibv_wr_start(ex);
+	ex->wr_id = wr_id;
+	ex->wr_flags = flags;
+	if (what == EX_ATOMIC_WRITE)
+		ibv_wr_atomic_write(ex, rkey, addr, data);
+#if HAVE_FLUSH
+	else
+		ibv_wr_flush(ex, rkey, addr, len, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+#endif
+	(void)len;
+	return ibv_wr_complete(ex);
+}
+
 static UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state s)
 {
 	struct ibv_qp_attr a = { .qp_state = s };
