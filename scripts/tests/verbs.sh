@@ -15,5 +15,5 @@ cases "" verbs_err -d rxe0 -g "$(gid_index rxe0 v2 $A4)"
 # what depends on the wire, over RoCE v1 and IPv6 as well
 cases v1- verbs_err -d rxe0 -g "$(gid_index rxe0 v1 $A4)" ud-send ud-reply write-bad-rkey dead-peer-7 query
 cases v2-ipv6- verbs_err -d rxe0 -g "$(gid_index rxe0 v2 $A6)" ud-send ud-reply write-bad-rkey dead-peer-7 query
-cases dmabuf- verbs_dmabuf rxe0 "$(gid_index rxe0 v2 $A4)"
+cases dmabuf- verbs_dmabuf -d rxe0 -g "$(gid_index rxe0 v2 $A4)"
 try resources-gone wait_for 5 resources_gone

@@ -26,7 +26,7 @@ bool c_cq_full(void)
 		if (post_one(p->a, &wr))
 			break;		/* it may be in error by now */
 	CHECK(wait_event(IBV_EVENT_CQ_ERR, 10000), "no IBV_EVENT_CQ_ERR");
-	if (!expect_state(p->a, IBV_QPS_ERR))
+	if (!expect_qp_event(p->a, IBV_EVENT_QP_FATAL) || !expect_state(p->a, IBV_QPS_ERR))
 		return false;
 	ibv_destroy_qp(p->a);
 	p->a = NULL;

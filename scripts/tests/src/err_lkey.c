@@ -77,7 +77,7 @@ static bool refuse_recv(struct pair *p, uint32_t len, uint32_t room, uint32_t lk
 	if (!expect_status(p->cb, here, here) || !expect_status(p->ca, there, there) ||
 	    !expect_state(p->a, IBV_QPS_ERR) || !expect_state(p->b, IBV_QPS_ERR))
 		return false;
-	return pair_free(p);
+	return expect_qp_event(p->b, 0) && pair_free(p);
 }
 
 bool c_recv_too_long(void)
@@ -109,7 +109,7 @@ bool c_recv_readonly(void)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, 0);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, 0);
 	return refuse_recv(p, 100, 100, p->dst_mr->lkey, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
 }
 

@@ -92,7 +92,7 @@ bool c_mr_empty_one_past(void)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd, p->dst, 0, ALL_ACCESS);
+	p->dst_mr = new_mr(p->pd_b, p->dst, 0, ALL_ACCESS);
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
@@ -103,10 +103,10 @@ bool c_mr_empty_rereg(void)
 	struct ibv_send_wr wr;
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd2, p->dst, 0, 0);
+	p->dst_mr = new_mr(p->pd2_b, p->dst, 0, 0);
 	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS),
 	      "other rights: %s", strerror(errno));
-	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd, NULL, 0, 0),
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd_b, NULL, 0, 0),
 	      "other PD: %s", strerror(errno));
 	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, BUF_LEN, 0),
 	      "some bytes: %s", strerror(errno));

@@ -12,18 +12,24 @@
 #define REM_WRITE	IBV_ACCESS_REMOTE_WRITE
 
 /* Side b has the region and the windows, side a uses them */
+static struct pair *mw_pair_of(enum ibv_qp_type type)
+{
+	struct pair *p = pair_make_of(type);
+
+	pair_connect(p);
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	return p;
+}
+
 static struct pair *mw_pair(void)
 {
-	struct pair *p = pair_up();
-
-	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
-	return p;
+	return mw_pair_of(IBV_QPT_RC);
 }
 
 static struct ibv_mw *new_mw(struct pair *p, enum ibv_mw_type type)
 {
-	struct ibv_mw *mw = ibv_alloc_mw(p->pd, type);
+	struct ibv_mw *mw = ibv_alloc_mw(p->pd_b, type);
 
 	if (!mw)
 		die("alloc_mw: %s", strerror(errno));
@@ -164,7 +170,7 @@ bool c_mw_unbind(void)
 	if (!bind_is(p, mw, info, OK))
 		return false;
 	CHECK(!ibv_dereg_mr(p->dst_mr), "dereg_mr of an unbound region failed");
-	p->dst_mr = new_mr(p->pd, p->src, 64, 0);
+	p->dst_mr = new_mr(p->pd_b, p->src, 64, 0);
 	return write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
 }
 
@@ -220,7 +226,7 @@ static bool bind_without(int right)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN,
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN,
 			   (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND) & ~right);
 	return bind_refused(p, window_of(p, REM_WRITE));
 }
@@ -244,7 +250,7 @@ bool c_mw_bind_other_pd(void)
 	struct ibv_mw_bind_info info;
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd2, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	p->dst_mr = new_mr(p->pd2_b, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
 	info = window_of(p, REM_WRITE);
 	return bind_refused(p, info);
 }
@@ -329,7 +335,7 @@ bool c_mw_invalidate_remote(void)
 /* A peer may invalidate nothing but what it was given */
 static bool refuse_send_inv(struct pair *p, uint32_t rkey)
 {
-	recv_one(p->b, 9, p->src, 100, p->src_mr->lkey);
+	recv_one(p->b, 9, p->dst, 100, p->dst_mr->lkey);
 	CHECK(!post_send_inv(p, rkey), "post_send refused it");
 	return expect_status(p->ca, REM_ACC, IBV_WC_REM_INV_REQ_ERR) &&
 	       expect_state(p->b, IBV_QPS_ERR) && pair_free(p);
@@ -387,7 +393,7 @@ bool c_mw_bind_ud(void)
 {
 	struct pair *p = mw_pair();
 	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
-	struct ibv_qp *ud = new_qp(p->pd, p->cb, IBV_QPT_UD);
+	struct ibv_qp *ud = new_qp(p->pd_b, p->cb, IBV_QPT_UD);
 
 	ud_up(ud, 0x11111111, 0);
 	CHECK(post_bind(ud, mw, window_of(p, REM_WRITE)), "accepted");
@@ -427,6 +433,42 @@ bool c_mw_rounds(void)
 	return mw_free(p, mw);
 }
 
+/* Type 1, which only a bind takes back; and READs */
+static bool load_round_type1(struct pair *p, struct ibv_mw *mw, int round)
+{
+	struct ibv_mw_bind_info info = window_of(p, REM_WRITE | IBV_ACCESS_REMOTE_READ);
+	uint32_t off = (uint32_t)round * 8 % 4000;
+	struct ibv_sge sge = sge_of(p->src + off, WIN_LEN, p->src_mr->lkey);
+	struct ibv_sge back = sge_of(p->src + BUF_LEN / 2, WIN_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr[2], *bad;
+
+	if (!bind_is(p, mw, info, OK))
+		return false;
+	wr[0] = remote_wr(W, &sge, info.addr, mw->rkey);
+	wr[1] = remote_wr(R, &back, info.addr, mw->rkey);
+	wr[0].next = &wr[1];
+	CHECK(!ibv_post_send(p->a, wr, &bad), "post_send refused it");
+	if (!expect_status(p->ca, OK, OK) || !expect_status(p->ca, OK, OK))
+		return false;
+	CHECK(!memcmp(p->dst + WIN_OFF, p->src + off, WIN_LEN), "WRITE: wrong bytes, round %d",
+	      round);
+	CHECK(!memcmp(p->src + BUF_LEN / 2, p->src + off, WIN_LEN), "READ: wrong bytes, round %d",
+	      round);
+	return true;
+}
+
+bool c_mw_rounds_type1(void)
+{
+	struct pair *p = mw_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
+	int i;
+
+	for (i = 0; i < 300; i++)
+		if (!load_round_type1(p, mw, i))
+			return false;
+	return mw_free(p, mw);
+}
+
 /* As many as query_device says, and not one more */
 bool c_mw_limit(void)
 {
@@ -441,12 +483,12 @@ bool c_mw_limit(void)
 		return false;
 	}
 	for (n = 0; n < dev.max_mw; n++) {
-		mw[n] = ibv_alloc_mw(p->pd, n % 2 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+		mw[n] = ibv_alloc_mw(p->pd_b, n % 2 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 		if (!mw[n])
 			break;
 	}
 	errno = 0;
-	more = n == dev.max_mw ? ibv_alloc_mw(p->pd, IBV_MW_TYPE_1) : NULL;
+	more = n == dev.max_mw ? ibv_alloc_mw(p->pd_b, IBV_MW_TYPE_1) : NULL;
 	CHECK(n == dev.max_mw && !more && errno == ENOMEM, "%d of %d windows%s: %s", n,
 	      dev.max_mw, more ? ", and one more" : "", strerror(errno));
 	for (i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cases of verbs_err share: a pair of queue pairs on one device, work requests, and
+ * What the cases of verbs_err share: a pair of queue pairs, on one device or on two, work requests, and
  * what is expected of completions, states and events.
  */
 #include "verbs_err.h"
@@ -28,7 +28,10 @@ int qp_to_sqd(struct ibv_qp *qp)
 
 struct addr addr_of(struct ibv_qp *qp)
 {
-	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
+	return (struct addr) {
+		.qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff,
+		.gid = qp->context == ctx ? gid : gid_b,
+	};
 }
 
 void pair_connect(struct pair *p)
@@ -39,28 +42,46 @@ void pair_connect(struct pair *p)
 	rc_up(p->b, &p->rb, b.psn, &a);
 }
 
+static void make_domains(struct pair *p)
+{
+	p->pd = p->pd_b = ibv_alloc_pd(ctx);
+	p->pd2 = p->pd2_b = ibv_alloc_pd(ctx);
+	if (ctx_b != ctx) {
+		p->pd_b = ibv_alloc_pd(ctx_b);
+		p->pd2_b = ibv_alloc_pd(ctx_b);
+	}
+	if (!p->pd || !p->pd2 || !p->pd_b || !p->pd2_b)
+		die("alloc_pd: %s", strerror(errno));
+}
+
 /* All but the connection, so that a case can change ra and rb first. */
-struct pair *pair_make(void)
+struct pair *pair_make_of(enum ibv_qp_type type)
 {
 	struct pair *p = calloc(1, sizeof(*p));
 
-	p->pd = ibv_alloc_pd(ctx);
-	p->pd2 = ibv_alloc_pd(ctx);
+	make_domains(p);
 	p->chan = ibv_create_comp_channel(ctx);
+	p->chan_b = ibv_create_comp_channel(ctx_b);
 	p->ca = ibv_create_cq(ctx, 4 * DEPTH, NULL, p->chan, 0);
-	p->cb = ibv_create_cq(ctx, 4 * DEPTH, NULL, p->chan, 0);
-	if (!p->pd || !p->pd2 || !p->ca || !p->cb)
+	p->cb = ibv_create_cq(ctx_b, 4 * DEPTH, NULL, p->chan_b, 0);
+	if (!p->ca || !p->cb)
 		die("cannot make objects: %s", strerror(errno));
 	p->src = new_pages(BUF_LEN);
 	p->dst = new_pages(BUF_LEN);
 	rnd_fill(p->src, BUF_LEN, 1);
 	memset(p->dst, 0, BUF_LEN);
 	p->src_mr = new_mr(p->pd, p->src, BUF_LEN, IBV_ACCESS_LOCAL_WRITE);
-	p->dst_mr = new_mr(p->pd, p->dst, BUF_LEN, ALL_ACCESS);
-	p->a = new_qp(p->pd, p->ca, IBV_QPT_RC);
-	p->b = new_qp(p->pd, p->cb, IBV_QPT_RC);
-	p->ra = p->rb = rc_attr(gid_index);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ALL_ACCESS);
+	p->a = new_qp(p->pd, p->ca, type);
+	p->b = new_qp(p->pd_b, p->cb, type);
+	p->ra = rc_attr(gid_index);
+	p->rb = rc_attr(gid_index_b);
 	return p;
+}
+
+struct pair *pair_make(void)
+{
+	return pair_make_of(IBV_QPT_RC);
 }
 
 struct pair *pair_up(void)
@@ -71,43 +92,69 @@ struct pair *pair_up(void)
 	return p;
 }
 
-void drain_events(void)
+/* Within ms milliseconds; false is none */
+static bool next_event(struct ibv_context *c, struct ibv_async_event *e, int64_t ms)
 {
-	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event e;
+	struct pollfd f = { .fd = c->async_fd, .events = POLLIN };
 
-	while (poll(&f, 1, 0) > 0 && !ibv_get_async_event(ctx, &e))
-		ibv_ack_async_event(&e);
+	if (poll(&f, 1, ms > 0 ? ms : 0) <= 0 || ibv_get_async_event(c, e))
+		return false;
+	ibv_ack_async_event(e);
+	return true;
 }
 
-/* Takes events until one of the type comes. */
-bool wait_event(enum ibv_event_type type, int ms)
+void drain_events(void)
 {
-	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
-	uint64_t end = now_ms() + ms;
 	struct ibv_async_event e;
 
+	while (next_event(ctx, &e, 0) || next_event(ctx_b, &e, 0))
+		;
+}
+
+/* Takes events of side a's device until one of the type comes. */
+bool wait_event(enum ibv_event_type type, int ms)
+{
+	uint64_t end = now_ms() + ms;
+	struct ibv_async_event e;
 	int64_t left = ms;
 
 	do {
-		if (poll(&f, 1, left > 0 ? left : 0) > 0 && !ibv_get_async_event(ctx, &e)) {
-			ibv_ack_async_event(&e);
-			if (e.event_type == type)
-				return true;
-		}
+		if (next_event(ctx, &e, left) && e.event_type == type)
+			return true;
 		left = end - now_ms();
 	} while (left > 0);
 	return false;
 }
 
+/* What no completion tells of is an event of the queue pair [10.10.2]; 0: there is none */
+bool expect_qp_event(struct ibv_qp *qp, enum ibv_event_type want)
+{
+	uint64_t end = now_ms() + (want ? 5000 : 0);
+	struct ibv_async_event e;
+	int64_t left;
+
+	do {
+		left = end - now_ms();
+		if (!next_event(qp->context, &e, left) ||
+		    (e.event_type != IBV_EVENT_QP_FATAL && e.event_type != IBV_EVENT_QP_REQ_ERR &&
+		     e.event_type != IBV_EVENT_QP_ACCESS_ERR))
+			continue;
+		CHECK(e.event_type == want && e.element.qp == qp, "%s of the %s queue pair",
+		      ibv_event_type_str(e.event_type), e.element.qp == qp ? "right" : "wrong");
+		return true;
+	} while (left > 0);
+	CHECK(!want, "no event \"%s\"", ibv_event_type_str(want));
+	return true;
+}
+
 /* A completion event of either side */
 bool wait_cq_event(struct pair *p, int ms)
 {
-	struct pollfd f = { .fd = p->chan->fd, .events = POLLIN };
+	struct pollfd f[] = { { p->chan->fd, POLLIN, 0 }, { p->chan_b->fd, POLLIN, 0 } };
 
-	if (poll(&f, 1, ms) <= 0)
+	if (poll(f, 2, ms) <= 0)
 		return false;
-	take_cq_event(p->chan);
+	take_cq_event(f[0].revents ? p->chan : p->chan_b);
 	return true;
 }
 
@@ -119,9 +166,11 @@ bool pair_free(struct pair *p)
 	bad |= p->a && ibv_destroy_qp(p->a);
 	bad |= p->b && ibv_destroy_qp(p->b);
 	bad |= ibv_destroy_cq(p->ca) | ibv_destroy_cq(p->cb);
-	bad |= ibv_destroy_comp_channel(p->chan);
+	bad |= ibv_destroy_comp_channel(p->chan) | ibv_destroy_comp_channel(p->chan_b);
 	bad |= ibv_dereg_mr(p->src_mr) | ibv_dereg_mr(p->dst_mr);
 	bad |= ibv_dealloc_pd(p->pd) | ibv_dealloc_pd(p->pd2);
+	if (ctx_b != ctx)
+		bad |= ibv_dealloc_pd(p->pd_b) | ibv_dealloc_pd(p->pd2_b);
 	free(p->src);
 	free(p->dst);
 	free(p);
@@ -226,6 +275,17 @@ bool expect_flush(struct ibv_cq *cq, uint64_t first, int n)
 	return true;
 }
 
+/* The event that belongs to a NAK, if no receive completes with an error [9.9.3] */
+static enum ibv_event_type event_of(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_REM_ACCESS_ERR: return IBV_EVENT_QP_ACCESS_ERR;
+	case IBV_WC_REM_INV_REQ_ERR: return IBV_EVENT_QP_REQ_ERR;
+	case IBV_WC_REM_OP_ERR: return IBV_EVENT_QP_FATAL;
+	default: return 0;
+	}
+}
+
 /* Runs one operation that the responder must refuse; the target must be untouched. */
 bool refused_or(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 		uint32_t rkey, enum ibv_wc_status want, enum ibv_wc_status or)
@@ -239,7 +299,7 @@ bool refused_or(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t ad
 	if (!expect_status(p->ca, want, or) || !expect_state(p->a, IBV_QPS_ERR))
 		return false;
 	CHECK(!memcmp(before, p->dst, BUF_LEN), "the target was written");
-	return pair_free(p);
+	return expect_qp_event(p->b, event_of(want)) && pair_free(p);
 }
 
 bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,

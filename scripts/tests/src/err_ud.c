@@ -11,11 +11,12 @@ struct ud {
 	uint32_t qkey;
 };
 
+/* To side b */
 static struct ibv_ah *new_ah(struct ibv_pd *pd, int index)
 {
 	struct ibv_ah_attr a = {
 		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = gid, .sgid_index = index, .hop_limit = 64 },
+		.grh = { .dgid = gid_b, .sgid_index = index, .hop_limit = 64 },
 	};
 
 	return ibv_create_ah(pd, &a);
@@ -26,7 +27,7 @@ static struct ud make_ud(void)
 	struct ud u = { .p = pair_make(), .qkey = 0x1234 };
 
 	u.tx = new_qp(u.p->pd, u.p->ca, IBV_QPT_UD);
-	u.rx = new_qp(u.p->pd, u.p->cb, IBV_QPT_UD);
+	u.rx = new_qp(u.p->pd_b, u.p->cb, IBV_QPT_UD);
 	ud_up(u.tx, u.qkey, 7);
 	ud_up(u.rx, u.qkey, 7);
 	u.ah = new_ah(u.p->pd, gid_index);
@@ -60,8 +61,9 @@ static bool check_grh(const uint8_t *grh)
 	bool v4 = !memcmp(gid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
 
 	if (v4 && grh[20] == 0x45)
-		return !memcmp(grh + 32, gid.raw + 12, 4) && !memcmp(grh + 36, gid.raw + 12, 4);
-	return grh[0] >> 4 == 6 && !memcmp(grh + 8, gid.raw, 16) && !memcmp(grh + 24, gid.raw, 16);
+		return !memcmp(grh + 32, gid.raw + 12, 4) && !memcmp(grh + 36, gid_b.raw + 12, 4);
+	return grh[0] >> 4 == 6 && !memcmp(grh + 8, gid.raw, 16) &&
+	       !memcmp(grh + 24, gid_b.raw, 16);
 }
 
 bool c_ud_send(void)
@@ -87,16 +89,16 @@ bool c_ud_reply(void)
 	struct ud u = make_ud();
 	struct ibv_ah *ah;
 	struct ibv_wc wc;
-	struct ibv_sge sge = sge_of(u.p->src, 50, u.p->src_mr->lkey);
+	struct ibv_sge sge = sge_of(u.p->dst, 50, u.p->dst_mr->lkey);
 	struct ibv_send_wr wr = wr_of(IBV_WR_SEND, &sge, 1);
 
 	recv_one(u.rx, 5, u.p->dst, 1040, u.p->dst_mr->lkey);
-	recv_one(u.tx, 6, u.p->dst + 2048, 1040, u.p->dst_mr->lkey);
+	recv_one(u.tx, 6, u.p->src + 2048, 1040, u.p->src_mr->lkey);
 	CHECK(!send_ud(&u, 100, u.qkey, 0), "post_send refused it");
 	CHECK(wait_wc(u.p->cb, &wc) && wc.status == IBV_WC_SUCCESS, "not received");
 	if (!expect_status(u.p->ca, IBV_WC_SUCCESS, 0))
 		return false;
-	ah = ibv_create_ah_from_wc(u.p->pd, &wc, (struct ibv_grh *)u.p->dst, 1);
+	ah = ibv_create_ah_from_wc(u.p->pd_b, &wc, (struct ibv_grh *)u.p->dst, 1);
 	CHECK(ah, "create_ah_from_wc: %s", strerror(errno));
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = wc.src_qp;

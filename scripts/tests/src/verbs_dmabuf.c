@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * verbs_dmabuf: memory regions of a dma-buf, which is udmabuf's or the system heap's.
- * rdma-core's provider doesn't reach the verb, so its ioctl is called.
+ * rdma-core's provider doesn't reach the verb, so its ioctl is called. The responder may have
+ * another device than the requester.
  */
 #define _GNU_SOURCE
 #include <linux/dma-heap.h>
@@ -21,14 +22,13 @@
 #define IOVA	(BASE + OFF)	/* at the same place in its page, which the RDMA core wants */
 #define LEN	(BYTES - 2 * OFF)
 
-static struct ibv_context *ctx;
-static struct ibv_pd *pd;
+static struct ibv_pd *pd, *peer_pd;	/* of the requester and the responder */
 static struct ibv_cq *cq;
 static struct ibv_qp *qp[2];
-static struct ibv_mr *own;	/* BYTES */
-static int gid_index;
+static struct ibv_mr *own, *peer_own;	/* the same BYTES */
 
 struct region {
+	struct ibv_pd *pd;
 	uint32_t handle, lkey, rkey;
 };
 
@@ -44,23 +44,24 @@ static void add_attr(struct request *r, uint16_t id, uint16_t len, uint64_t data
 	};
 }
 
-static int call(struct request *r, uint16_t method)
+static int call(const struct ibv_pd *of, struct request *r, uint16_t method)
 {
 	r->hdr.length = sizeof(r->hdr) + r->hdr.num_attrs * sizeof(r->attrs[0]);
 	r->hdr.object_id = UVERBS_OBJECT_MR;
 	r->hdr.method_id = method;
 	r->hdr.driver_id = RDMA_DRIVER_RXE;
-	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, r) ? errno : 0;
+	return ioctl(of->context->cmd_fd, RDMA_VERBS_IOCTL, r) ? errno : 0;
 }
 
 /* Return: 0 or errno */
-static int reg(int fd, uint64_t off, uint64_t len, uint32_t access, struct region *region)
+static int reg_in(struct ibv_pd *of, int fd, uint64_t off, uint64_t len, uint32_t access,
+		  struct region *region)
 {
 	struct request r = {};
 	int err;
 
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, pd->handle);
+	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, of->handle);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, off);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, len);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, BASE + off);
@@ -68,9 +69,15 @@ static int reg(int fd, uint64_t off, uint64_t len, uint32_t access, struct regio
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4, access);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4, (uintptr_t)&region->lkey);
 	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4, (uintptr_t)&region->rkey);
-	err = call(&r, UVERBS_METHOD_REG_DMABUF_MR);
+	err = call(of, &r, UVERBS_METHOD_REG_DMABUF_MR);
+	region->pd = of;
 	region->handle = r.attrs[0].data;
 	return err;
+}
+
+static int reg(int fd, uint64_t off, uint64_t len, uint32_t access, struct region *region)
+{
+	return reg_in(peer_pd, fd, off, len, access, region);
 }
 
 static int dereg(const struct region *region)
@@ -78,7 +85,7 @@ static int dereg(const struct region *region)
 	struct request r = {};
 
 	add_attr(&r, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, region->handle);
-	return call(&r, UVERBS_METHOD_MR_DESTROY);
+	return call(region->pd, &r, UVERBS_METHOD_MR_DESTROY);
 }
 
 static int udmabuf_fd(void)
@@ -118,7 +125,7 @@ static bool reg_first(const char *name, uint64_t len, struct region *r, struct i
 	if (reg(fd, 0, len, RIGHTS, r))
 		die("cannot register the buffer: %m");
 	close(fd);
-	*mr = (struct ibv_mr){ .context = ctx, .handle = r->handle };
+	*mr = (struct ibv_mr){ .context = peer_pd->context, .handle = r->handle };
 	return true;
 }
 
@@ -157,10 +164,13 @@ static struct ibv_sge own_sge(uint32_t len)
 	return (struct ibv_sge){ (uintptr_t)own->addr, len, own->lkey };
 }
 
-/* All operations with the region, remote and local. Return: what was wrong, or NULL */
-static const char *move_data(const struct region *r, uint8_t *seen)
+/*
+ * All operations with the responder's region @r, and with @mine, the requester's of the same
+ * bytes. Return: what was wrong, or NULL
+ */
+static const char *move_data(const struct region *r, const struct region *mine, uint8_t *seen)
 {
-	struct ibv_sge local = { IOVA, LEN, r->lkey };
+	struct ibv_sge local = { IOVA, LEN, mine->lkey };
 	uint64_t count;
 
 	rnd_fill(own->addr, BYTES, 1);
@@ -175,12 +185,12 @@ static const char *move_data(const struct region *r, uint8_t *seen)
 	if (memcmp(seen + OFF, own->addr, LEN))
 		return "READ of it: wrong bytes";
 	rnd_fill(seen, BYTES, 3);
-	if (post(IBV_WR_RDMA_WRITE, local, (uintptr_t)own->addr, own->rkey))
+	if (post(IBV_WR_RDMA_WRITE, local, (uintptr_t)own->addr, peer_own->rkey))
 		return "WRITE from it failed";
 	if (memcmp(seen + OFF, own->addr, LEN))
 		return "WRITE from it: wrong bytes";
 	rnd_fill(own->addr, BYTES, 4);
-	if (post(IBV_WR_RDMA_READ, local, (uintptr_t)own->addr, own->rkey))
+	if (post(IBV_WR_RDMA_READ, local, (uintptr_t)own->addr, peer_own->rkey))
 		return "READ into it failed";
 	if (memcmp(seen + OFF, own->addr, LEN))
 		return "READ into it: wrong bytes";
@@ -195,7 +205,7 @@ static const char *move_data(const struct region *r, uint8_t *seen)
 static void data(void)
 {
 	int fd = need_udmabuf("data");
-	struct region r;
+	struct region r, mine;
 	uint8_t *seen;
 	const char *wrong;
 	int err;
@@ -205,10 +215,10 @@ static void data(void)
 	seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (seen == MAP_FAILED)
 		die("cannot map the buffer: %m");
-	err = reg(fd, OFF, LEN, RIGHTS, &r);
+	err = reg(fd, OFF, LEN, RIGHTS, &r) ?: reg_in(pd, fd, OFF, LEN, RIGHTS, &mine);
 	close(fd);
-	wrong = err ? strerror(err) : move_data(&r, seen);
-	if (!err && dereg(&r))
+	wrong = err ? strerror(err) : move_data(&r, &mine, seen);
+	if (!err && (dereg(&r) || dereg(&mine)))
 		wrong = "it can't be deregistered";
 	if (wrong)
 		case_fail("data", "%s", wrong);
@@ -315,40 +325,67 @@ static void length(void)
 		case_fail("length", "cannot be deregistered: %m");
 }
 
-static void set_up(void)
+static struct ibv_pd *open_end(const char *dev)
 {
-	struct rc_attr attr = rc_attr(gid_index);
+	struct ibv_pd *new = ibv_alloc_pd(open_device(dev));
+
+	if (!new)
+		die("alloc_pd: %m");
+	return new;
+}
+
+static struct ibv_qp *make_qp(struct ibv_pd *of, struct ibv_cq *its, struct addr *addr, int gid)
+{
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.qp_type = IBV_QPT_RC, .sq_sig_all = 1, .send_cq = its, .recv_cq = its,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct addr addr[2];
-	int i;
+	struct ibv_qp *new = ibv_create_qp(of, &init);
 
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
-	init.send_cq = cq;
-	init.recv_cq = cq;
-	for (i = 0; i < 2; i++) {
-		qp[i] = ibv_create_qp(pd, &init);
-		addr[i] = (struct addr){ .qpn = qp[i]->qp_num, .psn = 7 };
-		if (ibv_query_gid(ctx, 1, gid_index, &addr[i].gid))
-			die("no GID %d", gid_index);
-	}
-	for (i = 0; i < 2; i++)
-		rc_up(qp[i], &attr, 7, &addr[!i]);
-	own = new_mr(pd, new_pages(BYTES), BYTES, RIGHTS);
+	if (!new || ibv_query_gid(of->context, 1, gid, &addr->gid))
+		die("no queue pair, or no GID %d", gid);
+	addr->qpn = new->qp_num;
+	addr->psn = 7;
+	return new;
 }
+
+static void set_up(int gid, int peer_gid)
+{
+	struct rc_attr attr = rc_attr(gid), peer_attr = rc_attr(peer_gid);
+	struct addr addr[2];
+
+	cq = ibv_create_cq(pd->context, 16, NULL, NULL, 0);
+	qp[0] = make_qp(pd, cq, &addr[0], gid);
+	qp[1] = make_qp(peer_pd, ibv_create_cq(peer_pd->context, 16, NULL, NULL, 0), &addr[1],
+			peer_gid);
+	rc_up(qp[0], &attr, 7, &addr[1]);
+	rc_up(qp[1], &peer_attr, 7, &addr[0]);
+	own = new_mr(pd, new_pages(BYTES), BYTES, RIGHTS);
+	peer_own = new_mr(peer_pd, own->addr, BYTES, RIGHTS);
+}
+
+static const char usage[] =
+	"usage: verbs_dmabuf -d DEV -g GID_INDEX [-D DEV -G GID_INDEX]\n"
+	"Memory regions of a dma-buf, a case for each of: data, refused, read-only, rereg,\n"
+	"length. -D, -G: another device for the responder.";
 
 int main(int argc, char **argv)
 {
-	if (argc != 3 || !strcmp(argv[1], "--help"))
-		die("usage: verbs_dmabuf DEV GID_INDEX\n"
-		    "Memory regions of a dma-buf, a case for each of: data, refused, read-only, rereg,\n"
-		    "length.");
-	ctx = open_device(argv[1]);
-	gid_index = atoi(argv[2]);
-	set_up();
+	const char *dev = NULL, *peer_dev = NULL;
+	int o, gid = 0, peer_gid = 0;
+
+	while ((o = getopt(argc, argv, "d:g:D:G:")) != -1) {
+		switch (o) {
+		case 'd': dev = optarg; break;
+		case 'g': gid = atoi(optarg); break;
+		case 'D': peer_dev = optarg; break;
+		case 'G': peer_gid = atoi(optarg); break;
+		default: die("%s", usage);
+		}
+	}
+	pd = open_end(dev);
+	peer_pd = peer_dev ? open_end(peer_dev) : pd;
+	set_up(gid, peer_dev ? peer_gid : gid);
 	data();
 	refused();
 	read_only();

@@ -18,6 +18,10 @@ extern struct ibv_device_attr dev;
 extern struct ibv_port_attr port;
 extern int gid_index;
 extern union ibv_gid gid;
+/* The device of side b: the same one, or another one behind a wire */
+extern struct ibv_context *ctx_b;
+extern int gid_index_b;
+extern union ibv_gid gid_b;
 extern const char *this_case;
 
 #define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
@@ -34,8 +38,9 @@ extern const char *this_case;
 
 /* Two connected RC queue pairs, a buffer and an MR on each side. */
 struct pair {
-	struct ibv_pd *pd, *pd2;	/* pd2 is a stranger's */
-	struct ibv_comp_channel *chan;
+	struct ibv_pd *pd, *pd2;	/* of side a; pd2 is a stranger's */
+	struct ibv_pd *pd_b, *pd2_b;	/* of side b; the same ones on one device */
+	struct ibv_comp_channel *chan, *chan_b;
 	struct ibv_cq *ca, *cb;
 	struct ibv_qp *a, *b;
 	struct rc_attr ra, rb;
@@ -44,6 +49,7 @@ struct pair {
 };
 
 struct pair *pair_make(void);
+struct pair *pair_make_of(enum ibv_qp_type type);
 void pair_connect(struct pair *p);
 struct pair *pair_up(void);
 bool pair_free(struct pair *p);
@@ -53,6 +59,7 @@ int qp_to_sqd(struct ibv_qp *qp);
 struct addr addr_of(struct ibv_qp *qp);
 void drain_events(void);
 bool wait_event(enum ibv_event_type type, int ms);
+bool expect_qp_event(struct ibv_qp *qp, enum ibv_event_type want);
 bool wait_cq_event(struct pair *p, int ms);
 
 struct ibv_sge sge_of(const void *p, uint32_t len, uint32_t lkey);
@@ -102,7 +109,8 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(mw_type2_twice) X(mw_bind_no_right) X(mw_bind_no_write) X(mw_bind_past) \
 	X(mw_bind_other_pd) X(mw_invalidate) X(mw_invalidate_type1) X(mw_invalidate_mr) \
 	X(mw_invalidate_remote) X(mw_invalidate_remote_mr) X(mw_invalidate_remote_stale) \
-	X(mw_as_lkey) X(mw_bind_flushed) X(mw_bind_ud) X(mw_rounds) X(mw_limit)
+	X(mw_as_lkey) X(mw_bind_flushed) X(mw_bind_ud) X(mw_rounds) \
+	X(mw_rounds_type1) X(mw_limit)
 
 #define DECLARE(n) bool c_ ## n(void);
 CASES(DECLARE)

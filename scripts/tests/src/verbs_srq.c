@@ -3,8 +3,8 @@
  * verbs_srq: shared receive queues: who gets which work request, what happens when there are
  * few or none, when the size changes under load, when a queue pair dies, when the ring is spoilt.
  *
- * All queue pairs are on one device and loop back. Queue pair i of "to" receives from queue
- * pair i of "from", by way of the shared queue. Prints "ok NAME" or "fail NAME why" per case.
+ * All queue pairs are on one device and loop back, or the senders have another device (-D).
+ * Queue pair i of "to" receives from queue pair i of "from", by way of the shared queue. Prints "ok NAME" or "fail NAME why" per case.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -20,17 +20,17 @@
 #define SLOTS		1024		/* buffers of receives, used in turn */
 #define MANY		20000u		/* messages of a case with load */
 
-static struct ibv_context *ctx;
+static struct ibv_context *ctx, *from_ctx;	/* of the receivers, of the senders */
 static struct ibv_device_attr dev;
-static int gid_index = -1;
-static union ibv_gid gid;
+static int gid_index, from_gid_index = -1;
+static union ibv_gid gid, from_gid;
 static const char *this_case;
 
 #define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
 #define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
 
 struct setup {
-	struct ibv_pd *pd, *srq_pd;
+	struct ibv_pd *from_pd, *pd, *srq_pd;
 	struct ibv_cq *scq, *rcq;
 	struct ibv_srq *srq;
 	struct ibv_qp *from[QPS], *to[QPS];
@@ -51,11 +51,12 @@ static struct ibv_srq *new_srq(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_
 
 static struct ibv_qp *new_qp(struct setup *s, struct ibv_srq *srq, enum ibv_qp_type type)
 {
+	struct ibv_cq *cq = srq ? s->rcq : s->scq;
 	struct ibv_qp_init_attr ia = {
-		.send_cq = s->scq, .recv_cq = s->rcq, .srq = srq, .qp_type = type,
+		.send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = type,
 		.cap = { DEPTH, srq ? 0 : 1, 1, srq ? 0 : 1, 0 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(s->pd, &ia);
+	struct ibv_qp *qp = ibv_create_qp(srq ? s->pd : s->from_pd, &ia);
 
 	if (!qp)
 		die("create_qp: %s", strerror(errno));
@@ -64,14 +65,17 @@ static struct ibv_qp *new_qp(struct setup *s, struct ibv_srq *srq, enum ibv_qp_t
 
 static struct addr addr_of(struct ibv_qp *qp)
 {
-	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
+	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff,
+			       .gid = qp->context == ctx ? gid : from_gid };
 }
 
 static void connect_pair(struct setup *s, int i)
 {
 	struct addr from = addr_of(s->from[i]), to = addr_of(s->to[i]);
 
+	s->attr.gid_index = from_gid_index;
 	rc_up(s->from[i], &s->attr, from.psn, &to);
+	s->attr.gid_index = gid_index;
 	rc_up(s->to[i], &s->attr, to.psn, &from);
 }
 
@@ -83,16 +87,17 @@ static struct setup *make(int qps, uint32_t max_wr)
 
 	s->attr = rc_attr(gid_index);
 	s->qps = qps;
+	s->from_pd = ibv_alloc_pd(from_ctx);
 	s->pd = ibv_alloc_pd(ctx);
 	s->srq_pd = ibv_alloc_pd(ctx);
-	s->scq = ibv_create_cq(ctx, QPS * DEPTH, NULL, NULL, 0);
+	s->scq = ibv_create_cq(from_ctx, QPS * DEPTH, NULL, NULL, 0);
 	s->rcq = ibv_create_cq(ctx, QPS * DEPTH + SLOTS, NULL, NULL, 0);
 	s->srq = new_srq(s->srq_pd, max_wr, 4);
-	if (!s->pd || !s->srq_pd || !s->scq || !s->rcq || !s->srq)
+	if (!s->from_pd || !s->pd || !s->srq_pd || !s->scq || !s->rcq || !s->srq)
 		die("cannot make objects: %s", strerror(errno));
 	s->src = new_pages(QPS * SLOT);
 	s->dst = new_pages(SLOTS * SLOT);
-	s->src_mr = new_mr(s->pd, s->src, QPS * SLOT, IBV_ACCESS_LOCAL_WRITE);
+	s->src_mr = new_mr(s->from_pd, s->src, QPS * SLOT, IBV_ACCESS_LOCAL_WRITE);
 	s->dst_mr = new_mr(s->srq_pd, s->dst, SLOTS * SLOT, IBV_ACCESS_LOCAL_WRITE);
 	for (i = 0; i < qps; i++) {
 		s->from[i] = new_qp(s, NULL, IBV_QPT_RC);
@@ -121,7 +126,7 @@ static bool finish(struct setup *s)
 		bad |= ibv_destroy_qp(s->from[i]) || ibv_destroy_qp(s->to[i]);
 	bad |= ibv_destroy_srq(s->srq) || ibv_destroy_cq(s->scq) || ibv_destroy_cq(s->rcq) ||
 	       ibv_dereg_mr(s->src_mr) || ibv_dereg_mr(s->dst_mr) ||
-	       ibv_dealloc_pd(s->pd) || ibv_dealloc_pd(s->srq_pd);
+	       ibv_dealloc_pd(s->from_pd) || ibv_dealloc_pd(s->pd) || ibv_dealloc_pd(s->srq_pd);
 	free(s->src);
 	free(s->dst);
 	free(s);
@@ -280,7 +285,7 @@ static bool c_create_limits(void)
 static bool ignores_recv_cap(struct setup *s)
 {
 	struct ibv_qp_init_attr ia = {
-		.send_cq = s->scq, .recv_cq = s->rcq, .srq = s->srq, .qp_type = IBV_QPT_RC,
+		.send_cq = s->rcq, .recv_cq = s->rcq, .srq = s->srq, .qp_type = IBV_QPT_RC,
 		.cap = { 1, dev.max_qp_wr + 1, 1, dev.max_sge + 1 },
 	};
 	struct ibv_qp *qp = ibv_create_qp(s->pd, &ia);
@@ -588,8 +593,8 @@ static bool c_ud(void)
 	struct setup *s = make(1, 8);
 	struct ibv_qp *from = new_qp(s, NULL, IBV_QPT_UD), *to = new_qp(s, s->srq, IBV_QPT_UD);
 	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
-				 .grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 } };
-	struct ibv_ah *ah = ibv_create_ah(s->pd, &a);
+				 .grh = { .dgid = gid, .sgid_index = from_gid_index, .hop_limit = 1 } };
+	struct ibv_ah *ah = ibv_create_ah(s->from_pd, &a);
 	struct ibv_wc wc;
 
 	CHECK(ah, "create_ah: %s", strerror(errno));
@@ -682,14 +687,17 @@ static bool c_spoilt_index(void)
 static const struct { const char *name; bool (*fn)(void); } cases[] = { CASES(CASE) };
 
 static const char usage[] =
-"usage: verbs_srq [-d DEV] [-g GID_INDEX] [CASE...]\n"
-"Shared receive queues on one device.\n"
-"  -d, --dev DEV     device (the first one)\n"
+"usage: verbs_srq [-d DEV] [-g GID_INDEX] [-D DEV] [-G GID_INDEX] [CASE...]\n"
+"Shared receive queues on one device, or with two.\n"
+"  -d, --dev DEV     device of the senders (the first one)\n"
 "  -g, --gid N       GID index (the first v2 one)\n"
+"  -D, --dev2 DEV    device of the receivers (the same)\n"
+"  -G, --gid2 N      its GID index\n"
 "  -h, --help        this text\n";
 
 static const struct option options[] = {
-	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "help", 0, NULL, 'h' }, {},
+	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "help", 0, NULL, 'h' },
+	{ "dev2", 1, NULL, 'D' }, { "gid2", 1, NULL, 'G' }, {},
 };
 
 static bool wanted(const char *name, char **names)
@@ -704,22 +712,28 @@ static bool wanted(const char *name, char **names)
 
 int main(int argc, char **argv)
 {
-	const char *name = NULL;
+	const char *name = NULL, *name2 = NULL;
 	unsigned int i;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "d:g:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:g:D:G:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': name = optarg; break;
-		case 'g': gid_index = atoi(optarg); break;
+		case 'g': from_gid_index = atoi(optarg); break;
+		case 'D': name2 = optarg; break;
+		case 'G': gid_index = atoi(optarg); break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
 	}
-	ctx = open_device(name);
-	if (gid_index < 0)
-		gid_index = find_gid(ctx, "v2");
-	if (ibv_query_device(ctx, &dev) || ibv_query_gid(ctx, 1, gid_index, &gid))
+	from_ctx = open_device(name);
+	if (from_gid_index < 0)
+		from_gid_index = find_gid(from_ctx, "v2");
+	ctx = name2 ? open_device(name2) : from_ctx;
+	if (!name2)
+		gid_index = from_gid_index;
+	if (ibv_query_device(ctx, &dev) || ibv_query_gid(ctx, 1, gid_index, &gid) ||
+	    ibv_query_gid(from_ctx, 1, from_gid_index, &from_gid))
 		die("query failed");
 	fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK);
 	for (i = 0; i < ARRAY_LEN(cases); i++) {
@@ -727,6 +741,8 @@ int main(int argc, char **argv)
 		if (wanted(this_case, argv + optind) && cases[i].fn())
 			case_ok(this_case);
 	}
+	if (ctx != from_ctx)
+		ibv_close_device(from_ctx);
 	ibv_close_device(ctx);
 	return !!cases_failed;
 }
