@@ -17,7 +17,7 @@ struct sk_buff;
 #define RXE_WR_FOR_RC	BIT(0)
 #define RXE_WR_FOR_UD	BIT(1)
 #define RXE_WR_FOR_UC	BIT(2)
-#define RXE_WR_FOR_PROCESS_RC	BIT(3)	/* the kernel's API has no such work request */
+#define RXE_WR_FOR_PROCESS	BIT(3)	/* connected; the kernel's API has no such work request */
 #define RXE_WR_FOR_KERNEL_RC	BIT(4)	/* the ABI has no such work request */
 
 /**

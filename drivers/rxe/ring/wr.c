@@ -14,7 +14,7 @@
 #define RC		RXE_WR_FOR_RC
 #define CONNECTED	(RXE_WR_FOR_RC | RXE_WR_FOR_UC)
 #define EVERY		(CONNECTED | RXE_WR_FOR_UD)
-#define PROCESS_RC	RXE_WR_FOR_PROCESS_RC
+#define PROCESS		RXE_WR_FOR_PROCESS
 #define KERNEL_RC	RXE_WR_FOR_KERNEL_RC
 
 const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
@@ -64,11 +64,11 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.opcode = IB_OPCODE_SEND_FIRST, .inv = true,
 	},
 	[IB_WR_LOCAL_INV] = {
-		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_LOCAL_INV,
+		.services = CONNECTED, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_LOCAL_INV,
 		.inv = true, .kind = RXE_WR_LOCAL,
 	},
 	[IB_WR_BIND_MW] = {
-		.services = PROCESS_RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_BIND_MW,
+		.services = PROCESS, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_BIND_MW,
 		.kind = RXE_WR_LOCAL,
 	},
 	[IB_WR_REG_MR] = {

@@ -29,7 +29,7 @@ static bool take_ud(struct rxe_qp *qp, struct sk_buff *skb,
 static const struct rxe_service services[] = {
 	[IB_QPT_RC] = {
 		.opcode		= IB_OPCODE_RC,
-		.wrs		= RXE_WR_FOR_RC | RXE_WR_FOR_PROCESS_RC,
+		.wrs		= RXE_WR_FOR_RC | RXE_WR_FOR_PROCESS,
 		.kernel_wrs	= RXE_WR_FOR_RC | RXE_WR_FOR_KERNEL_RC,
 		.acked		= true,
 		.send		= rxe_rc_requester,
@@ -39,7 +39,7 @@ static const struct rxe_service services[] = {
 	},
 	[IB_QPT_UC] = {
 		.opcode		= IB_OPCODE_UC,
-		.wrs		= RXE_WR_FOR_UC,
+		.wrs		= RXE_WR_FOR_UC | RXE_WR_FOR_PROCESS,
 		.kernel_wrs	= RXE_WR_FOR_UC,
 		.send		= rxe_uc_requester,
 		.due		= rxe_ud_requester_due,

@@ -496,3 +496,130 @@ bool c_mw_limit(void)
 	free(mw);
 	return pair_free(p);
 }
+
+/*
+ * Unreliable connections have windows, too. A WRITE that is refused is dropped, and
+ * nobody hears of it. So each has immediate data, and a receive tells whether it came.
+ */
+static int write_imm(struct pair *p, uint32_t n, uint32_t rkey)
+{
+	struct ibv_sge sge = sge_of(p->src + n, WIN_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(IBV_WR_RDMA_WRITE_WITH_IMM, &sge, ADDR(p, WIN_OFF), rkey);
+
+	wr.imm_data = htonl(n);
+	return post_one(p->a, &wr);
+}
+
+/* WRITE number n comes, and is in its place */
+static bool came(struct pair *p, uint32_t n)
+{
+	struct ibv_wc wc;
+
+	CHECK(wait_wc(p->cb, &wc), "WRITE %u didn't come", n);
+	CHECK(wc.status == OK && (wc.wc_flags & IBV_WC_WITH_IMM) && ntohl(wc.imm_data) == n,
+	      "WRITE %u: %s, immediate data %u", n, ibv_wc_status_str(wc.status),
+	      ntohl(wc.imm_data));
+	CHECK(!memcmp(p->dst + WIN_OFF, p->src + n, WIN_LEN), "WRITE %u: wrong bytes", n);
+	return true;
+}
+
+/* The WRITE with that key is dropped: the next one, with the region's key, comes at once */
+static bool dropped(struct pair *p, uint32_t n, uint32_t rkey)
+{
+	CHECK(!write_imm(p, n, rkey) && !write_imm(p, n + 1, p->dst_mr->rkey),
+	      "post_send refused it");
+	return expect_status(p->ca, OK, OK) && expect_status(p->ca, OK, OK) && came(p, n + 1);
+}
+
+static struct pair *uc_pair(void)
+{
+	struct pair *p = mw_pair_of(IBV_QPT_UC);
+	int i;
+
+	for (i = 0; i < 4; i++)
+		recv_one(p->b, i, p->dst, 8, p->dst_mr->lkey);
+	return p;
+}
+
+static bool uc_window(enum ibv_mw_type type)
+{
+	struct pair *p = uc_pair();
+	struct ibv_mw *mw = new_mw(p, type);
+	uint32_t rkey;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	rkey = mw->rkey;
+	CHECK(!write_imm(p, 1, rkey), "post_send refused it");
+	if (!expect_status(p->ca, OK, OK) || !came(p, 1))
+		return false;
+	if (type == IBV_MW_TYPE_2 ? !inv_is(p, rkey, OK) :
+				    !bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	return dropped(p, 2, rkey) && mw_free(p, mw);
+}
+
+bool c_uc_mw_type1(void) { return uc_window(IBV_MW_TYPE_1); }
+bool c_uc_mw_type2(void) { return uc_window(IBV_MW_TYPE_2); }
+
+/* A bind that is refused stops the send queue, not the queue pair [10.3.1.6] */
+static bool bind_stops(struct pair *p, struct ibv_mw *mw)
+{
+	return bind_is(p, mw, window_of(p, REM_WRITE), BIND_ERR) &&
+	       expect_state(p->b, IBV_QPS_SQE) && !qp_to_state(p->b, IBV_QPS_RTS);
+}
+
+bool c_uc_mw_twice(void)
+{
+	struct pair *p = uc_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	uint32_t rkey;
+
+	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
+		return false;
+	rkey = mw->rkey;
+	if (!bind_stops(p, mw))
+		return false;
+	CHECK(!write_imm(p, 1, rkey), "post_send refused it");
+	return came(p, 1) && inv_is(p, rkey, OK) && mw_free(p, mw);
+}
+
+bool c_uc_mw_no_write(void)
+{
+	struct pair *p = uc_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, IBV_ACCESS_MW_BIND);
+	return bind_stops(p, mw) && mw_free(p, mw);
+}
+
+/* Type 2B is of the QP that bound it */
+bool c_uc_mw_other_qp(void)
+{
+	struct pair *p = uc_pair();
+	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	struct ibv_qp *own = new_qp(p->pd_b, p->cb, IBV_QPT_UC);
+	struct addr a = addr_of(p->a);
+
+	rc_up(own, &p->rb, a.psn, &a);
+	if (post_bind(own, mw, window_of(p, REM_WRITE)) || !expect_status(p->cb, OK, OK))
+		FAIL("the other queue pair can't bind it");
+	if (!dropped(p, 1, mw->rkey))
+		return false;
+	CHECK(!ibv_destroy_qp(own), "destroy_qp failed");
+	return mw_free(p, mw);
+}
+
+/* SEND with Invalidate is of reliable services only [9.4.1.1] */
+bool c_uc_send_inv(void)
+{
+	struct pair *p = uc_pair();
+	struct ibv_wc wc;
+
+	if (!post_send_inv(p, p->dst_mr->rkey)) {
+		CHECK(wait_wc(p->ca, &wc), "no completion");
+		CHECK(wc.status != OK, "a SEND with Invalidate on UC succeeded");
+	}
+	return pair_free(p);
+}

@@ -110,7 +110,9 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(mw_bind_other_pd) X(mw_invalidate) X(mw_invalidate_type1) X(mw_invalidate_mr) \
 	X(mw_invalidate_remote) X(mw_invalidate_remote_mr) X(mw_invalidate_remote_stale) \
 	X(mw_as_lkey) X(mw_bind_flushed) X(mw_bind_ud) X(mw_rounds) \
-	X(mw_rounds_type1) X(mw_limit)
+	X(mw_rounds_type1) X(mw_limit) \
+	X(uc_mw_type1) X(uc_mw_type2) X(uc_mw_twice) X(uc_mw_no_write) X(uc_mw_other_qp) \
+	X(uc_send_inv)
 
 #define DECLARE(n) bool c_ ## n(void);
 CASES(DECLARE)
