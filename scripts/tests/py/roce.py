@@ -16,21 +16,34 @@ OPCODES = {
     0x08: "WRITE_LAST", 0x09: "WRITE_LAST_IMM", 0x0a: "WRITE_ONLY", 0x0b: "WRITE_ONLY_IMM",
     0x0c: "READ_REQ", 0x0d: "READ_RESP_FIRST", 0x0e: "READ_RESP_MIDDLE", 0x0f: "READ_RESP_LAST",
     0x10: "READ_RESP_ONLY", 0x11: "ACK", 0x12: "ATOMIC_ACK", 0x13: "CMP_SWAP", 0x14: "FETCH_ADD",
+    0x16: "SEND_LAST_INV", 0x17: "SEND_ONLY_INV", 0x1c: "FLUSH", 0x1d: "ATOMIC_WRITE",
     0x64: "UD_SEND", 0x65: "UD_SEND_IMM",
 }
-RETH = {0x06, 0x0a, 0x0b, 0x0c}
+# UC has the SENDs and WRITEs of RC, without Invalidate
+OPCODES.update({0x20 + op: "UC_" + name for op, name in OPCODES.items() if op <= 0x0b})
+RC = sorted(op for op in OPCODES if op < 0x20)
+UC = sorted(op for op in OPCODES if op >> 5 == 1)
+FETH = {0x1c}
+RETH = {0x06, 0x0a, 0x0b, 0x0c, 0x1c, 0x1d, 0x26, 0x2a, 0x2b}
 AETH = {0x0d, 0x0f, 0x10, 0x11, 0x12}
-IMM = {0x03, 0x05, 0x09, 0x0b, 0x65}
+IMM = {0x03, 0x05, 0x09, 0x0b, 0x23, 0x25, 0x29, 0x2b, 0x65}
+IETH = {0x16, 0x17}
+# What a FLUSH may ask for: placement type global or persistent, selectivity range or region
+FETH_VALUES = {kind | level << 4 for kind in (1, 2, 3) for level in (0, 1)}
+# The bytes of payload that an opcode must have
+PAYLOAD = {0x0c: 0, 0x11: 0, 0x12: 0, 0x13: 0, 0x14: 0, 0x1c: 0, 0x1d: 8}
 
 
 def extended_length(opcode):
     """bytes of the headers between BTH and payload"""
     length = 0
+    if opcode in FETH:
+        length += 4
     if opcode in RETH:
         length += 16
     if opcode in AETH:
         length += 4
-    if opcode in IMM:
+    if opcode in IMM or opcode in IETH:
         length += 4
     if opcode in (0x13, 0x14):
         length += 28
@@ -146,6 +159,10 @@ class Packet:
         payload = len(data) - 12 - extended_length(self.opcode) - 4 - self.pad
         if payload < 0 or len(data) % 4:
             self.bad(f"{len(data)} bytes from BTH to ICRC")
+        if payload != PAYLOAD.get(self.opcode, payload):
+            self.bad(f"{payload} bytes of payload in {self.name()}")
+        if self.opcode in FETH and struct.unpack_from(">I", data, 12)[0] not in FETH_VALUES:
+            self.bad(f"FETH {data[12:16].hex()}")
         self.payload = payload
         self.icrc = data[-4:]
         if icrc(self.ip, self.before + data[:-4]) != self.icrc:

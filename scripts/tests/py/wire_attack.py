@@ -24,9 +24,9 @@ class Attack:
         self.target = subprocess.Popen(args.target, shell=True, text=True,
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         words = self.target.stdout.readline().split()
-        if len(words) != 8:
+        if len(words) != 10:
             raise SystemExit("the target doesn't start")
-        self.ud, self.rc, self.rkey, self.va = (int(w) for w in words[1::2])
+        self.ud, self.rc, self.uc, self.rkey, self.va = (int(w) for w in words[1::2])
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self.socket.bind((args.netdev, 0))
         self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
@@ -46,9 +46,11 @@ class Attack:
                 struct.pack(">II", qkey, 0x77) + payload)
 
     def rc_body(self, opcode, payload=b"", psn=0x1000, length=None, va=None, rkey=None, **kw):
-        body = roce.bth(opcode, self.rc, psn, **kw)
+        body = roce.bth(opcode, self.uc if opcode in roce.UC else self.rc, psn, **kw)
         length = len(payload) if length is None else length
         va, rkey = va if va is not None else self.va, self.rkey if rkey is None else rkey
+        if opcode in roce.FETH:
+            body += struct.pack(">I", self.random.choice((0x01, 0x11, self.random.getrandbits(32))))
         if opcode in roce.RETH:
             body += struct.pack(">QII", va & (2**64 - 1), rkey, length)
         if opcode in roce.AETH:
@@ -59,6 +61,8 @@ class Attack:
             body += bytes(8)
         if opcode in roce.IMM:
             body += b"\1\2\3\4"
+        if opcode in roce.IETH:
+            body += struct.pack(">I", rkey)
         return body + payload
 
     def count(self):
@@ -97,7 +101,7 @@ class Attack:
             self.send(self.frame(self.ud_body(tver=tver)))
         self.judge("wrong-tver")
         for qpn in (0, 2, self.ud + 1, self.ud ^ 0x800000, 0xfffffe, 0xffffff):
-            if qpn != self.rc:
+            if qpn not in (self.rc, self.uc):
                 self.send(self.frame(self.ud_body(qpn=qpn)))
         self.judge("wrong-qpn")
         for pad in (1, 2, 3):
@@ -109,7 +113,7 @@ class Attack:
 
     def truncations(self):
         """every opcode cut to every length, once with the ICRC of what is left, once without"""
-        for opcode in sorted(roce.OPCODES) + [0x16, 0x17, 0x1c, 0x1d, 0x81, 0xff]:
+        for opcode in sorted(roce.OPCODES) + [0x81, 0xff]:
             body = (self.ud_body(opcode=opcode, payload=b"")[:12] + self.rc_body(opcode, b"x" * 8)[12:]
                     if opcode >= 0x60 else self.rc_body(opcode, b"x" * 8))
             whole = 12 + 8 if opcode in (0x64, 0x65) else 0
@@ -121,26 +125,29 @@ class Attack:
                 self.send(self.frame(body)[:-(len(body) - cut)])
         self.judge("truncations")
 
-    def rc_cases(self):
+    def connected_cases(self, name, opcodes):
+        """to the RC or the UC queue pair: with any opcode, then with those of its service"""
+        qpn = self.uc if opcodes is roce.UC else self.rc
         for opcode in range(256):
-            self.send(self.frame(self.rc_body(opcode, b"x" * 8)))
-        self.judge("rc-every-opcode")
+            body = self.rc_body(opcode, b"x" * 8)
+            self.send(self.frame(body[:5] + qpn.to_bytes(3, "big") + body[8:]))
+        self.judge(f"{name}-every-opcode")
         for psn in (0, 0xfff, 0x1001, 0x1002, 0x801000, 0xffffff, 0x800fff):
-            for opcode in sorted(roce.OPCODES)[:21]:
+            for opcode in opcodes:
                 self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
-        self.judge("rc-bad-psn")
-        for opcode in (0x06, 0x0a, 0x0b, 0x0c, 0x13, 0x14):
+        self.judge(f"{name}-bad-psn")
+        for opcode in [op for op in opcodes if op in roce.RETH or op in (0x13, 0x14)]:
             for va in (self.va - 1, self.va + 8191, 0, 2**64 - 4, 2**63, self.va + 4):
                 for length in (0, 1, 8, 4096, 2**31, 2**32 - 1):
                     for rkey in (self.rkey, self.rkey ^ 1, 0, 0xffffffff):
                         self.send(self.frame(self.rc_body(opcode, b"x" * 8, va=va, length=length,
                                                           rkey=rkey, ackreq=1)))
-        self.judge("rc-bad-reth")
-        for opcode in sorted(roce.OPCODES)[:21]:
+        self.judge(f"{name}-bad-reth")
+        for opcode in opcodes:
             for pad in range(4):
                 for size in (0, 4, 252, 256, 260, 1024, 1028, 1400):
                     self.send(self.frame(self.rc_body(opcode, b"y" * size, pad=pad)))
-        self.judge("rc-bad-length")
+        self.judge(f"{name}-bad-length")
 
     def noise(self):
         for _ in range(self.args.noise):
@@ -170,7 +177,8 @@ class Attack:
     def run(self):
         self.ud_cases()
         self.truncations()
-        self.rc_cases()
+        self.connected_cases("rc", roce.RC)
+        self.connected_cases("uc", roce.UC)
         self.noise()
         self.target.stdin.close()
         if self.target.wait():

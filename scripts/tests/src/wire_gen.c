@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire_gen: one connection that puts every opcode of RC and UD on the wire, for a capture.
+ * wire_gen: one connection that puts every opcode of RC, UC and UD on the wire, for a capture.
  *
- * The server posts receives and answers; the client runs SEND, WRITE (both with and without
- * immediate), READ and the atomics in sizes that make ONLY, FIRST-LAST and FIRST-MIDDLE-LAST,
- * and UD sends. Both ends use the given traffic class, hop limit, flow label and service level.
+ * The server posts receives, binds windows and answers; the client runs SEND, WRITE (both with
+ * and without immediate), SEND with Invalidate, READ, the atomics, ATOMIC WRITE and FLUSH in sizes
+ * that make ONLY, FIRST-LAST and FIRST-MIDDLE-LAST; SENDs and WRITEs of UC, and UD sends. Both ends use the given traffic class, hop limit, flow label and service level.
  */
 #include <getopt.h>
 
@@ -14,8 +14,10 @@
 #define RECVS	64
 #define QKEY	0x11223344
 
+#define SIZES	5	/* that a message has */
+
 struct end {
-	struct addr rc;
+	struct addr rc, uc;
 	uint32_t ud_qpn, rkey;
 	uint64_t va;
 };
@@ -23,19 +25,21 @@ struct end {
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-static struct ibv_qp *rc, *ud;
+static struct ibv_qp *rc, *uc, *ud;
 static struct ibv_ah *ah;
 static struct ibv_mr *mr;
 static uint8_t *buf;
 static struct rc_attr attr;
 static struct end me, peer;
+static unsigned int ex;		/* of enum EX_ */
+static uint32_t windows[SIZES];	/* keys of the server's */
 
 static struct ibv_qp *new_qp(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 16, RECVS, 2, 2, 0 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
+	struct ibv_qp *qp = type == IBV_QPT_RC ? new_rc_ex(pd, &ia, ex) : ibv_create_qp(pd, &ia);
 
 	if (!qp)
 		die("create_qp: %s", strerror(errno));
@@ -45,18 +49,23 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 static void setup(const char *dev)
 {
 	ctx = open_device(dev);
+	ex = ex_ops(ctx);
+	if (ex & EX_FLUSH)
+		attr.access |= ACCESS_FLUSH;
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
 	if (!pd || !cq)
 		die("cannot make objects: %s", strerror(errno));
 	buf = new_pages(2 * LEN);
 	rnd_fill(buf, 2 * LEN, 3);
-	mr = new_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | attr.access);
+	mr = new_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | attr.access);
 	rc = new_qp(IBV_QPT_RC);
+	uc = new_qp(IBV_QPT_UC);
 	ud = new_qp(IBV_QPT_UD);
 	me.rc = (struct addr) { .qpn = rc->qp_num, .psn = 0xfffff0 };
 	if (ibv_query_gid(ctx, 1, attr.gid_index, &me.rc.gid))
 		die("no GID with index %d", attr.gid_index);
+	me.uc = (struct addr) { .qpn = uc->qp_num, .psn = 0xfffff8, .gid = me.rc.gid };
 	me.ud_qpn = ud->qp_num;
 	me.rkey = mr->rkey;
 	me.va = (uintptr_t)buf + LEN;
@@ -88,11 +97,41 @@ static void connect_ud(void)
 		die("create_ah: %s", strerror(errno));
 }
 
-static void run(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t len)
+/* Each is bound to all the memory, for the key of one SEND with Invalidate */
+static void bind_windows(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < SIZES; i++) {
+		wr.bind_mw.mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+		if (!wr.bind_mw.mw)
+			die("alloc_mw: %s", strerror(errno));
+		wr.bind_mw.rkey = windows[i] = ibv_inc_rkey(wr.bind_mw.mw->rkey);
+		wr.bind_mw.bind_info = (struct ibv_mw_bind_info) {
+			.mr = mr, .addr = me.va, .length = LEN,
+			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		};
+		if (ibv_post_send(rc, &wr, &bad) || !wait_wc(cq, &wc) || wc.status)
+			die("a window can't be bound");
+	}
+}
+
+static void run_ex(int what)
+{
+	struct ibv_wc wc;
+
+	if (post_ex(rc, what, 1, IBV_SEND_SIGNALED, peer.rkey, peer.va, buf, 512) ||
+	    !wait_wc(cq, &wc) || wc.status)
+		die("%s failed", what == EX_FLUSH ? "FLUSH" : "ATOMIC WRITE");
+}
+
+static void run(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t len, uint32_t word)
 {
 	struct ibv_sge sge = { (uintptr_t)buf, len, mr->lkey };
 	struct ibv_send_wr wr = { .opcode = op, .sg_list = &sge, .num_sge = len ? 1 : 0,
-				  .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(0xabcd) }, *bad;
+				  .send_flags = IBV_SEND_SIGNALED, .imm_data = word }, *bad;
 	struct ibv_wc wc;
 
 	if (qp == ud) {
@@ -116,23 +155,34 @@ static void client(void)
 		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
 		IBV_WR_RDMA_READ,
 	};
-	uint32_t mtu = mtu_bytes(attr.mtu), i, s;
-	uint32_t sizes[] = { 0, 5, mtu, mtu + 2, 3 * mtu + 7 };
+	uint32_t mtu = mtu_bytes(attr.mtu), imm = htonl(0xabcd), i, s;
+	uint32_t sizes[SIZES] = { 0, 5, mtu, mtu + 2, 3 * mtu + 7 };
 
-	for (i = 0; i < ARRAY_LEN(ops); i++)
-		for (s = 0; s < ARRAY_LEN(sizes); s++)
-			run(rc, ops[i], sizes[s]);
-	run(rc, IBV_WR_ATOMIC_CMP_AND_SWP, 8);
-	run(rc, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		for (s = 0; s < SIZES; s++) {
+			run(rc, ops[i], sizes[s], imm);
+			if (ops[i] != IBV_WR_RDMA_READ)
+				run(uc, ops[i], sizes[s], imm);
+		}
+	}
+	for (s = 0; s < SIZES; s++)
+		run(rc, IBV_WR_SEND_WITH_INV, sizes[s], windows[s]);
+	run(rc, IBV_WR_ATOMIC_CMP_AND_SWP, 8, 0);
+	run(rc, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0);
+	if (ex & EX_ATOMIC_WRITE)
+		run_ex(EX_ATOMIC_WRITE);
+	if (ex & EX_FLUSH)
+		run_ex(EX_FLUSH);
 	for (s = 1; s < 3; s++) {
-		run(ud, IBV_WR_SEND, sizes[s]);
-		run(ud, IBV_WR_SEND_WITH_IMM, sizes[s]);
+		run(ud, IBV_WR_SEND, sizes[s], 0);
+		run(ud, IBV_WR_SEND_WITH_IMM, sizes[s], imm);
 	}
 }
 
 static const char usage[] =
 "usage: wire_gen --listen PORT | --connect HOST:PORT  [options]\n"
-"Puts every opcode of RC and UD on the wire once or more.\n"
+"       wire_gen --lacks [-d DEV]\n"
+"Puts every opcode of RC, UC and UD on the wire once or more; or says what the device lacks.\n"
 "  -d, --dev DEV  -g, --gid N  -m, --mtu BYTES (1024)\n"
 "  -t, --tclass N  -H, --hop N  -f, --flow N  -s, --sl N   of both QPs (0, 64, 0, 0)\n";
 
@@ -140,12 +190,22 @@ static const struct option options[] = {
 	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "mtu", 1, NULL, 'm' },
 	{ "tclass", 1, NULL, 't' }, { "hop", 1, NULL, 'H' }, { "flow", 1, NULL, 'f' },
 	{ "sl", 1, NULL, 's' }, { "listen", 1, NULL, 'l' }, { "connect", 1, NULL, 'c' },
-	{ "help", 0, NULL, 'h' }, {},
+	{ "lacks", 0, NULL, 'L' }, { "help", 0, NULL, 'h' }, {},
 };
+
+/* In the words of roce.py */
+static void print_lacks(const char *dev)
+{
+	unsigned int have = ex_ops(open_device(dev));
+
+	puts(have & EX_ATOMIC_WRITE ? "" : "ATOMIC_WRITE");
+	puts(have & EX_FLUSH ? "" : "FLUSH");
+}
 
 int main(int argc, char **argv)
 {
 	char *dev = NULL, *port = NULL, *target = NULL, *colon, sync = 0;
+	bool lacks = false;
 	int o, fd;
 
 	attr = rc_attr(0);
@@ -160,9 +220,14 @@ int main(int argc, char **argv)
 		case 's': attr.sl = strtoul(optarg, NULL, 0); break;
 		case 'l': port = optarg; break;
 		case 'c': target = optarg; break;
+		case 'L': lacks = true; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
+	}
+	if (lacks) {
+		print_lacks(dev);
+		return 0;
 	}
 	colon = target ? strrchr(target, ':') : NULL;
 	if (!port && !colon)
@@ -174,13 +239,20 @@ int main(int argc, char **argv)
 	write_all(fd, &me, sizeof(me));
 	read_all(fd, &peer, sizeof(peer));
 	rc_up(rc, &attr, me.rc.psn, &peer.rc);
+	rc_up(uc, &attr, me.uc.psn, &peer.uc);
 	connect_ud();
 	post_recvs(rc);
+	post_recvs(uc);
 	post_recvs(ud);
-	write_all(fd, &sync, 1);
-	read_all(fd, &sync, 1);
-	if (target)
+	if (target) {
+		write_all(fd, &sync, 1);
+		read_all(fd, windows, sizeof(windows));
 		client();
+	} else {
+		read_all(fd, &sync, 1);
+		bind_windows();
+		write_all(fd, windows, sizeof(windows));
+	}
 	write_all(fd, &sync, 1);	/* the server stays till the client is done */
 	read_all(fd, &sync, 1);
 	return 0;

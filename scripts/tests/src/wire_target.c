@@ -2,8 +2,8 @@
 /*
  * wire_target: what raw packets are thrown at.
  *
- * A UD queue pair that counts what it receives, and an RC one with a writable MR, whose peer
- * doesn't exist, that is brought up again whenever a packet killed it. Prints how to reach
+ * A UD queue pair that counts what it receives, and an RC and a UC one with a writable MR, whose
+ * peers don't exist, that are brought up again whenever a packet killed them. Prints how to reach
  * them, then "received N" after each line on stdin; ends with stdin.
  */
 #include <getopt.h>
@@ -18,10 +18,10 @@
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-static struct ibv_qp *rc, *ud;
+static struct ibv_qp *rc, *uc, *ud;
 static struct ibv_mr *mr;
 static uint8_t *buf;		/* canary, MR of LEN bytes, canary */
-static int gid_index;
+static int gid_index, flush;
 static union ibv_gid gid, peer_gid;
 static unsigned long received, deaths;
 
@@ -46,17 +46,18 @@ static void post_recv(struct ibv_qp *qp)
 }
 
 /* A packet may kill it on its way up; then the next call does it. */
-static void rc_revive(void)
+static void revive(struct ibv_qp *qp)
 {
 	struct rc_attr a = rc_attr(gid_index);
 	struct addr peer = { .qpn = 0x654321, .psn = 0x1000, .gid = peer_gid };
 	int i;
 
-	if (qp_to_state(rc, IBV_QPS_RESET) || rc_to_init(rc, &a) || rc_to_rtr(rc, &a, &peer))
+	a.access |= flush;
+	if (qp_to_state(qp, IBV_QPS_RESET) || rc_to_init(qp, &a) || rc_to_rtr(qp, &a, &peer))
 		die("a dead queue pair can't be brought up: %s", strerror(errno));
-	rc_to_rts(rc, &a, 0x2000);
+	rc_to_rts(qp, &a, 0x2000);
 	for (i = 0; i < 16; i++)
-		post_recv(rc);
+		post_recv(qp);
 }
 
 static void setup(const char *dev)
@@ -64,6 +65,7 @@ static void setup(const char *dev)
 	int i;
 
 	ctx = open_device(dev);
+	flush = ex_ops(ctx) & EX_FLUSH ? ACCESS_FLUSH : 0;
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
 	if (!pd || !cq)
@@ -71,15 +73,25 @@ static void setup(const char *dev)
 	buf = new_pages(LEN + 2 * CANARY);
 	memset(buf, 0x5a, LEN + 2 * CANARY);
 	mr = new_mr(pd, buf + CANARY, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | flush);
 	if (ibv_query_gid(ctx, 1, gid_index, &gid))
 		die("no GID with index %d", gid_index);
 	rc = new_qp(IBV_QPT_RC);
+	uc = new_qp(IBV_QPT_UC);
 	ud = new_qp(IBV_QPT_UD);
 	ud_to_rtr(ud, QKEY);
 	for (i = 0; i < RECVS; i++)
 		post_recv(ud);
-	rc_revive();
+	revive(rc);
+	revive(uc);
+}
+
+static void revive_dead(struct ibv_qp *qp)
+{
+	if (qp_state(qp) != IBV_QPS_ERR)
+		return;
+	deaths++;
+	revive(qp);
 }
 
 static void take_completions(void)
@@ -105,7 +117,7 @@ static void check_canary(void)
 
 static const char usage[] =
 "usage: wire_target -d DEV -g GID_INDEX -p PEER_GID\n"
-"Receives raw packets on a UD and an RC queue pair; a line on stdin asks for the count.\n";
+"Receives raw packets on a UD, an RC and a UC queue pair; a line on stdin asks for the count.\n";
 
 int main(int argc, char **argv)
 {
@@ -127,15 +139,13 @@ int main(int argc, char **argv)
 		}
 	}
 	setup(dev);
-	printf("ud %u rc %u rkey %u va %llu\n", ud->qp_num, rc->qp_num, mr->rkey,
+	printf("ud %u rc %u uc %u rkey %u va %llu\n", ud->qp_num, rc->qp_num, uc->qp_num, mr->rkey,
 	       (unsigned long long)(uintptr_t)buf + CANARY);
 	fflush(stdout);
 	for (;;) {
 		take_completions();
-		if (qp_state(rc) == IBV_QPS_ERR) {
-			deaths++;
-			rc_revive();
-		}
+		revive_dead(rc);
+		revive_dead(uc);
 		if (poll(&p, 1, 20) <= 0)
 			continue;
 		if (read(0, line, sizeof(line)) <= 0)
