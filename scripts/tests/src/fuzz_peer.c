@@ -4,7 +4,7 @@
  * else sends, too.
  *
  * Two processes, joined by TCP. In rounds of some seconds, each with new queue pairs, both sides
- * post random operations of RC and UD. What is posted may succeed or fail; what may not happen is
+ * post random operations of RC, UC and UD. Each kind must succeed at some time. What is posted may succeed or fail; what may not happen is
  * that it does neither: no completion within HANG_MS is a failure, and so is a work request that
  * isn't flushed at the end of the round.
  */
@@ -13,21 +13,46 @@
 #include "verbs_util.h"
 
 #define RCS		3
-#define QPS		(RCS + 1)	/* the last one is UD */
+#define UC		RCS
+#define UD		(RCS + 1)
+#define QPS		(UD + 1)
+#define WINDOWS		16		/* of an RC queue pair in a round, for SENDs with Invalidate */
 #define DEPTH		16
 #define RECVS		128
 #define SIZE		(64 << 10)
 #define QKEY		0x11111111
 #define HANG_MS		90000		/* 8 timeouts of a second, and a slow machine */
 
+enum kind {
+	SEND, SEND_IMM, WRITE, WRITE_IMM, SEND_INV, READ, CMP_SWAP, FETCH_ADD, ATOMIC_WRITE, FLUSH,
+	BIND, KINDS
+};
+
+#define UC_KINDS	(WRITE_IMM + 1)
+#define UD_KINDS	(SEND_IMM + 1)
+
+static const char * const kind_name[KINDS] = {
+	"SEND", "SEND_IMM", "WRITE", "WRITE_IMM", "SEND_INV", "READ", "CMP_SWAP", "FETCH_ADD",
+	"ATOMIC_WRITE", "FLUSH", "BIND",
+};
+
+static const enum ibv_wr_opcode kind_wr[KINDS] = {
+	IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+	IBV_WR_SEND_WITH_INV, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+	IBV_WR_ATOMIC_FETCH_AND_ADD,
+};
+
 struct end {
 	struct addr qp[QPS];
 	uint32_t rkey;
 	uint64_t va;
+	uint32_t window[RCS][WINDOWS];	/* keys */
 };
 
 struct flow {
 	struct ibv_qp *qp;
+	struct ibv_mw *mw[WINDOWS];
+	unsigned int windows;		/* of the peer's that aren't used yet */
 	unsigned int posted;		/* sends that have no completion */
 	uint64_t progress;		/* when one had */
 	bool failed;
@@ -43,23 +68,48 @@ static struct flow flow[QPS];
 static struct rc_attr attr;
 static struct end me, peer;
 static uint64_t seed = 1;
-static unsigned long done[32], rounds;
+static unsigned long done[32], rounds, succeeded[3][KINDS];	/* of RC, UC, UD */
+static unsigned int ex;			/* of enum EX_ */
 
 static bool is_ud(const struct flow *f)
 {
-	return f == &flow[RCS];
+	return f == &flow[UD];
+}
+
+static int service_of(const struct flow *f)
+{
+	return f < &flow[UC] ? 0 : f - &flow[UC] + 1;
+}
+
+static const char *service_name(int service)
+{
+	return service ? service == 1 ? "UC" : "UD" : "RC";
+}
+
+/* Which flow, which kind; receives have odd multiples of QPS */
+static uint64_t send_id(const struct flow *f, enum kind kind)
+{
+	return f - flow + 2 * QPS * kind;
+}
+
+static bool is_send(uint64_t wr_id)
+{
+	return !(wr_id / QPS % 2);
 }
 
 static void setup(const char *dev)
 {
 	ctx = open_device(dev);
+	ex = ex_ops(ctx);
+	if (ex & EX_FLUSH)
+		attr.access |= ACCESS_FLUSH;
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 2 * QPS * (DEPTH + RECVS), NULL, NULL, 0);
 	if (!pd || !cq)
 		die("cannot make objects: %s", strerror(errno));
 	buf = new_pages(SIZE);
 	rnd_fill(buf, SIZE, 1);
-	mr = new_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | attr.access);
+	mr = new_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | attr.access);
 	me.rkey = mr->rkey;
 	me.va = (uintptr_t)buf;
 }
@@ -75,12 +125,13 @@ static void post_recv(struct flow *f)
 static void create(struct flow *f)
 {
 	struct ibv_qp_init_attr ia = {
-		.send_cq = cq, .recv_cq = cq, .sq_sig_all = 1, .cap = { DEPTH, RECVS, 2, 1, 64 },
-		.qp_type = is_ud(f) ? IBV_QPT_UD : IBV_QPT_RC,
+		.send_cq = cq, .recv_cq = cq, .sq_sig_all = 1, .cap = { DEPTH + WINDOWS, RECVS, 2, 1, 64 },
+		.qp_type = is_ud(f) ? IBV_QPT_UD : service_of(f) ? IBV_QPT_UC : IBV_QPT_RC,
 	};
 	struct addr *a = &me.qp[f - flow];
 
-	*f = (struct flow) { .qp = ibv_create_qp(pd, &ia) };
+	*f = (struct flow) { .windows = WINDOWS };
+	f->qp = service_of(f) ? ibv_create_qp(pd, &ia) : new_rc_ex(pd, &ia, ex);
 	if (!f->qp)
 		die("create_qp: %s", strerror(errno));
 	a->qpn = f->qp->qp_num;
@@ -93,13 +144,34 @@ static void connect_ud(struct ibv_qp *qp)
 {
 	struct ibv_ah_attr av = {
 		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = peer.qp[RCS].gid, .sgid_index = attr.gid_index, .hop_limit = 64 },
+		.grh = { .dgid = peer.qp[UD].gid, .sgid_index = attr.gid_index, .hop_limit = 64 },
 	};
 
 	ud_up(qp, QKEY, 0);
 	ah = ibv_create_ah(pd, &av);
 	if (!ah)
 		die("create_ah: %s", strerror(errno));
+}
+
+/* Before the peer knows the keys.  Somebody may have killed the queue pair by then. */
+static void bind_windows(struct flow *f)
+{
+	struct ibv_send_wr wr = { .wr_id = send_id(f, BIND), .opcode = IBV_WR_BIND_MW }, *bad;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		f->mw[i] = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+		if (!f->mw[i])
+			die("alloc_mw: %s", strerror(errno));
+		wr.bind_mw.mw = f->mw[i];
+		wr.bind_mw.rkey = me.window[f - flow][i] = ibv_inc_rkey(f->mw[i]->rkey);
+		wr.bind_mw.bind_info = (struct ibv_mw_bind_info) {
+			.mr = mr, .addr = me.va, .length = SIZE,
+			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		};
+		f->posted += !ibv_post_send(f->qp, &wr, &bad);
+	}
+	f->progress = now_ms();
 }
 
 static void connect_all(int ctl)
@@ -118,28 +190,61 @@ static void connect_all(int ctl)
 			rc_up(f->qp, &attr, me.qp[f - flow].psn, &peer.qp[f - flow]);
 		for (i = 0; i < RECVS; i++)
 			post_recv(f);
+		if (!service_of(f))
+			bind_windows(f);
 	}
-	write_all(ctl, "", 1);
-	read_all(ctl, &i, 1);
+	write_all(ctl, &me, sizeof(me));
+	read_all(ctl, &peer, sizeof(peer));
 }
 
-static void post_rc(struct flow *f)
+/* SEND_INV: a window of the peer's, once; or the region, by a window or by its own key */
+static uint32_t pick_rkey(struct flow *f, enum kind kind)
 {
-	static const enum ibv_wr_opcode ops[] = {
-		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
-		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
-	};
-	struct ibv_sge sge = { (uintptr_t)buf, rnd_range(&seed, 0, rnd(&seed) & 1 ? 64 : SIZE / 2), mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = f - flow, .sg_list = &sge, .num_sge = 1 }, *bad;
+	if (kind == SEND_INV)
+		return peer.window[f - flow][--f->windows];
+	if (kind <= READ && !service_of(f) && f->windows && rnd(&seed) & 1)
+		return peer.window[f - flow][f->windows - 1];
+	return peer.rkey;
+}
 
-	wr.opcode = ops[rnd(&seed) % ARRAY_LEN(ops)];
+/* A kind that the queue pair offers */
+static enum kind pick_kind(const struct flow *f)
+{
+	enum kind kind = rnd(&seed) % (service_of(f) ? UC_KINDS : BIND);
+
+	if ((kind == SEND_INV && !f->windows) || (kind == FLUSH && !(ex & EX_FLUSH)) ||
+	    (kind == ATOMIC_WRITE && !(ex & EX_ATOMIC_WRITE)))
+		return READ;
+	return kind;
+}
+
+static int post_ex_kind(struct flow *f, enum kind kind)
+{
+	return post_ex(f->qp, kind == FLUSH ? EX_FLUSH : EX_ATOMIC_WRITE, send_id(f, kind), 0,
+		       peer.rkey, peer.va, buf, rnd_range(&seed, 0, SIZE));
+}
+
+static void post_connected(struct flow *f)
+{
+	struct ibv_sge sge = { (uintptr_t)buf, rnd_range(&seed, 0, rnd(&seed) & 1 ? 64 : SIZE / 2), mr->lkey };
+	enum kind kind = pick_kind(f);
+	struct ibv_send_wr wr = { .wr_id = send_id(f, kind), .sg_list = &sge, .num_sge = 1,
+				  .opcode = kind_wr[kind] }, *bad;
+	uint32_t rkey = pick_rkey(f, kind);
+
+	if (kind == FLUSH || kind == ATOMIC_WRITE) {
+		f->posted += !post_ex_kind(f, kind);
+		return;
+	}
 	wr.wr.rdma.remote_addr = peer.va;
-	wr.wr.rdma.rkey = peer.rkey;
-	if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	wr.wr.rdma.rkey = rkey;
+	if (kind == SEND_INV)
+		wr.invalidate_rkey = rkey;
+	if (kind == CMP_SWAP || kind == FETCH_ADD) {
 		sge.length = 8;
 		wr.wr.atomic.remote_addr = peer.va;
-		wr.wr.atomic.rkey = peer.rkey;
-	} else if (wr.opcode != IBV_WR_RDMA_READ && sge.length <= 64 && rnd(&seed) & 1) {
+		wr.wr.atomic.rkey = rkey;
+	} else if (kind != READ && sge.length <= 64 && rnd(&seed) & 1) {
 		wr.send_flags = IBV_SEND_INLINE;
 	}
 	f->posted += !ibv_post_send(f->qp, &wr, &bad);
@@ -148,11 +253,12 @@ static void post_rc(struct flow *f)
 static void post_ud(struct flow *f)
 {
 	struct ibv_sge sge = { (uintptr_t)buf, rnd_range(&seed, 0, 1024), mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = f - flow, .sg_list = &sge, .num_sge = 1 }, *bad;
+	enum kind kind = rnd(&seed) % UD_KINDS;
+	struct ibv_send_wr wr = { .wr_id = send_id(f, kind), .sg_list = &sge, .num_sge = 1,
+				  .opcode = kind_wr[kind] }, *bad;
 
-	wr.opcode = rnd(&seed) & 1 ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
 	wr.wr.ud.ah = ah;
-	wr.wr.ud.remote_qpn = peer.qp[RCS].qpn;
+	wr.wr.ud.remote_qpn = peer.qp[UD].qpn;
 	wr.wr.ud.remote_qkey = QKEY;
 	f->posted += !ibv_post_send(f->qp, &wr, &bad);
 }
@@ -171,8 +277,10 @@ static bool poll_all(bool repost)
 		f->progress = now_ms();
 		if (wc[i].status)
 			f->failed = true;
-		if (wc[i].wr_id < QPS) {
+		if (is_send(wc[i].wr_id)) {
 			done[wc[i].status % ARRAY_LEN(done)]++;
+			if (!wc[i].status)
+				succeeded[service_of(f)][wc[i].wr_id / (2 * QPS)]++;
 			if (!f->posted--)
 				die("QP %u has completed more than was posted", f->qp->qp_num);
 		} else if (repost && !f->failed) {
@@ -189,7 +297,7 @@ static void check_hang(void)
 	for (f = flow; f < flow + QPS; f++)
 		if (f->posted && now_ms() - f->progress > HANG_MS)
 			die("hang: QP %u (%s), state %d: %u sends without a completion for %u s",
-			    f->qp->qp_num, is_ud(f) ? "UD" : "RC", qp_state(f->qp), f->posted,
+			    f->qp->qp_num, service_name(service_of(f)), qp_state(f->qp), f->posted,
 			    HANG_MS / 1000);
 }
 
@@ -207,7 +315,7 @@ static void round_of(unsigned int ms)
 			if (is_ud(f))
 				post_ud(f);
 			else
-				post_rc(f);
+				post_connected(f);
 		}
 		if (!poll_all(true))
 			usleep(2000);		/* processors are few */
@@ -220,6 +328,7 @@ static void drain(void)
 {
 	bool left = true;
 	struct flow *f;
+	int i;
 
 	for (f = flow; f < flow + QPS; f++) {
 		f->progress = now_ms();
@@ -235,10 +344,33 @@ static void drain(void)
 	}
 	while (poll_all(false))
 		;
-	for (f = flow; f < flow + QPS; f++)
+	for (f = flow; f < flow + QPS; f++) {
 		if (ibv_destroy_qp(f->qp))
 			die("destroy_qp: %s", strerror(errno));
+		for (i = 0; i < WINDOWS; i++)
+			if (f->mw[i] && ibv_dealloc_mw(f->mw[i]))
+				die("dealloc_mw: %s", strerror(errno));
+	}
 	ibv_destroy_ah(ah);
+}
+
+/* Return: true if each kind of operation has succeeded */
+static bool report_kinds(void)
+{
+	static const int kinds[] = { KINDS, UC_KINDS, UD_KINDS };
+	bool all = true;
+	int s, k;
+
+	for (s = 0; s < 3; s++) {
+		for (k = 0; k < kinds[s]; k++) {
+			if ((k == FLUSH && !(ex & EX_FLUSH)) ||
+			    (k == ATOMIC_WRITE && !(ex & EX_ATOMIC_WRITE)))
+				continue;
+			printf("  %s %-37s %lu\n", service_name(s), kind_name[k], succeeded[s][k]);
+			all &= succeeded[s][k] > 0;
+		}
+	}
+	return all;
 }
 
 static void report(void)
@@ -291,5 +423,5 @@ int main(int argc, char **argv)
 		drain();
 	}
 	report();
-	return !done[IBV_WC_SUCCESS];
+	return !report_kinds();
 }

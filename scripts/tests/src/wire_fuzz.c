@@ -328,7 +328,7 @@ static void change_payload(struct shot *s UNUSED, struct pkt *p, struct end *e U
 
 static void change_opcode(struct shot *s UNUSED, struct pkt *p, struct end *e)
 {
-	p->b[0] = chance(60) ? pick(0x18) : chance(50) ? any(e)->b[0] : pick(256);
+	p->b[0] = chance(60) ? pick(0x30) : chance(50) ? any(e)->b[0] : pick(256);
 }
 
 static void change_qpn(struct shot *s UNUSED, struct pkt *p, struct end *e)
