@@ -45,7 +45,7 @@ lossy() { # PREFIX
 	goodput_up
 	verified "$1-loss" -T 1500
 	goodput_down
-	try "$1-loss-uc_whole" run_uc_whole -l -n 500
+	try "$1-loss-uc_whole" run_uc_whole -l 1 -n 500
 	wire_is clean
 }
 

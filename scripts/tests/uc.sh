@@ -23,12 +23,23 @@ over() {
 	done
 }
 
-# A wire that drops or reorders packets never causes a wrong completion.
+# A wire that drops or reorders packets never causes a wrong completion, and a lost packet loses its
+# message and no other.  Two thirds of the messages have one packet, the others 20 on average.  With
+# 1 % lost, that is 7 and 60 of 1000; with 5 %, 33 and 195, if no train keeps its packets together.
+# Packets that change places are lost, however many.
+least() { # WIRE
+	case $1 in
+	loss-5) echo 700 ;;
+	reorder | mix) echo 300 ;;
+	*) echo 900 ;;
+	esac
+}
+
 bad_wires() { # WIRE...
 	local wire
 	for wire; do
 		wire_is "$wire"
-		try "veth-$wire-whole" run_uc_whole -l -n 1000
+		try "veth-$wire-whole" run_uc_whole -l "$(least "$wire")" -n 1000
 	done
 	wire_is clean
 }

@@ -2,13 +2,18 @@
 /*
  * uc_whole: what completes on an unreliable connection is whole, whatever the wire does.
  *
- * Two processes joined by TCP. The client sends messages of many lengths, as SENDs and as
- * WRITEs with immediate data. Message n carries a piece of a random pool that both ends make,
+ * Two processes joined by TCP. The client sends messages of many lengths, as SENDs and WRITEs,
+ * with immediate data or without. Message n carries a piece of a random pool that both ends make,
  * from a place that depends on n. The server compares what completes, and tells the client how
  * far it has come; the client is never more than that ahead which -w says. On a lossy wire it takes
- * what doesn't come for lost after some time. At the end it prints how many were sent, received
- * and received twice; it fails if a message is wrong, and, without -l, if one is missing or
- * comes twice.
+ * what doesn't come for lost after some time.
+ *
+ * Nothing completes for a WRITE without immediate data. Each has a place of its own, where the
+ * server looks at the end: it must have the packets of the message up to the first lost one, and
+ * no other bytes [9.8.2.2].
+ *
+ * At the end it prints how many were sent, received and received twice; it fails if a message is
+ * wrong, if fewer come than -l says, and, without -l, if one is missing or comes twice.
  */
 #include <getopt.h>
 #include "verbs_util.h"
@@ -20,36 +25,43 @@ static const char usage[] =
 	"  -m BYTES    MTU (1024)\n"
 	"  -s BYTES    of the longest message (40000)\n"
 	"  -w COUNT    messages under way (32, which is the most)\n"
-	"  -l          the wire is lossy\n";
+	"  -l COUNT    the wire is lossy: so many come at least\n";
 
 #define MAGIC	0x75635f77686f6c65ull
 #define WINDOW	32			/* messages under way at most */
+#define SHORTEST	16		/* bytes of a message, by which it can be told */
 #define SLOTS	(16 * WINDOW)		/* buffers of a message each */
 #define SPAN	65536			/* the pool is so much longer than a message */
 #define LATE_MS	(lossy ? 30 : 10000)	/* what hasn't come by then is lost */
+#define GAP	64			/* bytes between the places of WRITEs */
+#define POISON	0xa5			/* what they have there */
 #define CAUGHT_UP	(UINT32_MAX - 1)
 #define ENDED		UINT32_MAX
 
 struct hello {
 	struct addr addr;
-	uint64_t slots;
-	uint32_t rkey, count, mtu, longest;
+	uint64_t slots, places;
+	uint32_t rkey, places_rkey, count, mtu, longest;
 };
 
 struct count {
 	uint32_t received, twice, wrong;
 };
 
+enum kind { SEND, SEND_IMM, WRITE, WRITE_IMM };
+
 static struct ibv_context *ctx;
 static struct ibv_comp_channel *chan;
 static struct ibv_cq *scq, *rcq;
 static struct ibv_qp *qp;
-static struct ibv_mr *pool_mr, *slots_mr;
-static uint8_t *pool, *slots, *seen;
+static struct ibv_mr *pool_mr, *slots_mr, *places_mr;
+static uint8_t *pool, *slots, *seen, *places;
+static size_t *place;		/* of message n, if it is a WRITE without immediate data */
 static struct hello me = { .count = 2000, .mtu = 1024, .longest = 40000 }, peer;
 static uint32_t ahead = WINDOW;	/* messages under way */
 static uint32_t pending;	/* sends that haven't completed */
 static bool lossy;
+static uint32_t least;		/* messages that must come */
 
 static uint64_t mix(uint32_t n)
 {
@@ -63,17 +75,48 @@ static uint8_t *piece(uint32_t n)
 	return pool + n * 72ull % SPAN;
 }
 
-/* Mostly short, some of many packets; a SEND without immediate data is told by its bytes */
+/* Mostly short, some of many packets */
 static uint32_t length(uint32_t n)
 {
 	uint32_t most = mix(n) % 3 ? me.mtu : me.longest;
 
-	return 16 + (mix(n) >> 8) % (most - 15);
+	return SHORTEST + (mix(n) >> 8) % (most - SHORTEST + 1);
+}
+
+/* The last one tells that all before it have come, if the wire is good */
+static enum kind kind(uint32_t n)
+{
+	return n == me.count - 1 ? SEND_IMM : mix(n) >> 62;
 }
 
 static bool is_write(uint32_t n)
 {
-	return mix(n) >> 63;
+	return kind(n) == WRITE || kind(n) == WRITE_IMM;
+}
+
+static bool has_imm(uint32_t n)
+{
+	return kind(n) == SEND_IMM || kind(n) == WRITE_IMM;
+}
+
+/* Return: bytes of all places, with some behind each */
+static size_t lay_places(void)
+{
+	size_t at = 0;
+	uint32_t n;
+
+	place = calloc(me.count, sizeof(*place));
+	for (n = 0; n < me.count; n++) {
+		place[n] = at;
+		if (kind(n) == WRITE)
+			at += length(n) + GAP;
+	}
+	return at;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 static uint8_t *slot(uint32_t n)
@@ -88,6 +131,7 @@ static void open_end(const char *dev, int gid_index)
 		.cap = { .max_send_wr = SLOTS, .max_recv_wr = SLOTS,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
+	size_t bytes = lay_places() + GAP;
 	struct ibv_pd *pd;
 
 	ctx = open_device(dev);
@@ -108,6 +152,11 @@ static void open_end(const char *dev, int gid_index)
 	pool_mr = new_mr(pd, pool, me.longest + SPAN, 0);
 	slots_mr = new_mr(pd, slots, (size_t)SLOTS * me.longest,
 			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	places = new_pages(bytes);
+	memset(places, POISON, bytes);
+	places_mr = new_mr(pd, places, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	me.places = (uintptr_t)places;
+	me.places_rkey = places_mr->rkey;
 	me.addr.qpn = qp->qp_num;
 	me.addr.psn = 0xfffff0;		/* it wraps soon */
 	me.slots = (uintptr_t)slots;
@@ -133,24 +182,36 @@ static void post_receive(uint64_t i)
 		die("cannot post a receive");
 }
 
-/* Which message is it? The number is in the immediate data */
+/* Which message is it? The number is in the immediate data, or the first bytes tell */
+static uint32_t number(const struct ibv_wc *wc)
+{
+	const uint8_t *data = slot(SLOTS - 1 - wc->wr_id % WINDOW);
+	uint32_t n;
+
+	if (wc->wc_flags & IBV_WC_WITH_IMM)
+		return ntohl(wc->imm_data);
+	for (n = 0; n < me.count; n++)
+		if (kind(n) == SEND && !memcmp(data, piece(n), SHORTEST))
+			break;
+	return n;
+}
+
 static bool is_right(const struct ibv_wc *wc, uint32_t n)
 {
 	bool write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 	const uint8_t *data = slot(write ? n % (SLOTS / 2) : SLOTS - 1 - wc->wr_id % WINDOW);
 
-	if (n >= me.count || write != is_write(n) || wc->byte_len != length(n))
+	if (n >= me.count || write != is_write(n) || wc->byte_len != length(n) ||
+	    has_imm(n) != !!(wc->wc_flags & IBV_WC_WITH_IMM))
 		return false;
 	return !memcmp(data, piece(n), length(n));
 }
 
-static void take(const struct ibv_wc *wc, struct count *count)
+static void take(const struct ibv_wc *wc, uint32_t n, struct count *count)
 {
-	uint32_t n = ntohl(wc->imm_data);
-
 	if (wc->status)
 		die("a receive failed: %s", ibv_wc_status_str(wc->status));
-	if (!(wc->wc_flags & IBV_WC_WITH_IMM) || !is_right(wc, n)) {
+	if (!is_right(wc, n)) {
 		fprintf(stderr, "message %u is wrong: %u bytes, opcode %d\n", n, wc->byte_len,
 			wc->opcode);
 		count->wrong++;
@@ -168,10 +229,44 @@ static void catch_up(int ctl, struct count *count)
 	uint32_t at;
 
 	while (ibv_poll_cq(rcq, 1, &wc) > 0) {
-		take(&wc, count);
+		at = number(&wc);
+		take(&wc, at, count);
 		post_receive(wc.wr_id);
-		at = ntohl(wc.imm_data);
 		write_all(ctl, &at, sizeof(at));
+	}
+}
+
+/* Whole packets from the beginning on, and nothing else. Return: bytes; UINT32_MAX: others came */
+static uint32_t written(uint32_t n)
+{
+	const uint8_t *at = places + place[n], *new = piece(n);
+	uint32_t len = 0, i;
+
+	while (len < length(n) &&
+	       !memcmp(at + len, new + len, least_of(me.mtu, length(n) - len)))
+		len += least_of(me.mtu, length(n) - len);
+	for (i = len; i < length(n) + GAP; i++)
+		if (at[i] != POISON)
+			return UINT32_MAX;
+	return len;
+}
+
+/* Nothing is under way any more */
+static void look_at_places(struct count *count)
+{
+	uint32_t n, len;
+
+	if (qp_to_state(qp, IBV_QPS_RESET))
+		die("to RESET: %m");
+	for (n = 0; n < me.count; n++) {
+		if (kind(n) != WRITE)
+			continue;
+		len = written(n);
+		count->received += len == length(n);
+		if (len == UINT32_MAX) {
+			fprintf(stderr, "WRITE %u of %u bytes: wrong bytes\n", n, length(n));
+			count->wrong++;
+		}
 	}
 }
 
@@ -202,6 +297,7 @@ static void serve(int ctl)
 		if (c == 'c')
 			write_all(ctl, &caught_up, sizeof(caught_up));
 	}
+	look_at_places(&count);
 	write_all(ctl, &ended, sizeof(ended));
 	write_all(ctl, &count, sizeof(count));
 }
@@ -223,14 +319,20 @@ static void complete_sends(uint32_t most)
 
 static void post_send(uint32_t n)
 {
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+	};
 	struct ibv_sge sge = { (uintptr_t)piece(n), length(n), pool_mr->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = n, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.opcode = is_write(n) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND_WITH_IMM,
+		.opcode = opcodes[kind(n)],
 		.imm_data = htonl(n),
 	};
 
-	if (is_write(n)) {
+	if (kind(n) == WRITE) {
+		wr.wr.rdma.remote_addr = peer.places + place[n];
+		wr.wr.rdma.rkey = peer.places_rkey;
+	} else if (is_write(n)) {
 		wr.wr.rdma.remote_addr = peer.slots + (uint64_t)(n % (SLOTS / 2)) * me.longest;
 		wr.wr.rdma.rkey = peer.rkey;
 	}
@@ -269,6 +371,13 @@ static void give_up(int ctl, uint32_t *told)
 	}
 }
 
+/* Nobody tells of those before message n that are WRITEs without immediate data */
+static void skip_writes(uint32_t *heard, uint32_t n)
+{
+	while (*heard < n && kind(*heard) == WRITE)
+		(*heard)++;
+}
+
 static int drive(int ctl)
 {
 	uint32_t n, heard = 0, told = 0, at;
@@ -277,14 +386,18 @@ static int drive(int ctl)
 
 	read_all(ctl, &c, 1);
 	for (n = 0; n < me.count; n++) {
+		skip_writes(&heard, n);
 		while (n - heard >= ahead || (!lossy && n - told >= ahead))
 			if (!hear(ctl, &heard, &told)) {
 				if (!lossy)
 					die("of %u messages %u came", n, told);
 				give_up(ctl, &told);
 				heard = n;
+			} else {
+				skip_writes(&heard, n);
 			}
 		post_send(n);
+		told += kind(n) == WRITE;	/* nobody will tell */
 	}
 	while (told < me.count && hear(ctl, &heard, &told))
 		;
@@ -295,7 +408,7 @@ static int drive(int ctl)
 	read_all(ctl, &count, sizeof(count));
 	printf("sent %u, received %u, twice %u, wrong %u\n", me.count, count.received, count.twice,
 	       count.wrong);
-	if (count.wrong || !count.received)
+	if (count.wrong || count.received < least)
 		return 1;
 	return !lossy && (count.received != me.count || count.twice);
 }
@@ -308,7 +421,7 @@ int main(int argc, char **argv)
 	char *dev = NULL, *host = NULL, *port = NULL;
 	int c, ctl, gid_index = 0, status = 0;
 
-	while ((c = getopt_long(argc, argv, "d:g:n:m:s:w:l", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:g:n:m:s:w:l:", longs, NULL)) != -1) {
 		switch (c) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
@@ -316,7 +429,10 @@ int main(int argc, char **argv)
 		case 'm': me.mtu = atoi(optarg); break;
 		case 's': me.longest = atoi(optarg); break;
 		case 'w': ahead = atoi(optarg); break;
-		case 'l': lossy = true; break;
+		case 'l':
+			lossy = true;
+			least = atoi(optarg);
+			break;
 		case 'L': port = optarg; break;
 		case 'C':
 			host = optarg;
