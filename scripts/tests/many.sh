@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a million MRs, a million AHs, and QPs until memory is short: the last takes no longer than the first
+# test: a million MRs, a million AHs, all PDs, CQs, SRQs, and QPs until memory is short: the last takes no longer than the first
 # nodes: 1
 # level: long
 # timeout: 600
@@ -8,6 +8,7 @@
 
 ENOMEM=12
 MILLION=1048576		# MRs or AHs of a device
+OTHERS=65536		# PDs, CQs or SRQs
 # Limit of the time for one at the end, compared with the time when there were a sixteenth of them.
 # If it grew with their number, it would be 16 times as long. Load of the host hardly triples it.
 SLACK=3
@@ -49,6 +50,19 @@ full() {
 	many "$1" && [ "$num" = $MILLION ] && [ "$err" = $ENOMEM ] && in_proportion
 }
 
+# held KIND: how many there are while verbs_many runs, which has one PD and one CQ itself
+held() {
+	case $1 in
+	srq) echo 0 ;;
+	*) rdma resource show rxe0 | sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" | awk '{ print $1 + 1 }' ;;
+	esac
+}
+
+# to_the_last KIND: all that the device says it has, and not one more
+to_the_last() {
+	many "$1" && [ "$err" = $ENOMEM ] && [ $((num + $(held "$1"))) = $OTHERS ]
+}
+
 # Until there is no memory for more, and none is killed for it
 until_enomem() {
 	local kills
@@ -64,6 +78,12 @@ gid=$(gid_index rxe0 v1 "$(link_local eth0)")
 for kind in mr ah; do
 	try linear-$kind linear $kind $((MILLION / 16))
 	try most-$kind full $kind
+	try gone-$kind wait_for 5 resources_gone
+done
+# Each CQ and SRQ is mapped, and so many mappings aren't usual.
+sysctl -qw vm.max_map_count=200000
+for kind in pd cq srq; do
+	try last-$kind to_the_last $kind
 	try gone-$kind wait_for 5 resources_gone
 done
 try linear-qp linear qp 2048

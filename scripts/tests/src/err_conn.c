@@ -183,6 +183,39 @@ static bool read_at_depth(int initiator, int responder, bool fence)
 	return pair_free(p);
 }
 
+/* As many READs at once as the device allows, and as many behind them that wait for their turn */
+bool c_read_depth_most(void)
+{
+	enum { LEN = 200 };
+	struct pair *p = pair_make();
+	int most = dev.max_qp_rd_atom, i;
+	struct ibv_qp_init_attr ia = {
+		.send_cq = p->ca, .recv_cq = p->ca, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 2 * most, .max_recv_wr = 1, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	CHECK(most == dev.max_qp_init_rd_atom && 2 * most * LEN <= BUF_LEN, "%d at once", most);
+	ibv_destroy_qp(p->a);
+	p->a = ibv_create_qp(p->pd, &ia);
+	CHECK(p->a, "create_qp: %s", strerror(errno));
+	p->ra.rd_atomic = p->rb.dest_rd_atomic = most;
+	pair_connect(p);
+	rnd_fill(p->dst, BUF_LEN, 5);
+	for (i = 0; i < 2 * most; i++) {
+		sge = sge_of(p->src + i * LEN, LEN, p->src_mr->lkey);
+		wr = remote_wr(R, &sge, ADDR(p, i * LEN), p->dst_mr->rkey);
+		CHECK(!post_one(p->a, &wr), "post_send refused it");
+	}
+	for (i = 0; i < 2 * most; i++)
+		if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
+			return false;
+	CHECK(!memcmp(p->src, p->dst, 2 * most * LEN), "wrong data");
+	return pair_free(p);
+}
+
 bool c_read_depth_1(void) { return read_at_depth(1, 1, false); }
 bool c_read_depth_1_of_16(void) { return read_at_depth(1, 16, false); }
 bool c_read_depth_16(void) { return read_at_depth(16, 16, false); }

@@ -196,6 +196,9 @@ bool c_limit_cq(void)
 
 	errno = 0;
 	REFUSED(ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0), "max_cqe+1");
+	cq = ibv_create_cq(ctx, dev.max_cqe, NULL, NULL, 0);
+	CHECK(cq && cq->cqe >= dev.max_cqe, "max_cqe itself: %s", strerror(errno));
+	CHECK(!ibv_destroy_cq(cq), "destroy_cq: %s", strerror(errno));
 	REFUSED(ibv_create_cq(ctx, 0, NULL, NULL, 0), "a CQ of 0");
 	REFUSED(ibv_create_cq(ctx, 10, NULL, NULL, ctx->num_comp_vectors),
 		"completion vector num_comp_vectors");

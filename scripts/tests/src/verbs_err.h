@@ -95,7 +95,7 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(flush_posted_in_error) X(flush_after_error) X(reset_and_reuse) X(sqd_drain) \
 	X(sqd_idle) X(sqd_new_address) X(switched_off_between) X(switched_on_between) X(cq_full) \
 	X(cq_overrun_ignored) X(cq_timestamps) X(notify_moderated) X(notify_solicited) X(notify_once) X(notify_error) X(read_depth_1) X(read_depth_1_of_16) \
-	X(read_depth_16) X(read_depth_fence) X(ud_send) X(ud_reply) X(ud_wrong_qkey) \
+	X(read_depth_16) X(read_depth_fence) X(read_depth_most) X(ud_send) X(ud_reply) X(ud_wrong_qkey) \
 	X(ud_controlled_qkey) X(ud_oversize) X(ud_full_mtu) X(ud_no_recv) X(ud_bad_opcode) \
 	X(ah_bad_gid_index) X(ah_no_grh) X(modify_transitions) X(modify_missing_attr) \
 	X(modify_bad_values) X(modify_bad_port) X(modify_cur_state) X(query_qp) \

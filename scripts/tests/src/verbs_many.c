@@ -35,6 +35,18 @@ static void *make_cq(void)
 	return ibv_create_cq(ctx, depth, NULL, NULL, 0);
 }
 
+static void *make_pd(void)
+{
+	return ibv_alloc_pd(ctx);
+}
+
+static void *make_srq(void)
+{
+	struct ibv_srq_init_attr ia = { .attr = { .max_wr = depth, .max_sge = 1 } };
+
+	return ibv_create_srq(pd, &ia);
+}
+
 static void *make_mr(void)
 {
 	return ibv_reg_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
@@ -52,6 +64,8 @@ static const struct kind {
 } kinds[] = {
 	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp },
 	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq },
+	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd },
+	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq },
 	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr },
 	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah },
 };
@@ -99,7 +113,7 @@ static void set_up(const char *dev, int gid_index)
 }
 
 static const char usage[] =
-"usage: verbs_many [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|mr|ah\n"
+"usage: verbs_many [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|pd|srq|mr|ah\n"
 "Makes as many as there can be, or NUM, and destroys them.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
 "number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
