@@ -6,6 +6,7 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
+. "$TESTS/wires.sh"
 
 KNOBS=/sys/kernel/debug/rdma_rxe/knobs
 
@@ -16,12 +17,36 @@ swap_on() {
 }
 
 swap_off() {
-	[ -z "$SWAP" ] || { swapoff "$SWAP"; losetup -d "$SWAP"; } || true
+	swapoff "$SWAP" && losetup -d "$SWAP" && rm /tmp/swap
+}
+
+vmstat() { # NAME
+	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
+}
+
+# Pages went to the swap, and came back, while every byte was compared
+swapped() {
+	local in out
+	in=$(($(vmstat pswpin) - SWAP_IN)) out=$(($(vmstat pswpout) - SWAP_OUT))
+	say "$out pages written to swap, $in read"
+	[ "$in" -gt 100 ] && [ "$out" -gt 100 ]
 }
 
 # Between two devices by the network's way
-between() {
-	cases "ports-" verbs_odp -d "$CLI_DEV" -g "$CLI_GID" -D "$SRV_DEV" -G "$SRV_GID"
+between() { # PREFIX [OPTION...]
+	cases "$1" verbs_odp -d "$CLI_DEV" -g "$CLI_GID" -D "$SRV_DEV" -G "$SRV_GID" "${@:2}"
+}
+
+dropped() { # cli|srv NETDEV
+	"$1" tc -s qdisc show dev "$2" | sed -n 's/.*dropped \([0-9]*\).*/\1/p'
+}
+
+# Packets were lost both ways; those that were sent again found other pages, or none
+lost() {
+	local there back
+	there=$(dropped cli "$CLI_NET") back=$(dropped srv "$SRV_NET")
+	say "lost: $there there, $back back"
+	[ "$there" -gt 0 ] && [ "$back" -gt 0 ]
 }
 
 # Of a user 8 processes, also ones that have exited, and of all users 16
@@ -41,7 +66,12 @@ patient() {
 	echo "inq_age_ms 10000" > $KNOBS
 }
 
-swap_on || say "no swap on this machine"
+SWAP_IN=$(vmstat pswpin) SWAP_OUT=$(vmstat pswpout)
+if modprobe loop; then
+	try swap swap_on
+else
+	skip swap "the kernel has no loop devices"
+fi
 path_up loop
 patient
 use_gid v2-ipv4
@@ -54,6 +84,20 @@ path_up ports
 patient
 in_order
 use_gid v2-ipv4
-between
-swap_off
+between "ports-"
+use_gid v1-ipv4
+between "v1-" -n 20 -c rc-shared,rc-anon-implicit,ud-shared,uc-shared,srq-uc,unmapped
+unload
+path_up veth
+patient
+in_order
+use_gid v2-ipv4
+wire_is loss-1
+between "loss-" -c rc-shared,rc-anon-implicit,srq-rc
+try lost lost
+wire_is clean
+if [ "$SWAP" ]; then
+	try swapped swapped
+	try swap-off swap_off
+fi
 try resources-gone wait_for 5 resources_gone

@@ -17,7 +17,7 @@
 #define PAGE	4096ul
 
 /* The kernel has it, the provider hasn't. Return: 0 or errno */
-static int advise(struct ibv_pd *pd, int advice, uint32_t flags, struct ibv_sge s)
+static UNUSED int advise(struct ibv_pd *pd, int advice, uint32_t flags, struct ibv_sge s)
 {
 	struct {
 		struct ib_uverbs_ioctl_hdr hdr;
@@ -41,7 +41,7 @@ static int advise(struct ibv_pd *pd, int advice, uint32_t flags, struct ibv_sge 
 }
 
 /* Who uses the page waits for it. Return: the page's file; -1: the kernel has no userfaultfd */
-static int stop_pages(uint8_t *p)
+static UNUSED int stop_pages(uint8_t *p)
 {
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	struct uffdio_api api = { .api = UFFD_API };
@@ -57,7 +57,7 @@ static int stop_pages(uint8_t *p)
 }
 
 /* Somebody has asked for the page */
-static bool asked(int fd)
+static UNUSED bool asked(int fd)
 {
 	struct pollfd f = { .fd = fd, .events = POLLIN };
 	struct uffd_msg msg;

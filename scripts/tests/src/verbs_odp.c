@@ -8,385 +8,20 @@
  */
 #define _GNU_SOURCE
 #include <getopt.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
-#include "odp_util.h"
-
-#define BYTES		(64 * PAGE)		/* memory of an end */
-#define QKEY		0x1234567u
-#define GRH		40
-#define ACCESS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
-
-enum backing { ANON, SHARED };
-
-struct end {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_srq *srq;		/* or NULL */
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	struct ibv_ah *ah;		/* UD: to the other end */
-	union ibv_gid gid;
-	int gid_index;
-	uint8_t *buf;
-	int fd;
-};
-
-static struct {
-	const char *dev;
-	int gid_index;
-} place[2];
+#include "vo.h"
 
 /* As many prefetches of a process may wait for a worker (RXE_ODP_PREFETCHES) */
 #define PREFETCHES 64
 
-static const char *this_case;
-static uint64_t seed = 1;
-static uint32_t rounds = 60;
-
-#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
-#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
-
-static uint8_t *map(enum backing backing, int *fd)
-{
-	uint8_t *p;
-
-	*fd = backing == SHARED ? memfd_create("odp", 0) : -1;
-	if (backing == SHARED && ftruncate(*fd, BYTES))
-		die("memfd: %s", strerror(errno));
-	p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-		 backing == SHARED ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, *fd, 0);
-	if (p == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
-	madvise(p, BYTES, MADV_NOHUGEPAGE);
-	return p;
-}
-
-static struct ibv_mr *reg(struct end *e, bool implicit, int access)
-{
-	if (implicit)
-		return ibv_reg_mr(e->pd, NULL, SIZE_MAX, access);
-	return ibv_reg_mr(e->pd, e->buf, BYTES, access);
-}
-
-static void new_qp(struct end *e, enum ibv_qp_type type)
-{
-	struct ibv_qp_init_attr ia = {
-		.send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = type,
-		.sq_sig_all = 1, .cap = { 16, 16, 2, 2, 0 },
-	};
-
-	e->qp = ibv_create_qp(e->pd, &ia);
-	if (!e->qp)
-		die("create_qp: %s", strerror(errno));
-}
-
-static void open_end(struct end *e, int at, enum ibv_qp_type type, enum backing backing,
-		     bool implicit)
-{
-	e->ctx = open_device(place[at].dev);
-	e->gid_index = place[at].gid_index;
-	if (ibv_query_gid(e->ctx, 1, e->gid_index, &e->gid))
-		die("query_gid: %s", strerror(errno));
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
-	e->buf = map(backing, &e->fd);
-	if (!e->pd || !e->cq)
-		die("cannot make objects: %s", strerror(errno));
-	e->mr = reg(e, implicit, ACCESS | IBV_ACCESS_ON_DEMAND);
-	if (!e->mr)
-		die("reg_mr on demand: %s", strerror(errno));
-	new_qp(e, type);
-}
-
-static struct addr addr_of(const struct end *e)
-{
-	return (struct addr) { .qpn = e->qp->qp_num, .psn = e->qp->qp_num & 0xffffff,
-			       .gid = e->gid };
-}
-
-static void connect_ends(struct end e[2])
-{
-	struct addr a[2] = { addr_of(&e[0]), addr_of(&e[1]) };
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		struct rc_attr r = rc_attr(e[i].gid_index);
-		struct ibv_ah_attr to = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = a[!i].gid, .sgid_index = r.gid_index, .hop_limit = 64 },
-		};
-
-		if (e[i].qp->qp_type != IBV_QPT_UD) {
-			rc_up(e[i].qp, &r, a[i].psn, &a[!i]);
-			continue;
-		}
-		ud_up(e[i].qp, QKEY, 1);
-		e[i].ah = ibv_create_ah(e[i].pd, &to);
-		if (!e[i].ah)
-			die("create_ah: %s", strerror(errno));
-	}
-}
-
-static void make(struct end e[2], enum ibv_qp_type type, enum backing backing, bool implicit)
-{
-	memset(e, 0, 2 * sizeof(*e));
-	open_end(&e[0], 0, type, backing, implicit);
-	open_end(&e[1], 1, type, backing, implicit);
-	connect_ends(e);
-}
-
-static bool finish(struct end e[2])
-{
-	int i, err = 0;
-
-	for (i = 0; i < 2; i++) {
-		if (e[i].ah)
-			err |= ibv_destroy_ah(e[i].ah);
-		err |= ibv_destroy_qp(e[i].qp);
-		if (e[i].srq)
-			err |= ibv_destroy_srq(e[i].srq);
-		err |= ibv_dereg_mr(e[i].mr) |
-		       ibv_destroy_cq(e[i].cq) | ibv_dealloc_pd(e[i].pd);
-		err |= ibv_close_device(e[i].ctx);
-		munmap(e[i].buf, BYTES);
-		if (e[i].fd >= 0)
-			close(e[i].fd);
-	}
-	CHECK(!err, "cannot destroy objects: %d", err);
-	return true;
-}
-
-/* Connect anew after an error */
-static void reconnect(struct end e[2])
-{
-	struct ibv_wc wc;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		enum ibv_qp_type type = e[i].qp->qp_type;
-
-		if (e[i].ah)
-			ibv_destroy_ah(e[i].ah);
-		ibv_destroy_qp(e[i].qp);
-		while (ibv_poll_cq(e[i].cq, 1, &wc) > 0)
-			;
-		new_qp(&e[i], type);
-	}
-	connect_ends(e);
-}
-
-/* The responder's receives are in an SRQ from now on */
-static void share_receives(struct end e[2])
-{
-	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16, .max_sge = 2 } };
-
-	e[1].srq = ibv_create_srq(e[1].pd, &attr);
-	if (!e[1].srq)
-		die("create_srq: %s", strerror(errno));
-	reconnect(e);
-}
-
-static struct ibv_sge sge(const struct end *e, uint64_t off, uint32_t len)
-{
-	return (struct ibv_sge) { (uintptr_t)e->buf + off, len, e->mr->lkey };
-}
-
-static void post_recv(struct end *e, struct ibv_sge s)
-{
-	struct ibv_recv_wr wr = { .sg_list = &s, .num_sge = 1 }, *bad;
-
-	if (e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad))
-		die("post_recv");
-}
-
-static void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
-{
-	struct ibv_send_wr wr = {
-		.sg_list = &s, .num_sge = 1, .opcode = op,
-		.wr.rdma = { (uintptr_t)e[1].buf + to, e[1].mr->rkey },
-	}, *bad;
-
-	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)e[1].buf + to;
-		wr.wr.atomic.rkey = e[1].mr->rkey;
-		wr.wr.atomic.compare_add = 1;
-	} else if (e[0].qp->qp_type == IBV_QPT_UD) {
-		wr.wr.ud.ah = e[0].ah;
-		wr.wr.ud.remote_qpn = e[1].qp->qp_num;
-		wr.wr.ud.remote_qkey = QKEY;
-	}
-	if (ibv_post_send(e[0].qp, &wr, &bad))
-		die("post_send");
-}
-
-/* Return: status; -1: none came */
-static int status_of(struct end *e)
-{
-	struct ibv_wc wc;
-
-	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
-}
-
-/* One message of len bytes from a random place to another; every byte is compared */
-static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
-{
-	uint32_t head = e[0].qp->qp_type == IBV_QPT_UD ? GRH : 0;
-	uint64_t from = rnd_range(&seed, 0, BYTES - len), to = rnd_range(&seed, head, BYTES - len);
-	bool read = op == IBV_WR_RDMA_READ;
-	uint8_t *src = read ? e[1].buf + to : e[0].buf + from;
-	uint8_t *dst = read ? e[0].buf + from : e[1].buf + to;
-	uint8_t *want = malloc(len + 8);
-	int got;
-
-	rnd_fill(want, len + 8, rnd(&seed));
-	memcpy(src, want, len);
-	if (op == IBV_WR_SEND)
-		post_recv(&e[1], sge(&e[1], to - head, len + head));
-	post(e, op, sge(&e[0], from, len), to);
-	got = status_of(&e[0]);
-	CHECK(!got, "opcode %d, %u bytes: status %d", op, len, got);
-	if (op == IBV_WR_SEND) {
-		got = status_of(&e[1]);
-		CHECK(!got, "receive of %u bytes: status %d", len, got);
-	} else if (e[0].qp->qp_type == IBV_QPT_UC) {
-		uint64_t end = now_ms() + 20000;
-
-		/* nothing tells when it has come */
-		while (memcmp(dst, want, len) && now_ms() < end)
-			usleep(100);
-	}
-	CHECK(!memcmp(dst, want, len), "opcode %d: %u bytes from %lu to %lu differ", op, len, from,
-	      to);
-	free(want);
-	return true;
-}
-
-static bool atomic(struct end e[2])
-{
-	uint64_t to = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
-	uint64_t from = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
-	uint64_t old = rnd(&seed), got;
-	int status;
-
-	memcpy(e[1].buf + to, &old, 8);
-	post(e, IBV_WR_ATOMIC_FETCH_AND_ADD, sge(&e[0], from, 8), to);
-	status = status_of(&e[0]);
-	CHECK(!status, "atomic: status %d", status);
-	memcpy(&got, e[0].buf + from, 8);
-	CHECK(got == old, "atomic returned %lx, not %lx", got, old);
-	memcpy(&got, e[1].buf + to, 8);
-	CHECK(got == old + 1, "atomic left %lx, not %lx", got, old + 1);
-	return true;
-}
-
-static bool traffic(struct end e[2], uint32_t num)
-{
-	enum ibv_qp_type type = e[0].qp->qp_type;
-
-	while (num--) {
-		if (type == IBV_QPT_UD) {
-			if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, 1024)))
-				return false;
-			continue;
-		}
-		if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, BYTES / 2)) ||
-		    !message(e, IBV_WR_RDMA_WRITE, rnd_range(&seed, 1, BYTES / 2)))
-			return false;
-		if (type == IBV_QPT_RC &&
-		    (!message(e, IBV_WR_RDMA_READ, rnd_range(&seed, 1, BYTES / 2)) || !atomic(e)))
-			return false;
-	}
-	return true;
-}
-
-/* ---- what happens to the memory meanwhile; it keeps its bytes ---- */
-
-struct disturber {
-	pthread_t thread;
-	struct end *e;
-	enum backing backing;
-	volatile bool stop;
-};
-
-/* The child writes to its copy, which must remain its own */
-static void fork_and_write(struct end *e)
-{
-	pid_t pid = fork();
-	uint32_t i;
-
-	if (!pid) {
-		for (i = 0; i < BYTES; i += PAGE)
-			e->buf[i] ^= 0xff;
-		_exit(0);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-static void disturb_once(struct disturber *d, uint64_t *s)
-{
-	struct end *e = &d->e[rnd(s) & 1];
-	uint64_t first = rnd_range(s, 0, BYTES / PAGE - 1);
-	uint64_t num = rnd_range(s, 1, BYTES / PAGE - first);
-	uint8_t *p = e->buf + first * PAGE;
-
-	switch (rnd_range(s, 0, 4)) {
-	case 0:
-		if (d->backing == SHARED)
-			madvise(p, num * PAGE, MADV_DONTNEED);
-		else
-			fork_and_write(e);
-		break;
-	case 1:
-		if (d->backing == SHARED &&
-		    mmap(p, num * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, e->fd,
-			 first * PAGE) != p)
-			die("remap: %s", strerror(errno));
-		break;
-	case 2:
-		madvise(p, num * PAGE, MADV_PAGEOUT);
-		break;
-	case 3:
-		madvise(p, num * PAGE, d->backing == SHARED ? MADV_DONTNEED : MADV_MERGEABLE);
-		break;
-	case 4:
-		/* the way from huge pages and back, and to other places */
-		madvise(p, num * PAGE, rnd(s) & 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-		madvise(p, num * PAGE, 25 /* MADV_COLLAPSE */);
-		break;
-	}
-}
-
-static void *disturb(void *arg)
-{
-	struct disturber *d = arg;
-	uint64_t s = 42;
-
-	while (!d->stop) {
-		disturb_once(d, &s);
-		usleep(rnd_range(&s, 1, 2000));
-	}
-	return NULL;
-}
-
 static bool traffic_under_fire(struct end e[2], enum backing backing)
 {
-	struct disturber d = { .backing = backing, .e = e };
+	struct disturber d;
 	bool good;
 
-	if (pthread_create(&d.thread, NULL, disturb, &d))
-		die("pthread_create");
+	start_disturber(&d, e, backing);
 	good = traffic(e, rounds);
-	d.stop = true;
-	pthread_join(d.thread, NULL);
+	stop_disturber(&d);
 	return good && finish(e);
 }
 
@@ -414,14 +49,115 @@ static bool rc_anon_implicit(void) { return under_fire(IBV_QPT_RC, ANON, true); 
 static bool ud_shared(void) { return under_fire(IBV_QPT_UD, SHARED, false); }
 static bool ud_anon_implicit(void) { return under_fire(IBV_QPT_UD, ANON, true); }
 static bool srq_rc(void) { return srq_under_fire(IBV_QPT_RC, SHARED, false); }
+static bool uc_shared(void) { return under_fire(IBV_QPT_UC, SHARED, false); }
+static bool uc_anon_implicit(void) { return under_fire(IBV_QPT_UC, ANON, true); }
+static bool srq_uc(void) { return srq_under_fire(IBV_QPT_UC, SHARED, false); }
 static bool srq_ud(void) { return srq_under_fire(IBV_QPT_UD, ANON, true); }
 
-static bool uc_quiet(void)
+/* Pages that were used are replaced by others, which the next message must find */
+static bool moved(void)
 {
+	const uint64_t num = 8;
 	struct end e[2];
+	uint64_t i;
+	int got;
 
-	make(e, IBV_QPT_UC, SHARED, false);
-	return traffic(e, rounds / 4) && finish(e);
+	make(e, IBV_QPT_RC, ANON, false);
+	if (!traffic(e, 2))
+		return false;
+	for (i = 0; i < num; i++) {
+		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
+		got = status_of(&e[0]);
+		CHECK(!got, "write: status %d", got);
+		if (!replace_page(e[i & 1].buf + i * PAGE)) {
+			case_skip(this_case, "the kernel can't take a page out of use");
+			return finish(e) && false;
+		}
+		rnd_fill(e[0].buf + i * PAGE, PAGE, rnd(&seed));
+		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
+		got = status_of(&e[0]);
+		CHECK(!got, "write after the move: status %d", got);
+		CHECK(!memcmp(e[0].buf + i * PAGE, e[1].buf + i * PAGE, PAGE),
+		      "page %lu was moved, and a message didn't find it", i);
+	}
+	return traffic(e, 2) && finish(e);
+}
+
+/* All pages of both ends are in the swap, with bytes that @want has, too */
+static bool all_swapped(struct end e[2], uint8_t *want[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		rnd_fill(want[i], BYTES, rnd(&seed));
+		memcpy(e[i].buf, want[i], BYTES);
+	}
+	return swap_out(&e[0]) && swap_out(&e[1]);
+}
+
+/* A message needs pages of both ends that aren't there */
+static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
+{
+	bool adds = op == IBV_WR_ATOMIC_FETCH_AND_ADD, fetches = adds || op == IBV_WR_RDMA_READ;
+	const uint32_t at = 3 * PAGE + 8, len = adds ? 8 : BYTES / 2;
+	int i, got;
+
+	if (op == IBV_WR_SEND)
+		post_recv(&e[1], sge(&e[1], at, len));
+	post(e, op, sge(&e[0], at, len), at);
+	got = status_of(&e[0]);
+	if (!got && op == IBV_WR_SEND)
+		got = status_of(&e[1]);
+	CHECK(!got, "opcode %d: status %d", op, got);
+	memcpy(want[!fetches] + at, want[fetches] + at, len);
+	if (adds)
+		++*(uint64_t *)(want[1] + at);
+	for (i = 0; i < 2; i++)
+		CHECK(!memcmp(want[i], e[i].buf, BYTES), "opcode %d: end %d has other bytes", op, i);
+	return true;
+}
+
+static bool swapped(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	uint8_t *want[2] = { new_pages(BYTES), new_pages(BYTES) };
+	struct end e[2];
+	unsigned int i;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		if (!all_swapped(e, want)) {
+			case_skip(this_case, "there is no swap, or pages don't go there");
+			return finish(e) && false;
+		}
+		if (!from_swap(e, want, ops[i]))
+			return false;
+	}
+	free(want[0]);
+	free(want[1]);
+	return traffic(e, 2) && finish(e);
+}
+
+/* What the device claims is what traffic() does */
+static bool claims(void)
+{
+	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t uc = ud | IBV_ODP_SUPPORT_WRITE;
+	const uint32_t newer = 3 << 6;		/* FLUSH, ATOMIC WRITE: not all kernels have them */
+	const uint32_t rc = uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | newer;
+	struct ibv_context *ctx = open_device(place[0].dev);
+	struct ibv_device_attr_ex attr;
+
+	CHECK(!ibv_query_device_ex(ctx, NULL, &attr), "query_device_ex: %s", strerror(errno));
+	CHECK((attr.odp_caps.per_transport_caps.rc_odp_caps | newer) == rc, "RC: %x, tested are %x",
+	      attr.odp_caps.per_transport_caps.rc_odp_caps, rc);
+	CHECK(attr.odp_caps.per_transport_caps.uc_odp_caps == uc, "UC: %x, tested are %x",
+	      attr.odp_caps.per_transport_caps.uc_odp_caps, uc);
+	CHECK(attr.odp_caps.per_transport_caps.ud_odp_caps == ud, "UD: %x, tested are %x",
+	      attr.odp_caps.per_transport_caps.ud_odp_caps, ud);
+	return !ibv_close_device(ctx);
 }
 
 /* ---- memory that isn't there ---- */
@@ -849,12 +585,11 @@ static bool killed(void)
 			die("pipe");
 		pid = fork();
 		if (!pid) {
-			struct disturber d = { .backing = SHARED };
+			struct disturber d;
 			struct end e[2];
 
 			make(e, IBV_QPT_RC, SHARED, i & 1);
-			d.e = e;
-			pthread_create(&d.thread, NULL, disturb, &d);
+			start_disturber(&d, e, SHARED);
 			for (;;) {
 				post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, BYTES), 0);
 				post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, BYTES), 0);
@@ -880,12 +615,25 @@ static const struct {
 	{ "rc-shared-implicit", rc_shared_implicit }, { "rc-anon-implicit", rc_anon_implicit },
 	{ "ud-shared", ud_shared }, { "ud-anon-implicit", ud_anon_implicit },
 	{ "srq-rc", srq_rc }, { "srq-ud", srq_ud },
-	{ "uc", uc_quiet }, { "unmapped", unmapped }, { "beyond", beyond },
+	{ "uc-shared", uc_shared }, { "uc-anon-implicit", uc_anon_implicit }, { "srq-uc", srq_uc },
+	{ "moved", moved }, { "swapped", swapped }, { "ksm", ksm }, { "claims", claims },
+	{ "unmapped", unmapped }, { "beyond", beyond },
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
 	{ "prefetch", prefetch }, { "many-places", many_places }, { "rereg", rereg },
 	{ "killed", killed },
 };
+
+/* Is it in the list, whose names have commas between them? */
+static bool listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	const char *p = list;
+
+	while (p && (strncmp(p, name, len) || (p[len] && p[len] != ',')))
+		p = (p = strchr(p, ',')) ? p + 1 : NULL;
+	return p;
+}
 
 int main(int argc, char **argv)
 {
@@ -902,14 +650,14 @@ int main(int argc, char **argv)
 		case 'n': rounds = atoi(optarg); break;
 		case 'c': only = optarg; break;
 		default:
-			die("usage: %s -d DEV -g GID [-D DEV -G GID] [-n ROUNDS] [-c CASE]",
+			die("usage: %s -d DEV -g GID [-D DEV -G GID] [-n ROUNDS] [-c CASE,...]",
 			    argv[0]);
 		}
 	}
 	if (!place[1].dev)
 		place[1] = place[0];
 	for (i = 0; i < ARRAY_LEN(all); i++) {
-		if (only && strcmp(only, all[i].name))
+		if (only && !listed(only, all[i].name))
 			continue;
 		this_case = all[i].name;
 		if (all[i].run())

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_odp: two ends, which may be on two devices, and messages of every kind between them.
+ */
+#define _GNU_SOURCE
+#include "vo.h"
+
+#define QKEY		0x1234567u
+#define GRH		40
+
+struct place place[2];
+const char *this_case;
+uint64_t seed = 1;
+uint32_t rounds = 60;
+int on_demand = IBV_ACCESS_ON_DEMAND;
+
+static uint8_t *map(enum backing backing, int *fd)
+{
+	uint8_t *p;
+
+	*fd = backing == SHARED ? memfd_create("odp", 0) : -1;
+	if (backing == SHARED && ftruncate(*fd, BYTES))
+		die("memfd: %s", strerror(errno));
+	p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+		 backing == SHARED ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, *fd, 0);
+	if (p == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	madvise(p, BYTES, MADV_NOHUGEPAGE);
+	return p;
+}
+
+static struct ibv_mr *reg(struct end *e, bool implicit, int access)
+{
+	if (implicit)
+		return ibv_reg_mr(e->pd, NULL, SIZE_MAX, access);
+	return ibv_reg_mr(e->pd, e->buf, BYTES, access);
+}
+
+static void new_qp(struct end *e, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = e->cq, .recv_cq = e->cq, .srq = e->srq, .qp_type = type,
+		.sq_sig_all = 1, .cap = { 16, 16, 2, 2, 0 },
+	};
+
+	e->qp = type == IBV_QPT_RC ? new_extended_qp(e, &ia) : ibv_create_qp(e->pd, &ia);
+	if (!e->qp)
+		die("create_qp: %s", strerror(errno));
+}
+
+static void open_end(struct end *e, int at, enum ibv_qp_type type, enum backing backing,
+		     bool implicit)
+{
+	e->ctx = open_device(place[at].dev);
+	e->gid_index = place[at].gid_index;
+	if (ibv_query_gid(e->ctx, 1, e->gid_index, &e->gid))
+		die("query_gid: %s", strerror(errno));
+	e->pd = ibv_alloc_pd(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
+	e->buf = map(backing, &e->fd);
+	if (!e->pd || !e->cq)
+		die("cannot make objects: %s", strerror(errno));
+	e->mr = reg(e, implicit, ACCESS | on_demand);
+	if (!e->mr)
+		die("reg_mr: %s", strerror(errno));
+	new_qp(e, type);
+}
+
+static struct addr addr_of(const struct end *e)
+{
+	return (struct addr) { .qpn = e->qp->qp_num, .psn = e->qp->qp_num & 0xffffff,
+			       .gid = e->gid };
+}
+
+void connect_ends(struct end e[2])
+{
+	struct addr a[2] = { addr_of(&e[0]), addr_of(&e[1]) };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct rc_attr r = rc_attr(e[i].gid_index);
+		struct ibv_ah_attr to = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .dgid = a[!i].gid, .sgid_index = r.gid_index, .hop_limit = 64 },
+		};
+
+		r.access |= ACCESS_FLUSH;
+		if (e[i].qp->qp_type != IBV_QPT_UD) {
+			rc_up(e[i].qp, &r, a[i].psn, &a[!i]);
+			continue;
+		}
+		ud_up(e[i].qp, QKEY, 1);
+		e[i].ah = ibv_create_ah(e[i].pd, &to);
+		if (!e[i].ah)
+			die("create_ah: %s", strerror(errno));
+	}
+}
+
+void make(struct end e[2], enum ibv_qp_type type, enum backing backing, bool implicit)
+{
+	memset(e, 0, 2 * sizeof(*e));
+	open_end(&e[0], 0, type, backing, implicit);
+	open_end(&e[1], 1, type, backing, implicit);
+	connect_ends(e);
+}
+
+bool finish(struct end e[2])
+{
+	int i, err = 0;
+
+	for (i = 0; i < 2; i++) {
+		if (e[i].ah)
+			err |= ibv_destroy_ah(e[i].ah);
+		err |= ibv_destroy_qp(e[i].qp);
+		if (e[i].srq)
+			err |= ibv_destroy_srq(e[i].srq);
+		err |= ibv_dereg_mr(e[i].mr) |
+		       ibv_destroy_cq(e[i].cq) | ibv_dealloc_pd(e[i].pd);
+		err |= ibv_close_device(e[i].ctx);
+		munmap(e[i].buf, BYTES);
+		if (e[i].fd >= 0)
+			close(e[i].fd);
+	}
+	CHECK(!err, "cannot destroy objects: %d", err);
+	return true;
+}
+
+/* Connect anew after an error */
+void reconnect(struct end e[2])
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		enum ibv_qp_type type = e[i].qp->qp_type;
+
+		if (e[i].ah)
+			ibv_destroy_ah(e[i].ah);
+		ibv_destroy_qp(e[i].qp);
+		while (ibv_poll_cq(e[i].cq, 1, &wc) > 0)
+			;
+		new_qp(&e[i], type);
+	}
+	connect_ends(e);
+}
+
+/* The responder's receives are in an SRQ from now on */
+void share_receives(struct end e[2])
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16, .max_sge = 2 } };
+
+	e[1].srq = ibv_create_srq(e[1].pd, &attr);
+	if (!e[1].srq)
+		die("create_srq: %s", strerror(errno));
+	reconnect(e);
+}
+void post_recv(struct end *e, struct ibv_sge s)
+{
+	struct ibv_recv_wr wr = { .sg_list = &s, .num_sge = 1 }, *bad;
+
+	if (e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad))
+		die("post_recv");
+}
+
+void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
+{
+	struct ibv_send_wr wr = {
+		.sg_list = &s, .num_sge = 1, .opcode = op,
+		.wr.rdma = { (uintptr_t)e[1].buf + to, e[1].mr->rkey },
+	}, *bad;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD || op == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.remote_addr = (uintptr_t)e[1].buf + to;
+		wr.wr.atomic.rkey = e[1].mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+		if (op == IBV_WR_ATOMIC_CMP_AND_SWP)	/* what is there, for its complement */
+			memcpy(&wr.wr.atomic.compare_add, e[1].buf + to, 8);
+		wr.wr.atomic.swap = ~wr.wr.atomic.compare_add;
+	} else if (e[0].qp->qp_type == IBV_QPT_UD) {
+		wr.wr.ud.ah = e[0].ah;
+		wr.wr.ud.remote_qpn = e[1].qp->qp_num;
+		wr.wr.ud.remote_qkey = QKEY;
+	}
+	if (ibv_post_send(e[0].qp, &wr, &bad))
+		die("post_send");
+}
+
+/* Return: status; -1: none came */
+int status_of(struct end *e)
+{
+	struct ibv_wc wc;
+
+	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
+}
+
+/* One message of len bytes from a random place to another; every byte is compared */
+static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
+{
+	uint32_t head = e[0].qp->qp_type == IBV_QPT_UD ? GRH : 0;
+	uint64_t from = rnd_range(&seed, 0, BYTES - len), to = rnd_range(&seed, head, BYTES - len);
+	bool read = op == IBV_WR_RDMA_READ;
+	uint8_t *src = read ? e[1].buf + to : e[0].buf + from;
+	uint8_t *dst = read ? e[0].buf + from : e[1].buf + to;
+	uint8_t *want = malloc(len + 8);
+	int got;
+
+	rnd_fill(want, len + 8, rnd(&seed));
+	memcpy(src, want, len);
+	if (op == IBV_WR_SEND)
+		post_recv(&e[1], sge(&e[1], to - head, len + head));
+	post(e, op, sge(&e[0], from, len), to);
+	got = status_of(&e[0]);
+	CHECK(!got, "opcode %d, %u bytes: status %d", op, len, got);
+	if (op == IBV_WR_SEND) {
+		got = status_of(&e[1]);
+		CHECK(!got, "receive of %u bytes: status %d", len, got);
+	} else if (e[0].qp->qp_type == IBV_QPT_UC) {
+		uint64_t end = now_ms() + 20000;
+
+		/* nothing tells when it has come */
+		while (memcmp(dst, want, len) && now_ms() < end)
+			usleep(100);
+	}
+	CHECK(!memcmp(dst, want, len), "opcode %d: %u bytes from %lu to %lu differ", op, len, from,
+	      to);
+	free(want);
+	return true;
+}
+
+static bool atomic(struct end e[2])
+{
+	uint64_t to = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
+	uint64_t from = rnd_range(&seed, 0, BYTES / 8 - 1) * 8;
+	uint64_t old = rnd(&seed), got;
+	bool adds = rnd(&seed) & 1;
+	uint64_t want = adds ? old + 1 : ~old;
+	int status;
+
+	memcpy(e[1].buf + to, &old, 8);
+	post(e, adds ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP,
+	     sge(&e[0], from, 8), to);
+	status = status_of(&e[0]);
+	CHECK(!status, "atomic: status %d", status);
+	memcpy(&got, e[0].buf + from, 8);
+	CHECK(got == old, "atomic returned %lx, not %lx", got, old);
+	memcpy(&got, e[1].buf + to, 8);
+	CHECK(got == want, "atomic left %lx, not %lx", got, want);
+	return true;
+}
+
+bool traffic(struct end e[2], uint32_t num)
+{
+	enum ibv_qp_type type = e[0].qp->qp_type;
+
+	while (num--) {
+		if (type == IBV_QPT_UD) {
+			if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, 1024)))
+				return false;
+			continue;
+		}
+		if (!message(e, IBV_WR_SEND, rnd_range(&seed, 1, BYTES / 2)) ||
+		    !message(e, IBV_WR_RDMA_WRITE, rnd_range(&seed, 1, BYTES / 2)))
+			return false;
+		if (type == IBV_QPT_RC &&
+		    (!message(e, IBV_WR_RDMA_READ, rnd_range(&seed, 1, BYTES / 2)) || !atomic(e) ||
+		     !atomic_write(e) || !flush(e)))
+			return false;
+	}
+	return true;
+}
