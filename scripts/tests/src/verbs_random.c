@@ -2,7 +2,8 @@
 /*
  * verbs_random: random verbs, by several processes at once on one device: memory regions,
  * windows, completion queues, shared receive queues and pairs of queue pairs (RC, UC, UD) are
- * made, changed and destroyed while others, and work requests under way, use them.
+ * made, changed and destroyed while others, and work requests under way, use them. Some regions are
+ * on demand; the pages of all are dropped, paged out, protected and copied for children.
  *
  * Each process has a model (vr_run.c), which says of each work request whether it must succeed,
  * must fail, or may do either since something that it uses has changed meanwhile. All that the
@@ -235,9 +236,9 @@ static void *shared(size_t bytes)
 
 static void print_tally(const struct tally *t)
 {
-	printf("%llu work requests completed and %llu failed, %llu messages, %llu windows bound\n",
-	       (unsigned long long)t->completed, (unsigned long long)t->failed,
-	       (unsigned long long)t->messages, (unsigned long long)t->binds);
+	printf("%lu work requests completed and %lu failed, %lu messages, %lu windows bound, ",
+	       t->completed, t->failed, t->messages, t->binds);
+	printf("%lu atomics, %lu regions on demand\n", t->atomics, t->paged);
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,8 @@
 	X(moderate_cq, 20) X(destroy_cq, 15) X(create_srq, 30) X(resize_srq, 40) \
 	X(destroy_srq, 15) X(create_pair, 120) X(destroy_pair, 25) X(alloc_mw, 60) \
 	X(bind_mw, 90) X(invalidate_mw, 25) X(dealloc_mw, 25) X(write, 140) X(read, 80) \
-	X(send, 100) X(send_inv, 20) X(drain, 80)
+	X(send, 100) X(send_inv, 20) X(drain, 80) X(atomic, 80) X(atomic_write, 40) \
+	X(drop_pages, 50) X(page_out, 30) X(protect, 8) X(fork, 8)
 
 enum op_kind {
 #define X(name, often) OP_ ## name,
@@ -33,7 +34,7 @@ struct op {
 
 /* What became of it; shared by the processes */
 struct tally {
-	uint64_t completed, failed, messages, binds;
+	uint64_t completed, failed, messages, binds, atomics, paged;
 };
 
 /* What all processes get */

@@ -29,12 +29,13 @@
 #define WAITING		(-1)
 
 #define RIGHTS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		 IBV_ACCESS_MW_BIND)
+		 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 
 enum expect { MUST, MAY, MUST_NOT };	/* succeed */
 
 struct region {
 	uint8_t *mem, *copy;		/* the copy is of the stripes */
+	bool shared;			/* pages that are dropped come back */
 	struct ibv_mr *mr;
 	int access;
 	uint32_t windows, unsure;	/* bound to it for sure, or perhaps */
@@ -73,6 +74,7 @@ struct flight {			/* a work request on its way */
 	struct region *local, *remote;
 	struct window *window;
 	uint32_t local_off, remote_off, len;
+	uint64_t operand[2];		/* atomics: to add; to compare with, to swap; to write */
 };
 
 struct message {		/* at the start of a SEND */
@@ -136,6 +138,7 @@ struct region *pick_region(uint32_t n, int rights);
 /* vr_memory.c */
 void disturb(const struct region *r, const struct window *w);
 void unbind(struct window *w);
+void make_regions(void);
 
 #define X(name, often) void do_ ## name(const struct op *o);
 OP_KINDS(X)

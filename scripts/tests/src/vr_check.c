@@ -24,12 +24,36 @@ static struct pair *pair_of_qpn(uint32_t qpn)
 	return NULL;
 }
 
+static bool is_atomic(const struct flight *f)
+{
+	return f->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || f->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 static void forget_stripe(struct pair *p, const struct flight *f)
 {
 	struct region *changed = f->opcode == IBV_WR_RDMA_READ ? f->local : f->remote;
 
 	if (changed)
 		changed->known[p - pairs] = false;
+	if (is_atomic(f))
+		f->local->known[p - pairs] = false;
+}
+
+static void apply_atomic(const struct flight *f)
+{
+	uint8_t *word = f->remote->copy + f->remote_off - CONST_LEN;
+	uint64_t old, new;
+
+	memcpy(&old, word, 8);
+	new = old + f->operand[0];
+	if (f->opcode == IBV_WR_ATOMIC_WRITE)
+		new = f->operand[0];
+	if (f->opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+		new = old == f->operand[0] ? f->operand[1] : old;
+	memcpy(word, &new, 8);
+	if (is_atomic(f))
+		memcpy(f->local->copy + f->local_off - CONST_LEN, &old, 8);
+	TALLY(atomics);
 }
 
 static void apply(struct pair *p, const struct flight *f)
@@ -40,6 +64,8 @@ static void apply(struct pair *p, const struct flight *f)
 	else if (f->opcode == IBV_WR_RDMA_READ)
 		memcpy(f->local->copy + f->local_off - CONST_LEN, f->remote->mem + f->remote_off,
 		       f->len);
+	else if (is_atomic(f) || f->opcode == IBV_WR_ATOMIC_WRITE)
+		apply_atomic(f);
 	else
 		forget_stripe(p, f);
 }

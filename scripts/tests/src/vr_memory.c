@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: memory regions and windows. A window that a peer may have invalidated isn't
+ * verbs_random: memory regions and windows, and what becomes of the pages. A window that a peer may have invalidated isn't
  * bound again, since nobody knows whether it is bound.
  */
 
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/wait.h>
+
 #include "vr.h"
+
+#define PAGE		4096
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+
+/* Every other region is shared memory */
+void make_regions(void)
+{
+	int i;
+
+	for (i = 0; i < REGIONS; i++) {
+		struct region *r = regions + i;
+
+		r->shared = i & 1;
+		r->mem = mmap(NULL, REGION_LEN, PROT_READ | PROT_WRITE,
+			      MAP_ANONYMOUS | (r->shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+		ENSURE(r->mem != MAP_FAILED, "mmap: %s", strerror(errno));
+		r->copy = new_pages(REGION_LEN - CONST_LEN);
+		rnd_fill(r->mem, REGION_LEN, i);
+		memcpy(r->copy, r->mem + CONST_LEN, REGION_LEN - CONST_LEN);
+		memset(r->known, true, sizeof(r->known));
+	}
+}
 
 /* Nobody can say of work requests that use it whether they succeed */
 void disturb(const struct region *r, const struct window *w)
@@ -28,8 +56,10 @@ static int random_access(uint32_t bits)
 	/* most have most rights, so that most work requests succeed */
 	if (bits >> 16 & 3)
 		access |= RIGHTS;
-	if (access & IBV_ACCESS_REMOTE_WRITE)
+	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
 		access |= IBV_ACCESS_LOCAL_WRITE;
+	if (bits >> 18 & 1)
+		access |= IBV_ACCESS_ON_DEMAND;
 	return access;
 }
 
@@ -42,6 +72,8 @@ void do_reg_mr(const struct op *o)
 	r->access = random_access(o->b);
 	r->mr = ibv_reg_mr(pd, r->mem, REGION_LEN, r->access);
 	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
+	if (r->access & IBV_ACCESS_ON_DEMAND)
+		TALLY(paged);
 }
 
 void do_dereg_mr(const struct op *o)
@@ -176,6 +208,8 @@ void do_bind_mw(const struct op *o)
 		return;
 	if (r->access & IBV_ACCESS_LOCAL_WRITE && o->d & 3)
 		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (r->access & IBV_ACCESS_LOCAL_WRITE && o->d & 12)
+		access |= IBV_ACCESS_REMOTE_ATOMIC;
 	disturb(NULL, w);
 	rkey = w->mw->rkey;
 	err = post_bind(p, w, r, access);
@@ -210,4 +244,67 @@ void do_invalidate_mw(const struct op *o)
 	ENSURE(!ibv_post_send(p->qp[1], &wr, &bad), "post of an invalidation failed");
 	if (wait_control(p, "invalidation") && !world->wrong_model)
 		unbind(w);
+}
+
+/* --- pages --- */
+
+struct range {
+	uint8_t *first;
+	size_t len;
+};
+
+static struct range pages_of(const struct region *r, const struct op *o)
+{
+	uint32_t pages = REGION_LEN / PAGE, first = o->b % pages;
+
+	return (struct range){ r->mem + first * PAGE, (1 + o->c % (pages - first)) * PAGE };
+}
+
+/* A region's memory is used without it, too: registered or not */
+void do_drop_pages(const struct op *o)
+{
+	struct region *r = regions + o->a % REGIONS;
+	struct range at = pages_of(r, o);
+
+	if (r->shared)
+		ENSURE(!madvise(at.first, at.len, MADV_DONTNEED), "MADV_DONTNEED: %s",
+		       strerror(errno));
+}
+
+void do_page_out(const struct op *o)
+{
+	struct range at = pages_of(regions + o->a % REGIONS, o);
+
+	ENSURE(!madvise(at.first, at.len, MADV_PAGEOUT), "MADV_PAGEOUT: %s", strerror(errno));
+}
+
+/* For a moment. What isn't pinned can't be used meanwhile */
+void do_protect(const struct op *o)
+{
+	struct region *r = regions + o->a % REGIONS;
+	struct range at = pages_of(r, o);
+
+	poll_all();
+	if (r->access & IBV_ACCESS_ON_DEMAND)
+		disturb(r, NULL);
+	ENSURE(!mprotect(at.first, at.len, o->d & 1 ? PROT_READ : PROT_NONE) &&
+	       !mprotect(at.first, at.len, PROT_READ | PROT_WRITE), "mprotect: %s",
+	       strerror(errno));
+}
+
+/* The child writes to what is its own */
+void do_fork(const struct op *o)
+{
+	int status, i;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < REGIONS; i++)
+			if (!regions[i].shared)
+				memset(regions[i].mem, o->a, REGION_LEN);
+		_exit(0);
+	}
+	ENSURE(pid > 0 && waitpid(pid, &status, 0) == pid && !status, "fork: %s",
+	       strerror(errno));
 }

@@ -3,6 +3,9 @@
  * verbs_random: completion queues, shared receive queues and pairs of queue pairs.
  */
 
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
 #include "vr.h"
 
 static uint32_t serials;
@@ -65,6 +68,8 @@ void do_destroy_cq(const struct op *o)
 static void make_recvs(struct recvs *r)
 {
 	r->mem = new_pages(RECVS * RECV_LEN);
+	/* what is pinned is copied for a child at once, which takes long */
+	madvise(r->mem, RECVS * RECV_LEN, MADV_DONTFORK);
 	r->mr = ibv_reg_mr(pd, r->mem, RECVS * RECV_LEN, IBV_ACCESS_LOCAL_WRITE);
 	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
 	r->next = 0;
@@ -73,6 +78,7 @@ static void make_recvs(struct recvs *r)
 static void free_recvs(struct recvs *r)
 {
 	ENSURE(!ibv_dereg_mr(r->mr), "dereg_mr of receives failed");
+	madvise(r->mem, RECVS * RECV_LEN, MADV_DOFORK);
 	free(r->mem);
 }
 
@@ -192,6 +198,22 @@ void do_destroy_pair(const struct op *o)
 	settle_stripes(p);
 }
 
+/* RC has ATOMIC WRITE by the extended interface only */
+static struct ibv_qp *create_qp(const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = init->qp_type, .send_cq = init->send_cq, .recv_cq = init->recv_cq,
+		.srq = init->srq, .sq_sig_all = init->sq_sig_all, .cap = init->cap, .pd = pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+	};
+
+	if (init->qp_type == IBV_QPT_RC) {
+		ex.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		ex.send_ops_flags = IBV_QP_EX_WITH_ATOMIC_WRITE;
+	}
+	return ibv_create_qp_ex(ctx, &ex);
+}
+
 void do_create_pair(const struct op *o)
 {
 	static const enum ibv_qp_type types[] = {
@@ -218,7 +240,7 @@ void do_create_pair(const struct op *o)
 	};
 	for (i = 0; i < 2; i++) {
 		init.srq = i && p->srq ? p->srq->srq : NULL;
-		p->qp[i] = ibv_create_qp(pd, &init);
+		p->qp[i] = create_qp(&init);
 		ENSURE(p->qp[i], "create_qp: %s", strerror(errno));
 	}
 	if (!p->srq)

@@ -78,6 +78,35 @@ static void post(struct pair *p, struct ibv_send_wr *wr, struct flight f)
 	p->flight[p->posted++ % SQ_DEPTH] = f;
 }
 
+static void post_atomic_write(struct pair *p, const struct flight *f, uint32_t rkey)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(p->qp[0]);
+	int err;
+
+	ibv_wr_start(qp);
+	qp->wr_id = wr_id(p->serial, ID_SEND, p->posted);
+	qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
+	ibv_wr_atomic_write(qp, rkey, (uintptr_t)f->remote->mem + f->remote_off, f->operand);
+	err = ibv_wr_complete(qp);
+	ENSURE(!err, "post of an atomic write: %s", strerror(err));
+	p->flight[p->posted++ % SQ_DEPTH] = *f;
+}
+
+static void post_atomic(struct pair *p, struct flight f, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)f.local->mem + f.local_off, 8, f.local->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
+		.wr.atomic = { (uintptr_t)f.remote->mem + f.remote_off, f.operand[0],
+			       f.operand[1], rkey },
+	};
+
+	if (f.opcode == IBV_WR_ATOMIC_WRITE)
+		post_atomic_write(p, &f, rkey);
+	else
+		post(p, &wr, f);
+}
+
 /* Every other time a window; mostly one that the pair may use */
 static struct window *pick_window(uint32_t n, const struct pair *p, bool wild)
 {
@@ -216,6 +245,53 @@ void do_drain(const struct op *o)
 	check_stripes(p);
 }
 
+/* Eight bytes of a stripe, at both ends; an answer is wanted in order, as of READs */
+static void atomic(const struct op *o, enum ibv_wr_opcode opcode, uint64_t *rng)
+{
+	bool writes = opcode == IBV_WR_ATOMIC_WRITE, wild = !(o->d >> 8 & 7);
+	int remote = writes ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_ATOMIC;
+	int local = writes ? 0 : IBV_ACCESS_LOCAL_WRITE;
+	struct pair *p = pick_pair(o->a, true);
+	struct window *w = pick_window(o->d, p, wild);
+	struct flight f = {
+		.opcode = opcode, .len = 8, .window = w,
+		.local = pick_region(o->b, wild ? 0 : local),
+		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote),
+	};
+	uint32_t n;
+
+	if (p->type != IBV_QPT_RC || (w && !w->mw) || !f.local->mr || (!w && !f.remote->mr))
+		return;
+	for (n = burst(p, o->c >> 8, 1); n && usable(p); n--) {
+		f.local_off = stripe_of(p) + 8 * rnd_range(rng, 0, STRIPE / 8 - 1);
+		f.remote_off = stripe_of(p) + 8 * rnd_range(rng, 0, STRIPE / 8 - 1);
+		f.expect = w ? window_grants(w, p, remote) :
+			   region_grants(f.remote, remote) ? MUST : MUST_NOT;
+		if (!region_grants(f.local, local))
+			f.expect = MUST_NOT;
+		f.operand[0] = rnd(rng);
+		f.operand[1] = rnd(rng);
+		/* mostly what was there a moment ago */
+		if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP && f.operand[0] & 3)
+			memcpy(f.operand, f.remote->mem + f.remote_off, 8);
+		post_atomic(p, f, w ? w->mw->rkey : f.remote->mr->rkey);
+	}
+}
+
+void do_atomic(const struct op *o)
+{
+	uint64_t rng = o->d;
+
+	atomic(o, rnd(&rng) & 1 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD, &rng);
+}
+
+void do_atomic_write(const struct op *o)
+{
+	uint64_t rng = o->d;
+
+	atomic(o, IBV_WR_ATOMIC_WRITE, &rng);
+}
+
 void do_write(const struct op *o)
 {
 	transfer(o, IBV_WR_RDMA_WRITE);
@@ -237,7 +313,6 @@ static void (* const run_op[])(const struct op *o) = {
 static void set_up(void)
 {
 	size_t bytes = PAIRS * SQ_DEPTH * sizeof(*headers);
-	int i;
 
 	ctx = open_device(world->dev);
 	pd = ibv_alloc_pd(ctx);
@@ -247,15 +322,7 @@ static void set_up(void)
 	headers = new_pages(bytes);
 	headers_mr = ibv_reg_mr(pd, headers, bytes, 0);
 	ENSURE(headers_mr, "reg_mr: %s", strerror(errno));
-	for (i = 0; i < REGIONS; i++) {
-		struct region *r = regions + i;
-
-		r->mem = new_pages(REGION_LEN);
-		r->copy = new_pages(REGION_LEN - CONST_LEN);
-		rnd_fill(r->mem, REGION_LEN, i);
-		memcpy(r->copy, r->mem + CONST_LEN, REGION_LEN - CONST_LEN);
-		memset(r->known, true, sizeof(r->known));
-	}
+	make_regions();
 }
 
 static void take_async_events(void)
