@@ -93,7 +93,7 @@ patient
 in_order
 use_gid v2-ipv4
 wire_is loss-1
-between "loss-" -c rc-shared,rc-anon-implicit,srq-rc
+between "loss-" -n 20 -c rc-shared,rc-anon-implicit,srq-rc
 try lost lost
 wire_is clean
 if [ "$SWAP" ]; then
