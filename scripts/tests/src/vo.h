@@ -86,6 +86,7 @@ bool flush(struct end e[2]);
 
 /* vo_disturb.c */
 bool replace_page(uint8_t *p);
+bool is_swap_there(void);
 bool swap_out(struct end *e);
 void start_disturber(struct disturber *d, struct end e[2], enum backing backing);
 void stop_disturber(struct disturber *d);
