@@ -14,7 +14,7 @@
 #define QPS	2
 #define DEEP	4		/* work requests under way */
 
-static uint32_t changes = 8000;	/* of each queue pair */
+static uint32_t changes = 2000;	/* of each queue pair */
 
 struct actor {
 	pthread_t thread;
