@@ -23,6 +23,9 @@ echo "=== on $(uname -r) $(dpkg-query -Wf '${Version}' python3-pyverbs)" >&2
 sysctl -qw vm.nr_hugepages=32 || true
 load_ours
 rxe_add
-over v2
+# RXE_SUITE is of scripts/check
+shipped=()
+[ "${RXE_MODULE:-ours}" = shipped ] || shipped=(${RXE_SUITE:+--shipped "$RXE_SUITE"})
+over v2 "${shipped[@]}"
 over v1 test_atomic test_cq test_cq_events test_cqex test_mr test_qpex
 try resources-gone wait_for 5 resources_gone

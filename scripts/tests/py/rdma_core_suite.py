@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs rdma-core's own tests (pyverbs) and prints a line per case: "ok|fail|skip CASE [WHY]".
 
-usage: rdma_core_suite.py TESTS_DIR DEV GID_INDEX [MODULE]...
+usage: rdma_core_suite.py TESTS_DIR DEV GID_INDEX [--shipped SUITE] [MODULE]...
 
 TESTS_DIR is a folder called "tests" with rdma-core's tests in it. MODULEs are names such as
 test_qp; without any, all that aren't for a certain adapter run. A test may skip a feature that
-the device doesn't claim to have. A skip for any other reason is a failure.
+the device doesn't claim to have. A skip for any other reason is a failure. With --shipped, so is
+each test that doesn't pass, but does with the shipped module on that suite of machines, by
+Documentation/conformance.rst.
 """
 import collections
 import gc
@@ -25,6 +27,7 @@ ABSENT = re.compile(r"""
     | rereg\ MR | Advise\ MR | huge\ pages | IBV_ACCESS_FLUSH
     | device\ memory | renderD128 | DMABUF | parent\ domain | import | net\ interface
 """, re.X | re.I)
+CONFORMANCE = os.path.join(os.path.dirname(__file__), "../../../Documentation/conformance.rst")
 # Modules for certain adapters
 VENDORS = re.compile("mlx|efa|cuda|irdma|tag_matching")
 
@@ -35,6 +38,7 @@ class Cases(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.left_out = collections.Counter()
+        self.passed = set()
         self.failed = False
 
     @staticmethod
@@ -54,6 +58,7 @@ class Cases(unittest.TestResult):
 
     def addSuccess(self, test):
         self.log("ok", test)
+        self.passed.add(self.name(test))
         self.say("ok", self.name(test))
 
     def fail(self, test, why):
@@ -79,9 +84,33 @@ class Cases(unittest.TestResult):
         else:
             self.fail(test, f"left out: {reason}")
 
+    def compare(self, suite):
+        """Nothing may be lost to who replaces the shipped module"""
+        expected = passed_with_shipped(suite)
+        for test in sorted(expected - self.passed):
+            self.failed = True
+            self.say("fail", f"shipped-{test}", "passes with the shipped module (conformance.rst)")
+        if expected and expected <= self.passed:
+            self.say("ok", f"all-{len(expected)}-of-the-shipped-module")
+        if not expected:
+            self.failed = True
+            self.say("fail", "shipped", f"conformance.rst has no column of {suite}")
+
     def end(self):
         for (module, reason), count in self.left_out.items():
             self.say("skip", f"{module}-{count}", reason.replace("\n", " "))
+
+
+def passed_with_shipped(suite):
+    """The tests with "ok" in a column of conformance.rst; its cells are two spaces apart"""
+    column, passed = None, set()
+    with open(CONFORMANCE, encoding="utf-8") as file:
+        for cells in (re.split("  +", line.strip()) for line in file):
+            if cells[0] == "test" and f"{suite} shipped" in cells:
+                column = cells.index(f"{suite} shipped")
+            elif column and len(cells) > column and cells[column] == "ok":
+                passed.add(cells[0])
+    return passed
 
 
 def load(folder, device, gid, modules):
@@ -100,11 +129,16 @@ def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     folder, device, gid, *modules = sys.argv[1:]
+    suite = None
+    if modules[:1] == ["--shipped"]:
+        suite, *modules = modules[1:]
     # What a test leaves when it's cut short, pyverbs destroys in any order, and crashes
     gc.disable()
     cases = Cases()
     load(os.path.abspath(folder), device, gid, modules).run(cases)
     cases.end()
+    if suite:
+        cases.compare(suite)
     sys.stdout.flush()
     os._exit(cases.failed)
 
