@@ -45,21 +45,30 @@ parallel() {
 	[ $status -eq 0 ] && same_data 1M
 }
 
-loss() {
+# with_loss COMMAND...: while both machines lose one packet of a hundred
+with_loss() {
+	local status=0
 	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
-		write_compare 64k && write_compare 4k 1M
-	local status=$?
+		"$@" || status=1
 	tc qdisc del dev eth0 root
 	on_b tc qdisc del dev eth0 root
 	return $status
 }
 
-# Requests of many sizes in random order, 16 at a time, each block with a checksum; fio is one of
-# the packages of "extra: yes"
+write_compare_sizes() {
+	write_compare 64k && write_compare 4k 1M
+}
+
+loss() {
+	with_loss write_compare_sizes
+}
+
+# verified [OPTION...]: requests of many sizes in random order, 16 at a time, each block with a
+# checksum; fio is one of the packages of "extra: yes"
 verified() {
 	fio --name=verified --filename="$DISK" --size=${SIZE}M --rw=randwrite --bsrange=4k-128k \
 		--ioengine=libaio --iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 --randseed=7 \
-		--output-format=terse >&2
+		--output-format=terse "$@" >&2
 }
 
 # use_target KIND: a target's life, for tests that bring connect() and disconnect()

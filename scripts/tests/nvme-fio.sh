@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: NVMe over Fabrics: data that fio verifies, with loss, and while the link goes away
+# nodes: 2
+# level: long
+# suites: all
+# extra: yes
+# timeout: 600
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/tools.sh"
+. "$TESTS/disk.sh"
+. "$TESTS/nvme-host.sh"
+
+# disk_requests reads|writes: how many the disk has answered
+disk_requests() {
+	awk -v kind="$1" '{ print (kind == "reads" ? $1 : $5) }' "/sys/class/block/${DISK##*/}/stat"
+}
+
+link_is() { # STATE
+	grep -q "$1" /sys/class/infiniband/rxe0/ports/1/state
+}
+
+# The queue pairs send again what was lost meanwhile
+down_briefly() {
+	ip link set eth0 down && wait_for 10 link_is DOWN && ip link set eth0 up
+}
+
+# The queue pairs give up, and the host connects anew
+down_for_long() {
+	ip link set eth0 down && wait_for 30 eval '! live' && ip link set eth0 up
+}
+
+# flap HOW reads|writes OPTION...: the link goes away while fio, with these options, reads or
+# writes. At this rate fio can't end before, and while the link is away it can't end at all.
+flap() {
+	local pid begun
+	begun=$(disk_requests "$2")
+	verified --rate=500k,500k "${@:3}" &
+	pid=$!
+	wait_for 60 eval "[ \$(disk_requests $2) -gt $((begun + 3)) ]" && "$1" && kill -0 $pid &&
+		ip addr add "$A6/64" dev eth0 nodad && wait_for 60 live && wait $pid
+}
+
+# The rate is not that of what fio reads after it has written
+flap_reads() {
+	verified --bs=16k && flap "$1" reads --bs=16k --rw=randread
+}
+
+flaps() {
+	try "$type-brief-flap-writes" flap down_briefly writes
+	try "$type-long-flap-writes" flap down_for_long writes
+	try "$type-brief-flap-reads" flap_reads down_briefly
+	try "$type-long-flap-reads" flap_reads down_for_long
+}
+
+disk_sum() {
+	dd if="$DISK" bs=64k iflag=direct status=none | sha256sum
+}
+
+# What was written with one connection is read with the next
+reconnected() {
+	local sum
+	sum=$(disk_sum) && disconnect && connect --ctrl-loss-tmo=600 && say "$sum" &&
+		[ "$(disk_sum)" = "$sum" ]
+}
+
+modprobe -a nvme-fabrics nvme-rdma
+path_up vms
+extra_up
+for type in v2-ipv4 v1-ipv4 v2-ipv6; do
+	use_gid $type
+	try "$type-target" srv nvme-target up "${SRV_CM%%%*}"
+	try "$type-connect" connect --ctrl-loss-tmo=600
+	try "$type-verified" verified
+	try "$type-loss" with_loss verified
+	[ "$type" = v2-ipv6 ] || flaps
+	try "$type-same-data" reconnected
+	try "$type-disconnect" disconnect
+	try "$type-target-gone" srv nvme-target down
+done
+modprobe -r nvme-rdma
+try resources-gone wait_for 10 resources_gone 99
+try resources-gone-peer on_b_tools wait_for 10 resources_gone 99
