@@ -2,22 +2,28 @@
 /*
  * Doorbells: in which context, and when, the sends of a process are sent.
  *
- * Default: at once, in the context of the poster, which is fastest for a single message.
- * Exception: if the message is large, and the next completion belongs to another QP, the
- * process doesn't wait for this message. Then a worker sends it, on an idle CPU if there
- * is one. So a thread with many QPs uses more than its own CPU.
+ * Theory. A process that waits for an answer needs its message to leave at once. A process
+ * that posts small messages in a row doesn't wait, and pays for each: a train, an ACK and a
+ * wake-up of the peer. Together, many messages need one of each. So small messages of a
+ * row wait for one another. Numbers are knobs of rxe/knobs.h:
  *
- * Corks: small messages that a process posts in a row leave together; many messages
- * then need one train, one ACK and one wake-up. A process doesn't wait for an answer
- * if it rings doorbells in a row without polling completions. The same holds if it
- * polls completions one by one and has more of them. So from the third such doorbell
- * on (the second, if the last row was a stream), messages wait until there are enough
- * of them or a short time is over. Then a worker sends them, too.
+ *   - Default: a message leaves at once, in the context of the poster. This is fastest for a
+ *     single message.
+ *   - A doorbell within cork_gap_ns of the one before may continue a row. It does so if the
+ *     process doesn't wait for an answer: it hasn't polled completions, or it polls them one
+ *     by one and has more of them. A request of the peer, or a polled receive, ends the row.
+ *   - After cork_row doorbells of a row, messages of at most cork_bytes wait. They leave
+ *     when there are cork_msgs, or when cork_ns have passed. A worker sends them.
+ *   - If cork_stream messages leave at once, they are a stream, which is likely to continue.
+ *     The next row needs one doorbell less.
+ *   - If cork_most messages wait, the worker is too slow, and the poster sends them itself.
+ *   - A process may post so slowly that few messages gather. After cork_vain waits in a row
+ *     that gathered less than cork_few, the next cork_skip messages don't wait.
+ *   - Datagrams and paths without trains aren't corked, since waiting would save nothing.
  *
- * A process that waits for an answer is never corked: before the next doorbell, it
- * polls all completions, or the peer's next request comes. Datagrams and paths without
- * trains aren't corked either, since waiting would save nothing. A process that posts
- * so slowly that few messages gather is corked only now and then, as a test.
+ * Large messages: if the next completion belongs to another QP, the process doesn't wait for
+ * this one. Then a worker sends it, on an idle CPU if there is one. So a thread with many
+ * QPs uses more than its own CPU.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or cork_ns late.

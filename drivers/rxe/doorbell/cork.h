@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Corks (cork.c): small messages that a process posts in a row wait for one another.
+ * Corks: small messages that a process posts in a row wait for one another. The rule is at
+ * the head of cork.c.
  */
 #ifndef RXE_DOORBELL_CORK_H
 #define RXE_DOORBELL_CORK_H
@@ -11,17 +12,6 @@
 #include <linux/workqueue.h>
 
 struct rxe_qp;
-
-/*
- * The rule, with the knobs of rxe/knobs.h: after cork_row doorbells, each within
- * cork_gap_ns of the one before, messages of at most cork_bytes wait. They leave when
- * there are cork_msgs, or cork_ns have passed.
- *
- * If cork_stream messages leave at once, they are a stream, which is likely to continue.
- * If cork_most messages wait, the worker is too slow, and the poster sends them itself.
- * After cork_vain waits in a row that gathered less than cork_few, the next cork_skip
- * messages don't wait.
- */
 
 /**
  * struct rxe_cork - the cork of a QP
