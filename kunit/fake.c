@@ -283,7 +283,7 @@ void fake_settle(struct kunit *test)
 static void fill_in(struct fake *f, struct rxe_pkt *pkt)
 {
 	pkt->qpn = rxe_qp_num(f->qp);
-	pkt->pkey = RXE_PKEY;
+	pkt->pkey = f->pkey ?: RXE_PKEY;
 	pkt->pad = rxe_pad(pkt->payload_len);
 }
 

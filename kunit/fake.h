@@ -32,6 +32,7 @@
  * @sealed: injected packets count as received from outside: they have ICRCs
  * @broken: in which packet of a train, from 1 on, the ICRC is wrong; 0: in none
  * @marked: injected packets have an ECN mark
+ * @pkey: P_Key of injected packets; 0: the right one
  * @gro: injected trains have the mark of those that GRO has made
  * @outside: injected packets didn't come by the same-device path
  * @sent: trains that @qp sent, oldest first
@@ -54,6 +55,7 @@ struct fake {
 	bool			sealed;
 	u32			broken;
 	bool			marked;
+	u16			pkey;
 	bool			gro;
 	bool			outside;
 	struct sk_buff_head	sent;

@@ -273,6 +273,22 @@ static void early_wrong_icrc(struct kunit *test)
 	expect_data(test, e, 9 * MTU);
 }
 
+/* A packet with a wrong P_Key is dropped and counted [10.9.1.1]. The membership bit may be 0 */
+static void wrong_pkey(struct kunit *test)
+{
+	struct env *e = write_begun(test, 15 * MTU, 9);
+	struct fake *f = e->fake;
+
+	f->pkey = RXE_PKEY ^ 1;
+	inject(test, e, 1, 4);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(f->rxe, RXE_CNT_DROP_PKEY), 3ull);
+	expect_data(test, e, MTU);
+	f->pkey = RXE_PKEY & 0x7fff;
+	inject(test, e, 1, 4);
+	KUNIT_EXPECT_EQ(test, rxe_count_sum(f->rxe, RXE_CNT_DROP_PKEY), 3ull);
+	expect_data(test, e, 4 * MTU);
+}
+
 /* Of a peer on this device, no packet comes from outside */
 static void from_outside(struct kunit *test)
 {
@@ -321,6 +337,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(partly_duplicate),
 	KUNIT_CASE(wrong_icrc),
 	KUNIT_CASE(early_wrong_icrc),
+	KUNIT_CASE(wrong_pkey),
 	KUNIT_CASE(from_outside),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_too_long),

@@ -166,7 +166,7 @@ static void numbered(struct kunit *test, u32 n)
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
 }
 
-/* One NAK for a gap, however many packets follow it [C9-112]; they are held */
+/* One NAK for a gap, however many packets follow it [C9-112]; they are held [9.7.4.1.1] */
 static void gap(struct kunit *test)
 {
 	u32 i;

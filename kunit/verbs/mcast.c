@@ -303,7 +303,7 @@ static void to_each(struct kunit *test)
 	end_members(&m);
 }
 
-/* The addresses are in the GRH */
+/* The addresses are in the GRH [A17.4.5.1] */
 static void to_ipv6(struct kunit *test)
 {
 	union ib_gid mgid = group(7);
@@ -362,7 +362,7 @@ static void wrong_service(struct kunit *test)
 	end_members(&m);
 }
 
-/* A member without receive work request loses its copy; the others don't */
+/* A member without receive work request loses its copy [9.8.3.2]; the others don't */
 static void no_recv(struct kunit *test)
 {
 	struct members m;

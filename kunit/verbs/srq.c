@@ -233,6 +233,22 @@ static void create_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->rxe->num_srq), RXE_MAX_SRQ - 1);
 }
 
+/* A limit given at the creation is ignored [11.2.3.1] */
+static void create_with_limit(struct kunit *test)
+{
+	struct rxe_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1, .srq_limit = 3 } };
+	struct ib_srq_attr attr = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	srq->ibsrq.device = &fake(test)->rxe->ibdev;
+	KUNIT_ASSERT_EQ(test, rxe_create_srq(&srq->ibsrq, &init, NULL), 0);
+	KUNIT_EXPECT_EQ(test, rxe_query_srq(&srq->ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0u);
+	KUNIT_EXPECT_GE(test, attr.max_wr, 8u);
+	rxe_destroy_srq(&srq->ibsrq, NULL);
+}
+
 #define MANY	20000u
 
 /* Takes @MANY work requests; returns the first that is out of order, or MANY */
@@ -330,6 +346,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize),
 	KUNIT_CASE(modify_refused),
 	KUNIT_CASE(create_refused),
+	KUNIT_CASE(create_with_limit),
 	KUNIT_CASE(resize_while_taken),
 	KUNIT_CASE(take_while_moved),
 	{}

@@ -48,6 +48,7 @@ let_go() {
 	wait "$HOLDER" || true
 }
 
+# The netdev lets a group in while there are members [A17.4.3]
 joins_and_leaves() { # GROUP PREDICATE
 	! $2 veth && hold B "$1" && $2 veth && let_go && wait_for 10 eval "! $2 veth"
 }

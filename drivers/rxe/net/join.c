@@ -258,7 +258,7 @@ static void end_join(struct rxe_join *join)
 }
 
 /**
- * rxe_join - join a group on all netdevs of a device (annex A17.4.3)
+ * rxe_join - join a group on all netdevs of a device [A17.4.3]
  * @rxe: device
  * @join: filled in
  * @mgid: address of the group

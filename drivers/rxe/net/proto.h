@@ -19,7 +19,7 @@ struct sock;
  * @gid_type: enum ib_gid_type
  * @network: enum rdma_network_type
  * @wc_sl: SL that tells user space the kind of header, 0 for a GRH
- * @grh_off: offset of the network header in a datagram's GRH (annex A17.4.5.1)
+ * @grh_off: offset of the network header in a datagram's GRH [A17.4.5.1]
  * @udp: there is a UDP header, and paths have a route; else packets stay on the link
  * @ids: packets have IDs that count up, and the ICRC covers them
  * @gso: the feature of a netdev that takes a train whole

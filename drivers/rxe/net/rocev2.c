@@ -37,7 +37,7 @@ void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 	udp->source = htons(path->sport);
 	udp->dest = htons(RXE_ROCE_UDP_PORT);
 	udp->len = htons(len);
-	udp->check = 0;		/* the ICRC does better (A17.3.1.2) */
+	udp->check = 0;		/* the ICRC does better [A17.3.1.2] */
 }
 
 /* UDP checksum of the pseudo header; the stack or the netdev completes it later. */

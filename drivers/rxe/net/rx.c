@@ -134,7 +134,7 @@ u32 rxe_rx_flow(struct sk_buff *skb, u32 sqpn)
 }
 
 /**
- * rxe_rx_grh - the GRH of a received datagram (annex A17.4.5.1)
+ * rxe_rx_grh - the GRH of a received datagram [A17.4.5.1]
  * @skb: received datagram
  * @grh: set; RXE_GRH_BYTES
  */
@@ -158,7 +158,7 @@ u8 rxe_rx_network(struct sk_buff *skb)
 }
 
 /**
- * rxe_rx_wc_sl - the SL of a datagram's completion for user space (annex A17.4.5.1)
+ * rxe_rx_wc_sl - the SL of a datagram's completion for user space [A17.4.5.1]
  * @skb: received datagram
  *
  * Return: its priority, if it has one: the sender's SL on the same device, or what the

@@ -2,11 +2,11 @@
 /*
  * Gaps: packets that came too early are kept (queue/inq.c) until the missing ones come.
  *
- * The specification lets a responder drop packets out of sequence (section
- * 9.7.4.1.1); the sender then sends everything from the gap on again. Here early
- * packets are held instead. As soon as the gap is filled, one acknowledgment covers
- * them, too, and the sender needn't send them again. The same is done for responses.
- * When to request the missing packet is decided by loss/gap.c.
+ * The specification lets a responder drop packets out of sequence. The sender then sends
+ * everything from the gap on again. Here early packets are held instead. As soon as the
+ * gap is filled, one acknowledgment covers them, too, and the sender needn't send them
+ * again. The same is done for responses. loss/gap.c decides when to request the missing
+ * packet.
  *
  * Context: recv_task, which owns the held packets.
  */
@@ -46,8 +46,8 @@ static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
  * @missing: a later packet came
  * @psn: the expected PSN
  *
- * While the packet may only be late, a timer runs the receive task again when
- * patience is over.
+ * A packet out of sequence isn't executed, and the expected one is requested [9.7.4.1.1].
+ * While that may only be late, a timer runs the receive task again when patience is over.
  *
  * Return: true if the caller should request it.
  */

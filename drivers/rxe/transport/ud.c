@@ -255,7 +255,7 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
  * @data: its payload
  *
  * A datagram with a wrong Q_Key or without receive work request is silently dropped
- * (section 9.8.3.2). Context: recv_task.
+ * [9.8.3.2]. Context: recv_task.
  */
 void rxe_ud_rcv(struct rxe_qp *qp, struct sk_buff *skb,
 		const struct rxe_pkt *pkt, struct rxe_data *data)

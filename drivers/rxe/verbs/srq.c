@@ -80,7 +80,7 @@ static int check_srq_init(const struct ib_srq_init_attr *init,
  * rxe_create_srq - make a shared receive queue
  * @ibsrq: memory from the RDMA core, zeroed
  * @init: type, number of work requests and of their SGEs; out: how many fit. A limit is
- *	ignored, as it can only be set later (section 11.2.3.1)
+ *	ignored, as it can only be set later [11.2.3.1]
  * @udata: of the process; NULL for a kernel consumer
  *
  * Return: 0; -EOPNOTSUPP for another type than the basic one; -EINVAL for a size beyond the

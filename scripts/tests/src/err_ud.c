@@ -55,7 +55,7 @@ static int send_ud(struct ud *u, uint32_t len, uint32_t qkey, int flags)
 	return post_one(u->tx, &wr);
 }
 
-/* The GRH slot holds a GRH, or in its last 20 bytes an IPv4 header. */
+/* The GRH slot holds a GRH, or in its last 20 bytes an IPv4 header [A17.4.5.1] */
 static bool check_grh(const uint8_t *grh)
 {
 	bool v4 = !memcmp(gid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
@@ -111,6 +111,7 @@ bool c_ud_reply(void)
 	return free_ud(&u);
 }
 
+/* Whoever doesn't have the Q_Key isn't received, and isn't told [9.8.3.2] */
 static bool drop_ud(struct ud *u, uint32_t qkey)
 {
 	struct ibv_wc wc;

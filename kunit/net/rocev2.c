@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The headers of RoCE v2: what is put in front of a train (net/rocev2.c, ipv4.c, ipv6.c), and
+ * what a receiver of datagrams is told of them (net/rx.c).
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/string.h>
+#include <linux/udp.h>
+#include "../../drivers/rxe/net/internal.h"
+#include "../../drivers/rxe/net/proto.h"
+#include "../util.h"
+
+#define BYTES	40u
+#define ROOM	(sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
+static struct sk_buff *train(struct kunit *test)
+{
+	struct sk_buff *skb = alloc_skb(ROOM + BYTES, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_reserve(skb, ROOM);
+	memset(skb_put(skb, BYTES), 0xa5, BYTES);
+	return skb;
+}
+
+/* The UDP header: RoCE's port, and no checksum [A17.3.1.2] */
+static void udp_header(struct kunit *test)
+{
+	const struct rxe_l3 *rows[] = { &rxe_l3_ipv4, &rxe_l3_ipv6 };
+	struct rxe_path path = { .sport = 0xc123, .hop_limit = 64 };
+	const struct udphdr *udp;
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		skb = train(test);
+		rows[i]->push(skb, &path, 1);
+		udp = udp_hdr(skb);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)(udp + 1), (void *)skb->data + rows[i]->bytes);
+		KUNIT_EXPECT_EQ(test, ntohs(udp->source), 0xc123);
+		KUNIT_EXPECT_EQ(test, ntohs(udp->dest), 4791);
+		KUNIT_EXPECT_EQ(test, ntohs(udp->len), sizeof(*udp) + BYTES);
+		KUNIT_EXPECT_EQ(test, (__force u16)udp->check, 0);
+		KUNIT_EXPECT_TRUE(test, skb->ip_summed != CHECKSUM_PARTIAL);
+		kfree_skb(skb);
+	}
+}
+
+/*
+ * A GRH, in the last 20 bytes an IPv4 header; and an SL that tells which, unless the packet
+ * has a priority [A17.4.5.1]
+ */
+static void of_datagram(struct kunit *test)
+{
+	static const u8 sl[RXE_PROTOS] = {
+		[RXE_ROCE_V1] = 0, [RXE_ROCE_V2_IPV4] = 10, [RXE_ROCE_V2_IPV6] = 9,
+	};
+	struct sk_buff *skb = train(test);
+	u8 grh[RXE_GRH_BYTES];
+	u32 proto, zeros;
+
+	for (proto = 0; proto < RXE_PROTOS; proto++) {
+		zeros = proto == RXE_ROCE_V2_IPV4 ? 20 : 0;
+		*rxe_rx(skb) = (struct rxe_rx) {
+			.proto = proto, .l3_off = skb->data - skb->head,
+		};
+		memset(grh, 0xff, sizeof(grh));
+		rxe_rx_grh(skb, grh);
+		KUNIT_EXPECT_NULL(test, memchr_inv(grh, 0, zeros));
+		KUNIT_EXPECT_MEMEQ(test, grh + zeros, skb->data, sizeof(grh) - zeros);
+		skb->priority = 0;
+		KUNIT_EXPECT_EQ(test, rxe_rx_wc_sl(skb), sl[proto]);
+		skb->priority = 3;
+		KUNIT_EXPECT_EQ(test, rxe_rx_wc_sl(skb), 3);
+	}
+	kfree_skb(skb);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(udp_header),
+	KUNIT_CASE(of_datagram),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name		= "net-rocev2",
+	.test_cases	= cases,
+};
+
+kunit_test_suite(suite);
