@@ -3,11 +3,11 @@
  * GIDs of a device. The RDMA core finds them and keeps the table; this file decides
  * which device has the addresses of a VLAN.
  *
- * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()), since
- * RDMA_CM takes the first device that has an address: those of its netdev, of a VRF above, and
- * of VLANs in the same namespace. Exception: if the VLAN netdev has a device of its own, only
- * that device has them. The core also offers the addresses of other netdevs above, like a
- * bridge or a macvlan, but their packets come in by these.
+ * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()). They
+ * are its netdev, a VRF above, and VLANs in the same namespace. Exception: if the VLAN netdev
+ * has a device of its own, only that device has them. RDMA_CM takes the first device that has
+ * an address. The core also offers the addresses of other netdevs above, like a bridge or a
+ * macvlan. But their packets come in by these.
  *
  * Context: process, may sleep.
  */
@@ -21,8 +21,8 @@
 
 /*
  * The port's netdev is the VLAN netdev. Exception: while the RDMA core looks for addresses, it
- * is the real netdev, since the core finds the addresses of a VLAN only there. The core looks
- * while the device is being registered, and later from work items.
+ * is the real netdev. The core finds the addresses of a VLAN only there. The core looks while
+ * the device is being registered, and later from work items.
  */
 static struct net_device *rxe_vlan_get_netdev(struct ib_device *ibdev, u32 port)
 {

@@ -138,7 +138,7 @@ static ssize_t roce_enable_show(struct device *dev, struct device_attribute *att
 
 /*
  * The change removes the device, and this file with it. Removing a file waits for the file's
- * functions, so the active protection is broken. This is done before add_lock is taken: a
+ * functions, so the active protection is broken. This is done before add_lock is taken. A
  * writer that waits for add_lock must not block the removal by another writer. From then on,
  * only the caller's reference keeps the module.
  */

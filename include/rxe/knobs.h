@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers that may change at run time, for all devices together. The file rdma_rxe/knobs
- * in debugfs shows and sets them. Related numbers are elsewhere: those fixed at build time
- * in rxe/constants.h, limits that programs see in rxe/dev.h, and the settings of one
- * device in struct rxe_tune.
+ * Numbers that may change at run time, for all devices together. The file rdma_rxe/knobs in
+ * debugfs shows and sets them. Related numbers are elsewhere. Those fixed at build time are in
+ * rxe/constants.h, and limits that programs see in rxe/dev.h. The settings of one device are
+ * in struct rxe_tune.
  */
 #ifndef RXE_KNOBS_H
 #define RXE_KNOBS_H

@@ -11,8 +11,8 @@
 #include <rxe/knobs.h>
 
 /*
- * For objects of processes, which may be many or large: charged to the caller's memory cgroup,
- * and they fail rather than invoke the OOM killer.
+ * For objects of processes, which may be many or large. They are charged to the caller's
+ * memory cgroup, and fail rather than invoke the OOM killer.
  */
 #define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 

@@ -53,12 +53,12 @@ enum rxe_account {
  *	netdev that has the address; RXE_NO_VLAN if there are none. The VLAN ID of the netdev
  *	itself is in the low 12 bits
  *
- * skb->data points to the first packet's BTH, skb->len is the bytes of all packets.
- * The linear part may be empty or end at any byte: read with skb_header_pointer()
- * or skb_copy_bits(). If there is a frag_list, each of its skbs is one packet, and
- * the train's own skb holds the first. A received skb is never written to.
- * skb->dev isn't the netdev, which may go away while the train waits: it is NULL, or, while the
- * train is held, in a union with skb->rbnode.
+ * skb->data points to the first packet's BTH, skb->len is the bytes of all packets. The linear
+ * part may be empty or end at any byte: read with skb_header_pointer() or skb_copy_bits(). If
+ * there is a frag_list, each of its skbs is one packet, and the train's own skb holds the
+ * first. A received skb is never written to. The member skb->dev isn't the netdev, which may
+ * go away while the train waits. It is NULL, or, while the train is held, in a union with
+ * skb->rbnode.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;

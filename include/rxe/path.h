@@ -25,9 +25,9 @@ enum rxe_proto {
 
 /*
  * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
- * datagrams for user space, the SL field holds the kind of network header: bit 3 for UDP, the
- * IP version in the bits below; 0 for a GRH [A17.4.5.1]. Programs that answer copy the SL to
- * their address vector.
+ * datagrams for user space, the SL field holds the kind of network header. Bit 3 means UDP,
+ * and the bits below tell the IP version. 0 means a GRH [A17.4.5.1]. Programs that answer copy
+ * the SL to their address vector.
  */
 #define RXE_MAX_SL	7
 #define RXE_WC_SL_IPV6	(BIT(3) | 1)

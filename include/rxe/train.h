@@ -2,10 +2,10 @@
 /*
  * Sending: trains, and the accounting of a sender's skbs in the lower queues.
  *
- * A train is an skb that holds one or more complete packets of one QP, each from BTH
- * to ICRC inclusive. All have the same size; only the last may be shorter. A train of
- * several packets is always RC or UC, and has either requests or responses. Received
- * trains have the same form.
+ * A train is an skb that holds one or more complete packets of one QP. Each goes from BTH to
+ * ICRC inclusive. All have the same size; only the last may be shorter. A train of several
+ * packets is always RC or UC, and has either requests or responses. Received trains have the
+ * same form.
  */
 #ifndef RXE_TRAIN_H
 #define RXE_TRAIN_H
@@ -131,9 +131,9 @@ struct rxe_train {
  * others, then rxe_train_xmit() or rxe_train_drop(). Bottom halves stay off until
  * then, and a train has one builder.
  *
- * The first two return contiguous memory for a packet of @len bytes, BTH to ICRC
- * inclusive. rxe_train_push() returns NULL if the train is full or memory is short:
- * send it and start another. All packets but the last have the length of the first.
+ * The first two return contiguous memory for a packet of @len bytes, BTH to ICRC inclusive. If
+ * the train is full or memory is short, rxe_train_push() returns NULL: send it and start
+ * another. All packets but the last have the length of the first.
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);

@@ -200,9 +200,9 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC (section 7.8.1, A17.3.3). To compute: start with the network headers, then
- * rxe_icrc() does the rest. To check: rxe_icrc_bth() counts byte 4 of the BTH as ones,
- * then update with everything from the BTH on, ICRC included.
+ * ICRC (section 7.8.1, A17.3.3). To compute: start with the network headers, then rxe_icrc()
+ * does the rest. To check: rxe_icrc_bth() counts byte 4 of the BTH as ones. Then update with
+ * everything from the BTH on, ICRC included.
  */
 u32 rxe_icrc_start_v1(const void *grh);
 u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);

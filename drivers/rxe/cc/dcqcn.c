@@ -3,9 +3,9 @@
  * DCQCN, the reaction point: the rate of a QP follows congestion notification packets
  * (CNPs).
  *
- * Theory (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015).
- * A switch marks packets while its queue is longer than a threshold. The receiver answers
- * marks with CNPs. The sender keeps a rate RC, a target RT to return to, and alpha, an
+ * Theory (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). A
+ * switch marks packets while its queue is longer than a threshold. The receiver answers marks
+ * with CNPs. The sender keeps a rate RC, a target RT to return to, and alpha. Alpha is an
  * estimate of the fraction of periods that are congested:
  *
  *   CNP	RT = RC;  RC = RC * (1 - alpha / 2);  alpha = (1 - g) * alpha + g
@@ -20,12 +20,12 @@
  * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput
- * of the last round trip in which the window was the limit, and the result is the rate. If
- * there was none yet, it cuts rp_max_rate. Then the next round trip sets the rate anew, if the
- * window was the limit in it. At rp_max_rate, the limit ends. No timer runs: timer events are
- * handled when the next train leaves, or the next CNP comes. The window also limits the packets
- * in flight, and reacts to loss.
+ * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput of
+ * the last round trip in which the window was the limit. The result is the rate. If there was
+ * none yet, it cuts rp_max_rate. Then the next round trip sets the rate anew, if the window
+ * was the limit in it. At rp_max_rate, the limit ends. No timer runs: timer events are handled
+ * when the next train leaves, or the next CNP comes. The window also limits the packets in
+ * flight, and reacts to loss.
  *
  * Context: as struct rxe_cc_ops.
  */
@@ -73,10 +73,10 @@ static u64 recent_rtt(const struct rxe_cc *cc, u64 now)
 
 /*
  * Scale a timer of @us to the round trip. Marks on packets sent before a cut say nothing about
- * the rate after the cut, so cuts are at least one measured round trip apart. The other timers
- * keep their ratio to the time between cuts: under continuous CNPs, neither alpha decays nor
- * the rate rises between two cuts. In the paper, queues are short, and the timers are longer
- * than round trips anyway.
+ * the rate after the cut. So cuts are at least one measured round trip apart. The other timers
+ * keep their ratio to the time between cuts. Thus under continuous CNPs, neither alpha decays
+ * nor the rate rises between two cuts. In the paper, queues are short, and the timers are
+ * longer than round trips anyway.
  */
 static u64 period_ns(const struct rxe_cc *cc, u64 us, u64 now)
 {
@@ -141,9 +141,9 @@ static void first_cnp(struct rxe_cc *cc, u64 now)
 }
 
 /*
- * Does a cut set the target to the rate? With rp_clamp_tgt_rate, each one does. Otherwise
- * the rate must have risen since the last cut: by the byte counter, or by the timer if
- * rp_clamp_tgt_rate_ati is set.
+ * Does a cut set the target to the rate? With rp_clamp_tgt_rate, each one does. Otherwise the
+ * rate must have risen since the last cut. A rise by the byte counter counts, one by the timer
+ * only if rp_clamp_tgt_rate_ati is set.
  */
 static bool moves_target(const struct rxe_dcqcn *d)
 {
@@ -207,8 +207,8 @@ static void cut_anew(struct rxe_cc *cc, u64 at)
 
 /*
  * Is the window less than twice what the rate sends in a round trip? Otherwise, the window
- * needn't grow. Without this check it would: if the first round trips include a queue, so
- * does rtt_min, and the queue isn't detected.
+ * needn't grow. Without this check it would. If the first round trips include a queue, so does
+ * rtt_min, and the queue isn't detected.
  */
 static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {

@@ -3,14 +3,14 @@
  * The pacer: turns a rate in bytes per second into the times at which trains may leave.
  *
  * Theory. A train takes the time bytes / rate. The next one leaves when that has passed. A
- * slow flow should not send bursts, so a train is limited to what the rate allows in
- * pace_ns; the caller sends one packet if that is more:
+ * slow flow should not send bursts. So a train is limited to what the rate allows in pace_ns.
+ * The caller sends one packet if that is more:
  *
  *   room = rate * pace_ns
  *   next = max(next, now - pace_late_ns) + bytes / rate
  *
- * Timers fire late. A flow may catch up with what it couldn't send in the meantime, but
- * with no more than pace_late_ns of its rate.
+ * Timers fire late. A flow may catch up with what it couldn't send in the meantime. It may do
+ * so with no more than pace_late_ns of its rate.
  *
  * Context: as struct rxe_cc_ops.
  */

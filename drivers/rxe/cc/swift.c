@@ -9,9 +9,9 @@
  *
  *   target	rtt_min + swift_target_ns +
  *		min(swift_flows_ns / sqrt(cwnd), swift_flows_ns)
- *		rtt_min counts up to swift_path_ns: a flow that begins while there is a
+ *		rtt_min counts up to swift_path_ns. A flow that begins while there is a
  *		queue measures the queue, too, and would aim higher than the others. The
- *		administrator may set swift_path_ns to the round trip of the network; in the
+ *		administrator may set swift_path_ns to the round trip of the network. In the
  *		paper, the whole target is configured.
  *   below it	cwnd += swift_ai / 1024 per round trip, if the window kept packets back
  *   above it	cwnd *= 1 - swift_beta / 1024 * (rtt - target) / rtt

@@ -12,12 +12,12 @@
  *            After a recent loss, this holds up to half of the window before the loss.
  *            Above that, and as the smallest step, window += delivered / 4 + 1.
  *   shrink   if rtt > calm, and the window kept packets back or the path is lossy:
- *            window = delivered * calm / rtt, but at least window / 2. The lower bound
+ *            window = delivered * calm / rtt. It is at least window / 2. The lower bound
  *            is window_lossy on a lossy path, so that READs aren't requested in small
  *            pieces. Elsewhere it is window_calm, so that an acknowledgment covers
  *            enough packets to be worth its cost. Only loss goes below these bounds.
- *   loss     with a queue: window /= 2. Without a queue the path itself loses packets:
- *            the window shrinks by an eighth, and at a loss rate p it settles near
+ *   loss     with a queue: window /= 2. Without a queue the path itself loses packets.
+ *            Then the window shrinks by an eighth. At a loss rate p it settles near
  *            1 / p packets. There is one such cut for all packets that were in flight.
  *   timeout  window = 1; it may grow again at once.
  *

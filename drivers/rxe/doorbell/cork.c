@@ -3,15 +3,16 @@
  * Doorbells: in which context, and when, the sends of a process are sent.
  *
  * Theory. A process that waits for an answer needs its message to leave at once. A process
- * that posts small messages in a row doesn't wait, and pays for each: a train, an ACK and a
- * wake-up of the peer. Together, many messages need one of each. So small messages of a
- * row wait for one another. Numbers are knobs of rxe/knobs.h:
+ * that posts small messages in a row doesn't wait. Each of them costs a train, an ACK and a
+ * wake-up of the peer. Together, many messages need one of each. So small messages of a row
+ * wait for one another. Numbers are knobs of rxe/knobs.h:
  *
  *   - Default: a message leaves at once, in the context of the poster. This is fastest for a
  *     single message.
  *   - A doorbell within cork_gap_ns of the one before may continue a row. It does so if the
- *     process doesn't wait for an answer: it hasn't polled completions, or it polls them one
- *     by one and has more of them. A request of the peer, or a polled receive, ends the row.
+ *     process hasn't polled completions, or polls them one by one and has more of them. Such a
+ *     process doesn't wait for an answer. A request of the peer, or a polled receive, ends the
+ *     row.
  *   - After cork_row doorbells of a row, messages of at most cork_bytes wait. They leave
  *     when there are cork_msgs, or when cork_ns have passed. A worker sends them.
  *   - If cork_stream messages leave at once, they are a stream, which is likely to continue.

@@ -2,38 +2,38 @@
 /*
  * Detects paths on which only the first packet of each train arrives.
  *
- * Theory. A netdev that segments UDP makes the IPv4 IDs of a train's packets. They must
- * count up by one, since the ICRC covers them. If it gives all packets the first one's ID,
- * the peer drops all but the first. Then the first missing packet moves on by exactly
- * one with each train that is sent again, whatever the train's length.
+ * Theory. A netdev that segments UDP makes the IPv4 IDs of a train's packets. They must count
+ * up by one, since the ICRC covers them. If it gives all packets the first one's ID, the peer
+ * drops all but the first. Then the first missing packet moves on by exactly one with each
+ * train that is sent again. The train's length doesn't matter.
  *
  * So each time packets are sent again, the step from the previous resending is judged, if
  * that had several packets:
  *
  *   0          no change: the answer may be late
  *   1          score + 1
- *   2 to 4     no change: a peer like this driver has kept the first packet of the next
- *              train, so the step fills the gap up to it; and trains may be short (READ
- *              responses and WRITEs begin with a train of two packets)
+ *   2 to 4     no change. A peer like this driver has kept the first packet of the next
+ *              train, so the step fills the gap up to it. Also, trains may be short: READ
+ *              responses and WRITEs begin with a train of two packets
  *   else       score - 1: more than the first packet arrived
  *
- * Statistics. At a random loss rate p, the step is k with probability p (1 - p)^k: k
- * packets arrive and the next doesn't. The score is a random walk, up with p (1 - p) and
- * down with (1 - p)^5. It gets from 0 to 7 with a probability of about x^-7, where x is
- * the ratio of down to up:
+ * Statistics. At a random loss rate p, the step is k with probability p (1 - p)^k. Then k
+ * packets arrive and the next doesn't. The score is a random walk, up with p (1 - p) and down
+ * with (1 - p)^5. Let x be the ratio of down to up. The score gets from 0 to 7 with a
+ * probability of about x^-7:
  *
  *   p      x       x^-7
  *   1 %    96      1e-14
  *   5 %    16      3e-9
  *   10 %   6.6     2e-6
  *
- * per loss. That is for a peer that drops what follows a loss (go-back-N). A peer that
- * keeps it lacks the second packet of a resending only if that was lost twice, so p is
- * squared there. A train that a queue drops as a whole gives a step of 0 or of its length.
+ * per loss. That is for a peer that drops what follows a loss (go-back-N). A peer that keeps
+ * it lacks the second packet of a resending only if that was lost twice. So p is squared
+ * there. A train that a queue drops as a whole gives a step of 0 or of its length.
  *
- * A peer whose window is down to a packet or two asks for less than a train again. So
- * while the score isn't 0, the first answer to each READ is judged as well: + 1 if the
- * peer then asks for its second packet, - 1 if it asks for the next READ.
+ * A peer whose window is down to a packet or two asks for less than a train again. So while
+ * the score isn't 0, the first answer to each READ is judged as well. It is + 1 if the peer
+ * then asks for its second packet, and - 1 if it asks for the next READ.
  *
  * Callers must not report resendings after an RNR NAK, which also step by one, though
  * nothing was lost. Nor must they report READ requests and atomics, which are sent again

@@ -2,9 +2,9 @@
 /*
  * Loss recovery (section 9.7.5.1.2, 9.7.6.1.3).
  *
- * Theory. A packet without an answer is lost, or it is late: in a queue, at a busy
- * peer, or because this host's own CPU was away. Sending a late packet again makes the
- * queue longer, and delays the answers further. So:
+ * Theory. A packet without an answer is lost, or it is late. It is late in a queue, at a busy
+ * peer, or because this host's own CPU was away. Sending a late packet again makes the queue
+ * longer, and delays the answers further. So:
  *
  *   - A NAK, or responses behind a gap, show a loss. A packet that was sent again less
  *     than a round trip ago doesn't count as lost again.
@@ -13,17 +13,17 @@
  *     silence_ns, or four times the QP's timeout if that is shorter. Then the oldest
  *     packets are sent again as a probe. After each probe the silence must be twice as
  *     long. A probe isn't counted as a retry.
- *   - A retry is counted when the QP's timeout is over (rxe_rto_ns()), or when a NAK
- *     comes after that long without progress. None is counted if the peer answered
+ *   - A retry is counted when the QP's timeout is over (rxe_rto_ns()). It is also counted when
+ *     a NAK comes after that long without progress. None is counted if the peer answered
  *     anything new meanwhile, which shows that it is alive.
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
  *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
- *   - An answer much sooner after a resending than any round trip, or a second answer,
- *     shows that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
+ *   - An answer may come much sooner after a resending than any round trip, or a second time.
+ *     Both show that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
  *     round trip is remembered. Nothing was lost either if the answer comes while the
  *     resending still waits for its turn at this host's queues.
  *
- * Only what one loss takes away is sent again, a packet or a train: a peer like this driver
+ * Only what one loss takes away is sent again, a packet or a train. A peer like this driver
  * keeps the packets that follow. If these are missing, too, the peer doesn't keep them. Then
  * everything is sent again, also for the next losses.
  *
@@ -63,8 +63,8 @@ static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  *   after a retry       the upper bound
  *   on a lossy path     twice the measured round trip, within the bounds. Probes alone don't
  *                       make the path lossy here: their answer may be one to a late packet
- *   without losses      patience_ns, but at most four times the upper bound: the peer's
- *                       CPU is probably away, as those of virtual machines are
+ *   without losses      patience_ns, but at most four times the upper bound. The peer's CPU
+ *                       is probably away, as those of virtual machines are
  *   nothing measured    patience_ns at least (RFC 6298)
  *
  * If a recent round trip was longer, the result is at least twice that, up to rto_max_ns.
@@ -270,8 +270,8 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
  * @exact: it answers @psn only; an ACK answers all packets before it, too
  * @now: the time
  *
- * The peer received both transmissions. This proves the resending needless only for the
- * oldest packet: later packets may have arrived the first time, even if the oldest was lost.
+ * The peer received both transmissions. This proves the resending needless only for the oldest
+ * packet. Later packets may have arrived the first time, even if the oldest was lost.
  *
  * Return: true if a resending was in doubt, and nothing had been lost.
  */

@@ -3,19 +3,19 @@
  * On-demand paging: which pages of a process are present.
  *
  * Theory. Users of the table of pages are the tasks of QPs. They hold a reference to the
- * region for one run, with bottom halves off, and take no lock. The notifier marks the page
- * as not present, and then waits for a grace period if the region has users, or if a memory
- * window was used since the last one. The page's address stays in the table until the end of
- * the grace period: a task that found the page present may use it until its run ends.
+ * region for one run, with bottom halves off, and take no lock. The notifier marks the page as
+ * not present. Then it waits for a grace period if the region has users. It also waits if a
+ * memory window was used since the last one. The page's address stays in the table until the
+ * end of the grace period. A task that found the page present may use it until its run ends.
  *
  * The table consists of chunks with a notifier each. A chunk is added at the first fault in
  * it, if the process has memory there. Later the process may unmap that memory, and map other
- * memory elsewhere. To keep the chunks of the past from piling up, those without a present
- * page are removed when the number of chunks is twice that after the last removal, and at
+ * memory elsewhere. Chunks of the past must not pile up. So those without a present page are
+ * removed when the number of chunks has doubled since the last removal. It must also be at
  * least RXE_ODP_SWEEP. So a removal costs little per chunk that was added.
  *
- * A chunk is removed only while no page is present, no fault uses it, and no callback waits
- * for tasks that use its pages. It goes out of the table first, then its notifier goes. A
+ * A chunk is removed only while no page is present and no fault uses it. Also, no callback may
+ * wait for tasks that use its pages. It goes out of the table first, then its notifier goes. A
  * grace period later, no task looks at it any more.
  *
  * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
@@ -138,7 +138,7 @@ static void wait_for_windows(struct rxe_odp *odp)
  * reference to the region, or uses a window, after this point doesn't find the pages.
  *
  * A region that has ended has no user. Either no key ever named it. Or rxe_dereg_mr() has
- * refused further windows while none was bound, has hidden the key, and has waited for the
+ * refused further windows while none was bound. It has hidden the key, and has waited for the
  * last reference. References by way of a window end before the window is unbound.
  */
 static void wait_for_users(struct rxe_odp *odp)
@@ -252,9 +252,9 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 }
 
 /*
- * Take a chunk without a present page and without faults out of the table. If its lock is taken,
- * it isn't unused. Without a fault, no page of it becomes present any more; and since nobody
- * has its lock, no callback waits for tasks that use its pages.
+ * Take a chunk without a present page and without faults out of the table. If its lock is
+ * taken, it isn't unused. Without a fault, no page of it becomes present any more. Since
+ * nobody has its lock, no callback waits for tasks that use its pages.
  */
 static bool unlink_unused(struct rxe_odp *odp, unsigned long index, struct rxe_odp_chunk *chunk)
 {
@@ -323,8 +323,8 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 }
 
 /*
- * Does the process have memory at @addr? A chunk costs memory, so none is added elsewhere:
- * otherwise a peer could make the driver allocate them by probing a large region.
+ * Does the process have memory at @addr? A chunk costs memory, so none is added elsewhere.
+ * Otherwise a peer could make the driver allocate them by probing a large region.
  */
 static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 {

@@ -3,11 +3,12 @@
  * Memory regions on a dma-buf: memory that another driver has allocated, and that a process
  * names by a file descriptor.
  *
- * An adapter maps such a buffer for DMA, and maps it again when the exporter moves it.
- * This driver copies with the CPU, so it needs the kernel's own mapping (dma_buf_vmap()). That
+ * An adapter maps such a buffer for DMA, and maps it again when the exporter moves it. This
+ * driver copies with the CPU, so it needs the kernel's own mapping (dma_buf_vmap()). That
  * mapping alone doesn't keep the buffer in its place. So the driver also attaches the device
- * to the buffer. An exporter that can move it pins it for the attachment: at dma_buf_pin() if
- * it has that operation, else at the attachment. The buffer is never mapped for DMA.
+ * to the buffer. An exporter that can move it pins it for the attachment. It does so at
+ * dma_buf_pin() if it has that operation, else at the attachment. The buffer is never mapped
+ * for DMA.
  *
  * Memory of a device that the CPU can't use like RAM is refused.
  *

@@ -4,7 +4,7 @@
  * by work requests.
  *
  * A region has two lists of pages: the pages of its memory, and those of the next
- * registration. ib_map_mr_sg() fills the second list, also while the region is valid. The
+ * registration. The latter is filled by ib_map_mr_sg(), also while the region is valid. The
  * first Fast Register work request after that swaps the two lists. Further ones register the
  * same pages again. The key is invalidated by invalidate.c.
  *

@@ -3,8 +3,8 @@
  * Faults: a task of a QP asks for pages and stops; a worker makes them present and wakes
  * the task.
  *
- * A QP has three faults: for what it sends, for requests of the peer, and for responses
- * to its own requests. While one waits, the other two and all other QPs go on.
+ * A QP has three faults. They are for what it sends, for requests of the peer, and for
+ * responses to its own requests. While one waits, the other two and all other QPs go on.
  *
  * A fault may take any time, since a process can serve the page faults of another one
  * (userfaultfd, FUSE). So nothing waits for the work. A QP that is reset or destroyed

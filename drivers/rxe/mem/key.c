@@ -6,8 +6,8 @@
  * A key is looked up by its index and checked. Its region is then referenced during
  * one run of a task. The L_Key and R_Key of a region are the same number.
  *
- * Context: publish and retire in process context; the others anywhere but hard
- * interrupts, with bottom halves off, which is the RCU read side that protects the key.
+ * Context: publish and retire in process context. The others anywhere but hard interrupts,
+ * with bottom halves off, which is the RCU read side that protects the key.
  */
 #include <linux/random.h>
 #include <mem/odp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions as verbs objects (sections 10.6, 11.2.7): all of the kernel's memory,
- * memory of a process, pinned or paged on demand, and dma-bufs. Regions for fast
+ * Memory regions as verbs objects (sections 10.6, 11.2.7). They are all of the kernel's
+ * memory, memory of a process (pinned or paged on demand), and dma-bufs. Regions for fast
  * registration are in fast.c.
  *
  * Context: process.
@@ -344,8 +344,8 @@ static bool is_callers_memory(const struct rxe_mr *mr)
 }
 
 /*
- * After the return, the old rights aren't used any more: a task holds a region only for
- * one run, with bottom halves off, and synchronize_rcu() waits for that.
+ * After the return, the old rights aren't used any more. A task holds a region only for one
+ * run, with bottom halves off, and synchronize_rcu() waits for that.
  */
 static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
 {
@@ -365,10 +365,11 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Normally the region is changed in place. Exceptions: a new region with a new key is made
- * for other memory, for write access to memory that was pinned for reading, for a change
- * between pinned and on-demand memory or between persistent and other access, and if both PD
- * and access change. Then the RDMA core frees the old region.
+ * Normally the region is changed in place. In some cases, a new region with a new key is made,
+ * and the RDMA core frees the old one. It is made for other memory, and for write access to
+ * memory that was pinned for reading. It is made for a change between pinned and on-demand
+ * memory, or between persistent and other access. It is also made if both PD and access
+ * change.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or an ERR_PTR, with the old region unchanged: as rxe_reg_user_mr(), -EBUSY if a

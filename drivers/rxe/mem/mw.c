@@ -3,10 +3,10 @@
  * Memory windows (section 10.6.7): separate keys for parts of a region, which work requests
  * bind and invalidate.
  *
- * Type 1: may be bound again at any time, which ends the old binding; any QP of the
- * protection domain may use the window. Type 2B: belongs to the QP on which it was bound, and
- * must be invalidated before it is bound again. Type 2A isn't offered: the verbs can't tell
- * it from 2B.
+ * Type 1: may be bound again at any time, which ends the old binding. Any QP of the protection
+ * domain may use the window. Type 2B: belongs to the QP on which it was bound, and must be
+ * invalidated before it is bound again. Type 2A isn't offered: the verbs can't tell it from
+ * 2B.
  *
  * Each QP has a list of its bound windows of type 2B. So the cost of destroying a QP doesn't
  * depend on the number of keys of the device. A window is on the list exactly while it is
@@ -177,7 +177,7 @@ static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
 
 /*
  * Is it the window that the work request names, and may it be bound? [10.6.7] Local write
- * access is accepted without effect, as on hardware: an R_Key has no local rights.
+ * access is accepted without effect, as on hardware. An R_Key has no local rights.
  */
 static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
 		     const struct rxe_bind *bind)

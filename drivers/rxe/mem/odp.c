@@ -8,13 +8,13 @@
  * doesn't return while a task may be using the page. So the driver needs no reference to
  * the page.
  *
- * A fault gets the page by get_user_pages_remote(), makes it present unless the notifier
- * has been called since the fault began, and gives the reference back. Each page has its
- * own write permission: a fault for reading doesn't break copy on write.
+ * A fault gets the page by get_user_pages_remote(). It makes the page present unless the
+ * notifier has been called since the fault began. Then it gives the reference back. Each page
+ * has its own write permission: a fault for reading doesn't break copy on write.
  *
- * A region consists of chunks with a notifier each. A region of up to RXE_ODP_WHOLE pages
- * is one chunk. A larger one, up to all of a process's memory (implicit on-demand paging),
- * gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is used (chunk.c).
+ * A region consists of chunks with a notifier each. A region of up to RXE_ODP_WHOLE pages is
+ * one chunk. A larger one gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is
+ * used (chunk.c). It may be all of a process's memory (implicit on-demand paging).
  *
  * Context: process, may sleep. Locks: chunk.c.
  */

@@ -3,10 +3,9 @@
  * Persistent memory (annex A19): which regions consist of it, and how what was written to
  * them becomes persistent.
  *
- * The responder writes with the CPU. What the CPU wrote survives a loss of power once it
- * has left the caches for persistent memory. So a region may have
- * IB_ACCESS_FLUSH_PERSISTENT only if all of its memory is persistent, and a persistent
- * FLUSH writes the caches back.
+ * The responder writes with the CPU. What the CPU wrote survives a loss of power once it has
+ * left the caches for persistent memory. So a region may have IB_ACCESS_FLUSH_PERSISTENT only
+ * if all of its memory is persistent. A persistent FLUSH writes the caches back.
  */
 #include <linux/ioport.h>
 #include <linux/libnvdimm.h>
@@ -16,7 +15,7 @@
 /*
  * Does the firmware describe the memory as persistent? LEGACY: on machines without NVDIMM
  * tables, or by the kernel command line. Persistent memory that is used as RAM (kmem) isn't
- * zone device memory: its contents mean nothing after a loss of power.
+ * zone device memory. Its contents mean nothing after a loss of power.
  */
 static bool is_persistent(struct scatterlist *sg)
 {

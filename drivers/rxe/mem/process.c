@@ -3,12 +3,12 @@
  * Processes whose memory isn't pinned: what their regions share.
  *
  * A fault may sleep for ever in the memory of a process (FUSE). So each process has a
- * workqueue of its own: the faults of others don't wait for it, and it occupies
- * RXE_ODP_WORKERS workers at most (up to Linux 6.8: in each NUMA node).
+ * workqueue of its own. The faults of others don't wait for it. It occupies RXE_ODP_WORKERS
+ * workers at most (up to Linux 6.8: in each NUMA node).
  *
- * A sleeping fault keeps its worker when the region ends and the process exits, and a region
- * may outlive its process, too. RLIMIT_NPROC and cgroups don't count workers. So the number
- * of processes is limited, each from its first region until its last work has ended:
+ * A sleeping fault keeps its worker when the region ends and the process exits. A region may
+ * outlive its process, too. RLIMIT_NPROC and cgroups don't count workers. So the number of
+ * processes is limited, each from its first region until its last work has ended:
  *
  * - All together: odp_processes. By default, their workers are half of the smallest default
  *   of pid_max. Also, the workers' stacks take at most one part in RXE_ODP_STACKS of all

@@ -2,11 +2,11 @@
 /*
  * ARP between two ports of a host.
  *
- * The RDMA core asks for the peer's MAC address on the netdev of the source GID
- * before it connects, for RoCE v2 as well. If the peer's address is that of another
- * netdev of the namespace, the request comes in there. The stack doesn't answer: a
- * request from one of the host's own addresses is a martian. Where both netdevs have
- * an RDMA device, the request is genuine and is answered here. IPv6 needs no help.
+ * The RDMA core asks for the peer's MAC address before it connects, for RoCE v2 as well. It
+ * asks on the netdev of the source GID. If the peer's address is that of another netdev of the
+ * namespace, the request comes in there. The stack doesn't answer: a request from one of the
+ * host's own addresses is a martian. Where both netdevs have an RDMA device, the request is
+ * genuine and is answered here. IPv6 needs no help.
  *
  * Context: softirq; opening and closing is serialised by net.c.
  */

@@ -113,9 +113,9 @@ static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
  * @path: path whose addresses, SL and max_priority are set
  * @grh: traffic class and hop limit that the program asks for
  *
- * The priority is the SL. If the SL is 0, or the administrator has set the traffic class,
- * the priority is the upper three bits of the traffic class: RDMA_CM has a type of service
- * but no SL. The route is looked up again, since it may depend on the traffic class.
+ * The priority is the SL. Exception: the SL is 0, or the administrator has set the traffic
+ * class. Then the priority is the upper three bits of the traffic class. RDMA_CM has a type of
+ * service but no SL. The route is looked up again, since it may depend on the traffic class.
  *
  * Context: any; nothing is sent on the path meanwhile.
  */

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GRO: makes trains where the netdev hands up single packets. Consecutive packets
- * of a QP are chained, so that they pass the stack and its firewall once. Each
- * stays an skb of its own, with its own headers (frag_list), in case the stack has
- * to take the chain apart again.
+ * GRO: makes trains where the netdev hands up single packets. Consecutive packets of a QP are
+ * chained, so that they pass the stack and its firewall once. Each stays an skb of its own,
+ * with its own headers (frag_list). The stack may have to take the chain apart again.
  *
- * Only packets that form a train are chained: packets of one QP, all requests or all
- * responses, of one size except the last, with PSNs that go forward and IPv4 IDs
- * that count up. The receiver doesn't rely on that: see split.c.
+ * Only packets that form a train are chained. These are packets of one QP, all requests or all
+ * responses, of one size except the last. Their PSNs go forward and their IPv4 IDs count up.
+ * The receiver doesn't rely on that: see split.c.
  *
  * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
- * forwards into a tunnel: it puts the tunnel's headers in front of each packet, and only the
- * first one is sure to have room for them. So both addresses must be this host's: a bridge
- * forwards by the MAC address alone. What netfilter or tc redirects can't be known here.
- * RoCE v1 has a segmentation of its own.
+ * forwards into a tunnel. It puts the tunnel's headers in front of each packet. Only the first
+ * one is sure to have room for them. So both addresses must be this host's: a bridge forwards
+ * by the MAC address alone. What netfilter or tc redirects can't be known here. RoCE v1 has a
+ * segmentation of its own.
  *
  * Context: NAPI's softirq.
  */

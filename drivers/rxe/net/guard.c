@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guard: which sockets may send to UDP port 4791. A RoCE peer identifies this host
- * by its address only, so any process that sends to the port could forge packets of
- * queue pairs. From the netdev and the addresses of a device with RoCE v2, only sockets
- * opened with CAP_NET_RAW may send to the port: this capability allows forging packets
- * anyway.
+ * The guard: which sockets may send to UDP port 4791. A RoCE peer identifies this host by its
+ * address only. So any process that sends to the port could forge packets of queue pairs. Only
+ * sockets opened with CAP_NET_RAW may send to the port. This holds for the netdev and the
+ * addresses of a device with RoCE v2. The capability allows forging packets anyway.
  *
  * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
  * without a socket. Where a VRF calls the hooks again, the driver's packets have the

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Joining multicast groups, so that the netdev and its switch let their packets in: the
- * MAC address of the group for all RoCE versions, and IGMP or MLD for RoCE v2.
+ * Joining multicast groups, so that the netdev and its switch let their packets in. All RoCE
+ * versions join the MAC address of the group, RoCE v2 also joins by IGMP or MLD.
  *
- * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join
- * it: its own, and VLANs on that without a device of their own. Netdevs that come later
- * join when they go up, or, as VLANs, when they lose their own device. A netdev may lose IP
- * and get it back (IPv6, if the MTU becomes too small): then the group is joined again.
+ * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join it:
+ * its own, and VLANs on that without a device of their own. Netdevs that come later join when
+ * they go up, or, as VLANs, when they lose their own device. A netdev may lose IP and get it
+ * back (IPv6, if the MTU becomes too small). Then the group is joined again.
  *
  * The root user of a container can add thousands of VLANs, and each joins all groups. So only
- * the device's netdev and those above it are visited, the link of a netdev to a group is found
- * by ifindex, and each step may be followed by a reschedule. All netdevs of a group are in the
+ * the device's netdev and those above it are visited. The link of a netdev to a group is found
+ * by ifindex. Each step may be followed by a reschedule. All netdevs of a group are in the
  * device's namespace. A netdev that leaves it leaves the group, before its ifindex can change.
  *
  * Context: process; everything under RTNL alone, may sleep. A netdev's in_dev and in6_dev are

@@ -5,8 +5,8 @@
  *
  * A netdev that is reached through a bridge or a router isn't checked. Before 6.15, the host
  * has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
- * netdev's namespace has no packet socket at all, these sockets belong to other namespaces,
- * and don't see the netdev's packets.
+ * netdev's namespace has no packet socket at all, these sockets belong to other namespaces.
+ * They don't see the netdev's packets.
  *
  * Context: any; the netdev must not go away.
  */

@@ -42,10 +42,9 @@ static int rxe_path_proto(struct rxe_path *path,
 }
 
 /*
- * The destination as a GID of this very device, if the same_device switch allows it.
- * RoCE v1 ignores the switch: it can't reach its own device otherwise. The GID must be
- * on the source's netdev: the table also has addresses of VLANs, which only the wire leads
- * to.
+ * The destination as a GID of this very device, if the same_device switch allows it. RoCE v1
+ * ignores the switch: it can't reach its own device otherwise. The GID must be on the source's
+ * netdev. The table also has addresses of VLANs, which only the wire leads to.
  */
 static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
 					      const struct rxe_path *path,
@@ -223,10 +222,10 @@ static bool rxe_has_net_rights(const struct rxe_dev *rxe)
  * @path: of a process, not of a kernel consumer
  * @grh: what the process asks for
  *
- * The limit is that of SO_PRIORITY. A higher SL is no error, since some harmless
- * programs ask for one: the path keeps the SL, and its packets get the highest
- * priority that needs no privilege. That also holds if the administrator's traffic class,
- * which decides now, is removed later.
+ * The limit is that of SO_PRIORITY. A higher SL is no error, since some harmless programs ask
+ * for one. The path keeps the SL, and its packets get the highest priority that needs no
+ * privilege. That also holds if the administrator's traffic class, which decides now, is
+ * removed later.
  *
  * Context: process.
  */

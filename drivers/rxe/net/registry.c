@@ -209,9 +209,9 @@ u32 rxe_vlan_tags(const struct net_device *ndev)
  * @path: path
  * @held: the GID, of which the path holds the deleted entry
  *
- * The RDMA core deletes GIDs and adds them again when a bond changes its active slave, and
- * when the MAC address of the netdev changes. The deleted entry has no netdev any more.
- * Connections go on by the new one, on the same netdev.
+ * The RDMA core deletes GIDs and adds them again when a bond changes its active slave. It does
+ * the same when the MAC address of the netdev changes. The deleted entry has no netdev any
+ * more. Connections go on by the new one, on the same netdev.
  *
  * Context: bottom halves off or RCU read side.
  * Return: the netdev without a reference; NULL if the address isn't there any more.

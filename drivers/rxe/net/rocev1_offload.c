@@ -11,9 +11,9 @@
  * The type needs ip_summed to be CHECKSUM_PARTIAL or CHECKSUM_UNNECESSARY, else the stack
  * segments at once. RoCE v1 has no checksum to complete, so it is CHECKSUM_UNNECESSARY.
  *
- * In a tunnel, GSO must also provide room for the tunnel's headers in front of each packet,
- * and the sum of the packet's bytes for the tunnel's checksum. Packets in a frag_list have no
- * such room. So in a tunnel, all trains are cut from fragments.
+ * In a tunnel, GSO must also provide room for the tunnel's headers in front of each packet. It
+ * must also provide the sum of the packet's bytes for the tunnel's checksum. Packets in a
+ * frag_list have no such room. So in a tunnel, all trains are cut from fragments.
  *
  * The offload stays as long as the module, since NAPI may hold trains at any time.
  *

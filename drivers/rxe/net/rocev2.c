@@ -137,11 +137,11 @@ static struct net_device *rxe_v2_owner(struct net_device *ndev,
 }
 
 /*
- * May a packet for @owner's device come in by @ndev? By loopback or a VRF's netdev, which this
- * host itself sends to, and by another port of the host. Not by other netdevs, although the
- * stack takes packets for each address of the host on any netdev: the network behind one may
- * be another one (a container's), where anybody can have the peer's address. To an adapter,
- * too, only its own wire leads.
+ * May a packet for @owner's device come in by @ndev? It may by loopback or a VRF's netdev, which
+ * this host itself sends to, and by another port of the host. It may not by other netdevs. The
+ * stack takes packets for each address of the host on any netdev. But behind another netdev,
+ * anybody may have the peer's address (a container's network). An adapter, too, receives only
+ * from its own wire.
  */
 static bool rxe_v2_leads_to(const struct net_device *ndev, const struct net_device *owner)
 {
@@ -151,10 +151,9 @@ static bool rxe_v2_leads_to(const struct net_device *ndev, const struct net_devi
 }
 
 /*
- * The device that a packet is for, or NULL; *@by is set to the netdev that determines
- * the VLAN. Normally the receiving netdev decides. With several devices, or if that
- * netdev has none (loopback, a VRF's own), the destination address decides, within one
- * routing domain.
+ * The device that a packet is for, or NULL; *@by is set to the netdev that determines the
+ * VLAN. Normally the receiving netdev decides. With several devices, or if that netdev has
+ * none (loopback, a VRF's own), the destination address decides, within one routing domain.
  */
 static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 				  struct net_device **by)
@@ -243,8 +242,8 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 }
 
 /*
- * Must the stack handle the skb? Yes for any GSO but UDP's, and for the first packet of
- * a tracked connection, which is confirmed behind this hook.
+ * Must the stack handle the skb? Yes for any GSO but UDP's. Yes also for the first packet of a
+ * tracked connection, which is confirmed behind this hook.
  */
 static bool rxe_v2_leave(const struct sk_buff *skb)
 {
@@ -332,9 +331,9 @@ static const struct nf_hook_ops rxe_v2_hooks[] = {
 };
 
 /*
- * Receive a packet at the socket, on which nothing is ever queued. skb->data is at the
- * UDP header. A tunnel's GSO is refused: the UDP layer doesn't split it, and a tunnel
- * header is at the place of the BTH.
+ * Receive a packet at the socket, on which nothing is ever queued. skb->data is at the UDP
+ * header. A tunnel's GSO is refused. The UDP layer doesn't split it, and a tunnel header is at
+ * the place of the BTH.
  */
 static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {

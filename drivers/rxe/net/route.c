@@ -4,13 +4,13 @@
  * each use, since the stack invalidates them by a generation number.
  *
  * A cached route of IPv6, or of IPsec, refers to its namespace and doesn't keep it. So none
- * may be left when the namespace ends. All paths with a route are in lists, by the netdev
- * that the route was looked up for, whichever QP, AH or device they are of. When the netdev
- * leaves its namespace, the routes by it are given back. No namespace ends before all its
- * netdevs have left it.
+ * may be left when the namespace ends. All paths with a route are in lists, by the netdev that
+ * the route was looked up for. They may be of any QP, AH or device. When the netdev leaves its
+ * namespace, the routes by it are given back. No namespace ends before all its netdevs have
+ * left it.
  *
- * Context: bottom halves off. rxe_path.dst is read under RCU, by several senders at a
- * time, and written under the lock of the path's lists.
+ * Context: bottom halves off. Several senders at a time read rxe_path.dst under RCU. It is
+ * written under the lock of the path's lists.
  */
 #include <linux/hash.h>
 #include <linux/log2.h>
@@ -28,8 +28,8 @@
  * @by: lists of paths, by a hash of the netdev
  *
  * A path has the same lock for its lifetime, even if its netdev changes. There are several
- * locks, so that senders don't wait for one another, and that no lock is held for long, even
- * if all paths have the same addresses.
+ * locks, so that senders don't wait for one another. No lock is held for long, even if all
+ * paths have the same addresses.
  */
 struct rxe_routes {
 	spinlock_t		lock;	/* @by and the paths there */
@@ -265,9 +265,9 @@ static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device 
  * rxe_routes_forget - give back all cached routes by a netdev that leaves its namespace
  * @ndev: the netdev; of a device, on top of one, such as a VLAN, or any other
  *
- * The netdev is down, and a grace period has passed since then. So all senders that saw it
- * up have cached their route, and no other one gets a route by it, until it is up in its
- * new namespace.
+ * The netdev is down, and a grace period has passed since then. So all senders that saw it up
+ * have cached their route. No other one gets a route by it, until it is up in its new
+ * namespace.
  *
  * Called for every netdev of the host that goes. Mostly, no path has a route by it.
  *

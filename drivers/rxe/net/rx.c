@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving trains: the common part of RoCE v1, v2 and the same-device path, and the
- * network headers as the ICRC and the GRH need them.
+ * Receiving trains: the common part of RoCE v1, v2 and the same-device path. Also the network
+ * headers as the ICRC and the GRH need them.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -201,10 +201,10 @@ static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
 }
 
 /*
- * Can the ICRC go unverified? Yes, as with TCP's checksum, if the train never left this
- * host's memory: it is in the driver's own pages (rxe_blocks_made()), and has the form in
- * which it was sent. The form alone proves nothing: a router's GRO and a guest's network
- * card set CHECKSUM_PARTIAL on any packet.
+ * Can the ICRC go unverified? Yes, as with TCP's checksum, if the train never left this host's
+ * memory. Then it is in the driver's own pages (rxe_blocks_made()), and has the form in which
+ * it was sent. The form alone proves nothing: a router's GRO and a guest's network card set
+ * CHECKSUM_PARTIAL on any packet.
  */
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
 			  u8 proto)
@@ -230,8 +230,8 @@ static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
 }
 
 /*
- * As in the socket layer, skbs from the emergency memory reserves are dropped: the
- * reserves are for users that free memory.
+ * As in the socket layer, skbs from the emergency memory reserves are dropped. The reserves
+ * are for users that free memory.
  */
 static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
 {

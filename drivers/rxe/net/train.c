@@ -94,9 +94,9 @@ static bool rxe_frags_made(const struct sk_buff *skb, struct page *last)
  * rxe_blocks_made - is all of an skb in memory that only this driver writes to?
  * @skb: any; its frags are pages
  *
- * An skb keeps the driver's pages on its way within this host. Packets from the wire,
- * a guest or a process are in other pages. NAT, tc and BPF copy a shared linear part
- * before they change it; a change in place counts as sent by this host.
+ * An skb keeps the driver's pages on its way within this host. Packets from the wire, a guest
+ * or a process are in other pages. NAT, tc and BPF copy a shared linear part before they
+ * change it. A change in place counts as sent by this host.
  *
  * Return: true if it is.
  */
@@ -334,8 +334,8 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /*
- * Reserve memory for one more packet and for as many as may follow in the same block,
- * since a search per packet is expensive. rxe_train_close() takes the unused rest back.
+ * Reserve memory for one more packet and for as many as may follow in the same block. A search
+ * per packet is expensive. The unused rest is taken back by rxe_train_close().
  */
 static bool rxe_train_reserve(struct rxe_train *train)
 {

@@ -9,10 +9,10 @@
  *
  *   limit = rate * (2 * own + txq_ns)
  *
- * where rate is the bytes per time that left while senders waited, and own is the time an
- * skb takes through an empty queue. Normally own is near zero; it is larger for a netdev
- * that completes late, or a queueing discipline that delays (netem). The limit changes
- * by a factor of two at most per txq_period_ns.
+ * where rate is the bytes per time that left while senders waited. Own is the time an skb
+ * takes through an empty queue. Normally own is near zero. It is larger for a netdev that
+ * completes late, or a queueing discipline that delays (netem). The limit changes by a factor
+ * of two at most per txq_period_ns.
  *
  * Each sender also has a limit of its own: txq_sender_skbs. A queueing discipline that
  * separates flows limits each flow by packets (fq: 100). The requests and the READ responses
@@ -192,8 +192,8 @@ static void tx_release(struct kref *ref)
 /**
  * rxe_tx_wait - wait until no queue holds an skb with a destructor of this module
  *
- * Also waits until tx_free() of the last skb has returned. It may run in a softirq, or in a
- * process that frees a queue, and is preempted at its very end.
+ * Also waits until tx_free() of the last skb has returned. It may run in a softirq. It may
+ * also run in a process that frees a queue, and is preempted at its very end.
  *
  * Context: process, at module unload.
  */
@@ -509,8 +509,8 @@ static void tx_free(struct sk_buff *skb)
  * @sk: the namespace's UDP socket, or NULL
  * @skb: about to be sent
  *
- * The socket is for queueing disciplines that orphan an skb without a socket when they
- * enqueue it (fq): their queues wouldn't be counted. The socket isn't connected, so the
+ * The socket is for queueing disciplines that orphan an skb without a socket when they enqueue
+ * it (fq). Otherwise, their queues wouldn't be counted. The socket isn't connected, so the
  * skb's hash tells the flows apart.
  *
  * The skb's length may change on its way, so the counted length is kept in tskey. Only

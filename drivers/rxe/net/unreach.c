@@ -3,9 +3,9 @@
  * Why a peer doesn't answer: the ICMP errors that came for packets of RoCE v2 to it.
  *
  * Anybody can forge an ICMP error. So an error changes neither a queue pair nor a route. The
- * last error for a destination is kept, and the log names it when a queue pair has used up
- * its retries. Errors are kept by namespace, in a small table. Another destination may take
- * over a place; then only a line in the log is lost.
+ * last error for a destination is kept. The log names it when a queue pair has used up its
+ * retries. Errors are kept by namespace, in a small table. Another destination may take over a
+ * place; then only a line in the log is lost.
  *
  * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
  * taken.
@@ -70,7 +70,7 @@ static struct rxe_unreach *unreach_slot(struct rxe_netns *ns, const struct in6_a
 
 /*
  * The ICMP header that the skb began with. For IPv4 and IPv6, it has 8 bytes with type and
- * code in the same places, and what it encloses follows.
+ * code in the same places. What it encloses follows.
  */
 static const struct icmphdr *icmp_header(const struct sk_buff *skb)
 {

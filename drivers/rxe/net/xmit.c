@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending a train: network headers, the ICRC of each packet, and then to the stack; if
- * the peer is on the same device, directly to the receiving side.
+ * Sending a train: it gets network headers and the ICRC of each packet, and goes to the stack.
+ * If the peer is on the same device, it goes directly to the receiving side.
  *
  * Context: bottom halves off.
  */

@@ -3,8 +3,8 @@
  * Scatter lists: from work requests to memory, with the checks of their L_Keys
  * (section 10.6.3).
  *
- * Context: the task that handles the work request. The QP is used for its PD (sends), for
- * its right to use L_Key 0, and for the key that it used last.
+ * Context: the task that handles the work request. The QP is used for its PD (sends), and for
+ * its right to use L_Key 0. It also has the key that it used last.
  */
 #include <rxe/transport.h>
 

@@ -38,8 +38,8 @@ static bool mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
 }
 
 /*
- * Access flags aren't checked: some programs set the same ones for all adapters, also
- * for operations that this driver lacks, such as FLUSH.
+ * Access flags aren't checked. Some programs set the same ones for all adapters, also for
+ * operations that this driver lacks, such as FLUSH.
  */
 static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)

@@ -3,21 +3,21 @@
  * Received trains that wait: in the order in which they came (queue), or for missing
  * packets before them (held).
  *
- * Both have limits in bytes, per QP and per device, and a maximum age. What waits in a queue is
- * soon taken in, with two exceptions: behind a packet that waits for a page, and behind a READ,
- * whose response may take as long as the network needs. Both then count in full, and small ones
- * get memory of their own.
+ * Both have limits in bytes, per QP and per device, and a maximum age. What waits in a queue
+ * is soon taken in, with two exceptions. One is behind a packet that waits for a page. The
+ * other is behind a READ, whose response may take as long as the network needs. Both then
+ * count in full, and small ones get memory of their own.
  *
- * There may be thousands of small held trains: they are in a tree by PSN. All of them are in one window,
- * so that rxe_psn_diff() orders them.
+ * There may be thousands of small held trains. They are in a tree by PSN. All of them are in
+ * one window, so that rxe_psn_diff() orders them.
  *
- * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged.
- * So a held packet is executed only when it is known that the peer has sent it
+ * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged. So a
+ * held packet is executed only in two cases. In both, the peer is known to have sent it
  * already, and isn't sending it now:
  *   - a later packet came after the gap before the held one was closed; or
- *   - the first held packet came once more, in order, and is the same. A sender that
- *     is asked for missing packets adds one packet to them (completer.c); a sender
- *     that goes back sends everything.
+ *   - the first held packet came once more, in order, and is the same. A sender that is asked
+ *     for missing packets adds one packet to them (completer.c). A sender that goes back sends
+ *     everything.
  * If neither happens, the packet is requested again. When the same packet comes in
  * order, it is executed, and the held copy is dropped. If the two differ, or if two early
  * packets of one PSN differ, all held packets are dropped.
@@ -156,8 +156,9 @@ static struct sk_buff *copy_train(struct sk_buff *skb)
 }
 
 /*
- * Memory of its own for a small train that may wait for long. Small packets are parts of a block
- * or a page, which one of them keeps from being used again, while it counts as itself only.
+ * Memory of its own for a small train that may wait for long. Small packets are parts of a
+ * block or a page. One of them keeps all of it from being used again, but counts as itself
+ * only.
  *
  * Return: the train or a copy, in which case the train isn't needed any more; NULL if memory
  * is short.
@@ -654,8 +655,8 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
  * @rxe: the device
  * @in: the queue
  *
- * After inq_age_ms, all trains in it count against the limit of the device's early packets, also
- * those that come from now on. Those that don't fit are dropped.
+ * After inq_age_ms, all trains in it count against the limit of the device's early packets. So
+ * do those that come from now on. Those that don't fit are dropped.
  */
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trains that a QP has received and not yet taken in: limits, ages, and which packet
- * to trust when the same PSN comes twice (inq.c).
+ * Trains that a QP has received and not yet taken in (inq.c). They have limits and ages. If
+ * the same PSN comes twice, inq.c decides which packet to trust.
  */
 #ifndef RXE_QUEUE_INQ_H
 #define RXE_QUEUE_INQ_H
@@ -17,10 +17,10 @@ struct rxe_qp;
 
 /*
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
- * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's
- * limit, since a queue is normally emptied soon. Exception: behind a parked packet, all
- * counts. Behind a READ whose response takes longer than inq_age_ms, all counts as if it were
- * held, and is dropped after queue_age_ms. A held train is dropped after inq_age_ms.
+ * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
+ * since a queue is normally emptied soon. Exception: behind a parked packet, all counts.
+ * Behind a READ whose response takes longer than inq_age_ms, all counts as if it were held. It
+ * is dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
 
 /**

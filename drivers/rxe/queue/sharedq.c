@@ -23,7 +23,7 @@ static void check_limit(struct rxe_sharedq *shared)
 
 /*
  * Find the oldest work request. While work requests are moved, they are read from the old
- * ring: place n of the new ring is the n-th behind the old ring's head.
+ * ring. Place n of the new ring is the n-th behind the old ring's head.
  */
 static const void *peek_oldest(const struct rxe_sharedq *shared)
 {
@@ -130,10 +130,10 @@ static void move_end(struct rxe_sharedq *shared)
  * @shared: the queue
  * @new: an empty ring with elements of the same size
  *
- * The work requests are copied without the lock, since that may take long. Meanwhile
- * no poster writes to their places in @new: they aren't given back before the end. A process
- * keeps its lock on the queue until it has mapped the new ring, so that nothing is posted
- * to the old one. A process that doesn't loses work requests that it posts there.
+ * The work requests are copied without the lock, since that may take long. Meanwhile no poster
+ * writes to their places in @new: they aren't given back before the end. A process keeps its
+ * lock on the queue until it has mapped the new ring. So nothing is posted to the old one. A
+ * process that doesn't loses work requests that it posts there.
  *
  * Context: process; one at a time.
  *

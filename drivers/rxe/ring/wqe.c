@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Importing work requests: copies them from a ring that the process can change at
- * any time to memory that only the kernel can change.
+ * Importing work requests. The process can change its ring at any time. So work requests are
+ * copied to memory that only the kernel can change.
  *
  * Each field is read once. Only the copy is checked and used. If the process writes
  * garbage, its own QP gets an error completion. Kernel consumers post struct

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traces how an algorithm of congestion control changes the allowance: the caller takes the
+ * Traces how an algorithm of congestion control changes the allowance. The caller takes the
  * allowance before it calls the algorithm, and compares it afterwards. While the tracepoints
  * are off, this costs two loads and a jump that isn't taken.
  */

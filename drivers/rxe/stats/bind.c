@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own, or one
- * that it shares with others by type or process. The QP then counts there, and no longer in
- * the port's counters. The RDMA core adds both when it shows the port.
+ * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own. Or it binds
+ * the QP to one that it shares with others by type or process. The QP then counts there, and
+ * no longer in the port's counters. The RDMA core adds both when it shows the port.
  *
  * Context: process. The RDMA core holds the lock of the counter, except in
  * rxe_counter_dealloc(). Older cores may still read a counter then.

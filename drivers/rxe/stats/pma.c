@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance management agent (sections 13.5.2 and 16.1): counters of the port by
- * MAD, for peers that ask the GSI and for ports/1/counters in sysfs, whose reads the RDMA
- * core turns into MADs.
+ * The performance management agent (sections 13.5.2 and 16.1): counters of the port by MAD.
+ * Peers ask the GSI for them. The RDMA core also turns reads of ports/1/counters in sysfs into
+ * MADs.
  *
  * Counters can't be reset, since other readers would see wrong values.
  *

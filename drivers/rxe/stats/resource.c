@@ -3,8 +3,8 @@
  * The driver's own attributes of objects, which `rdma resource show -dd` prints after those
  * of the RDMA core.
  *
- * Context: process. The RDMA core keeps the memory of an object while it is shown, but the
- * driver may have destroyed the object already: nothing behind a pointer in it may be read.
+ * Context: process. The RDMA core keeps the memory of an object while it is shown. But the
+ * driver may have destroyed the object already. So nothing behind a pointer in it may be read.
  * A value may be a moment old.
  */
 #include <rdma/rdma_netlink.h>

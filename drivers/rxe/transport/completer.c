@@ -84,7 +84,7 @@ static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
 
 /*
  * Fail the oldest work request and the QP [10.10.2.3]. The flush at the end of this run
- * completes it, so the QP is in ERR when the consumer sees the error.
+ * completes it. So the QP is in ERR when the consumer sees the error.
  */
 static void fail_oldest(struct rxe_qp *qp, u8 status)
 {
@@ -120,8 +120,8 @@ static void resolve_doubt(struct rxe_sq *sq)
 }
 
 /*
- * Don't send again what has been acknowledged by now. If that includes a response that a probe
- * hasn't asked for yet, the peer is serving the first READ request, and the probe ends.
+ * Don't send again what has been acknowledged by now. That may include a response that a probe
+ * hasn't asked for yet. Then the peer is serving the first READ request, and the probe ends.
  */
 static void skip_missing(struct rxe_sq *sq)
 {
@@ -190,8 +190,8 @@ static void fail_retries(struct rxe_qp *qp)
 }
 
 /*
- * Tell congestion control about a loss. Not on the same device: a peer there that is slow loses
- * nothing, and no round trip is measured that would let the window grow again.
+ * Tell congestion control about a loss. Not on the same device. A peer there that is slow
+ * loses nothing. No round trip is measured that would let the window grow again.
  */
 static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *verdict)
 {
@@ -540,7 +540,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 /*
  * A response to something that is acknowledged already. If data comes again, the peer still
- * serves requests that were sent again, and the answers to the others are behind this one: a
+ * serves requests that were sent again. The answers to the others are behind this one. So a
  * timeout that runs begins anew.
  */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)

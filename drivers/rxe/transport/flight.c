@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets in flight: going back to the oldest one to send again, and returning to
- * where the requester was before (section 9.7.5.1.2).
+ * Packets in flight (section 9.7.5.1.2): going back to the oldest one to send again. Also
+ * returning to where the requester was before.
  *
  * Context: sq.lock held unless noted.
  */

@@ -110,11 +110,11 @@ static bool flush_rq(struct rxe_qp *qp)
 }
 
 /*
- * A receive that a process posts on a QP in ERR must complete, though it rings no
- * doorbell: programs drain a QP by posting a receive and waiting for it. So a delayed work
- * looks for new receives, less and less often while there are none. When the process asks
- * for an event of the CQ (rxe_req_notify_cq()), the QP is flushed at once, unless
- * RXE_FLUSH_ARMED other QPs come first.
+ * A receive that a process posts on a QP in ERR must complete, though it rings no doorbell.
+ * Programs drain a QP by posting a receive and waiting for it. So a delayed work looks for new
+ * receives, less and less often while there are none. When the process asks for an event of
+ * the CQ (rxe_req_notify_cq()), the QP is flushed at once. Exception: if RXE_FLUSH_ARMED other
+ * QPs come first, it isn't.
  */
 static void watch_rq(struct rxe_qp *qp)
 {

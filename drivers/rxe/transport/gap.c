@@ -71,12 +71,11 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 }
 
 /**
- * rxe_gap_watch - run the receive task in time to drop packets that wait too long,
- *	for a gap or behind a READ that is stuck
+ * rxe_gap_watch - run the receive task in time to drop packets that wait too long
  * @qp: the QP
  *
- * Ages are in jiffies, and too old is more than inq_age_ms, so one more jiffy, and another for
- * rounding.
+ * They wait for a gap, or behind a READ that is stuck. Ages are in jiffies, and too old is more
+ * than inq_age_ms, so one more jiffy, and another for rounding.
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {

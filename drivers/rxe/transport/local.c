@@ -4,12 +4,13 @@
  *
  * Theory. A packet costs a copy into an skb, a queue, a second copy, and a switch between
  * tasks. Both ends are on this host, so one copy is enough. The sender enters the peer's
- * receive task on its own CPU, and passes the headers and a pointer to the payload. The
- * peer copies the payload from the sender's memory to its destination. Responses return in
- * the same way. The stack depth is bounded by RXE_TASK_DEPTH.
+ * receive task on its own CPU. It passes the headers and a pointer to the payload. The peer
+ * copies the payload from the sender's memory to its destination. Responses return in the same
+ * way. The stack depth is bounded by RXE_TASK_DEPTH.
  *
- * If the peer's task runs elsewhere or is too deep in the stack, or the peer has older
- * packets to process, the sender builds trains. They are queued like trains from the wire.
+ * The sender builds trains in three cases. The peer's task runs elsewhere, it is too deep in
+ * the stack, or the peer has older packets to process. Such trains are queued like those from
+ * the wire.
  *
  * Context: bottom halves off, in a task of the sender.
  */

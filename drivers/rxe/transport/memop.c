@@ -3,10 +3,10 @@
  * Local work requests (section 10.6): Fast Register, Bind Memory Window, Local
  * Invalidate. They change keys of this device, and send nothing.
  *
- * Each is executed when the send task reaches it, before the work requests behind it
- * are sent. It completes in the order of the queue (rxe_sq_finish_memops()). It doesn't wait
- * for earlier work requests to complete, unless it has the fence indicator: a consumer that
- * invalidates a key in use by earlier work requests must set that [10.8.3.3].
+ * Each is executed when the send task reaches it, before the work requests behind it are sent.
+ * It completes in the order of the queue (rxe_sq_finish_memops()). It doesn't wait for earlier
+ * work requests to complete, unless it has the fence indicator. A consumer that invalidates a
+ * key in use by earlier work requests must set that [10.8.3.3].
  *
  * Context: send_task, sq.lock held.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion notification (annex A17.9): a switch marks packets, the receiver reports that
- * to the sender by a CNP, and the sender slows down. This file takes and sends CNPs; cc/
- * decides when one is due and by how much the rate falls.
+ * Congestion notification (annex A17.9): a switch marks packets. The receiver reports that to
+ * the sender by a CNP, and the sender slows down. This file takes and sends CNPs; cc/ decides
+ * when one is due and by how much the rate falls.
  *
- * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow
- * it down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key: any host that
+ * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow it
+ * down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key. So any host that
  * knows the QP's number can slow it down likewise.
  *
  * Context: recv_task.
@@ -111,7 +111,7 @@ static void take_cnp(struct rxe_qp *qp)
  * @pkt: the packet's headers, verified; of a run of MIDDLE packets the first one's
  *
  * An ECN mark is answered by a CNP. A CNP, or the BECN bit in another packet, is given to
- * congestion control, if it was sent to this QP alone.
+ * congestion control. It must have been sent to this QP alone.
  *
  * Context: recv_task.
  *

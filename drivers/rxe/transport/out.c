@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Outgoing requests or responses of a connected QP, collected in a train. The train is sent
- * when it is full, when the next packet doesn't fit behind the others, or when the run
- * of the task ends.
+ * when it is full, or when the run of the task ends. It is also sent when the next packet
+ * doesn't fit behind the others.
  *
  * Context: the task that owns the struct rxe_out; bottom halves off from the
  * first packet until the train has left.

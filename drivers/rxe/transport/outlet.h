@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the packets of a connected QP go: to the wire (out.h), or directly to a peer on the
- * same device (local.c). Only this file chooses between them. It uses a branch rather than
- * a table of functions: an indirect call per packet costs 1 to 3 % of all instructions.
+ * The packets of a connected QP go to the wire (out.h), or to a peer on the same device
+ * (local.c). Only this file chooses between them. It uses a branch rather than a table of
+ * functions. An indirect call per packet costs 1 to 3 % of all instructions.
  */
 #ifndef RXE_TRANSPORT_OUTLET_H
 #define RXE_TRANSPORT_OUTLET_H

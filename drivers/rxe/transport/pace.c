@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pacing. If congestion control limits the rate of a QP (rxe_cc.rate), a task asks before
- * each train how much may leave, and a timer runs the task again when more may. Without a
- * limit, a task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
+ * Pacing. Congestion control may limit the rate of a QP (rxe_cc.rate). Then a task asks before
+ * each train how much may leave. A timer runs the task again when more may. Without a limit, a
+ * task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
  *
  * Context: the tasks, bottom halves off. The timer fires in softirq.
  */

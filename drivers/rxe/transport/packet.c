@@ -264,7 +264,7 @@ static bool is_from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 
 /*
  * A connected QP accepts packets only from its peer's addresses [9.6.1.5]. If the peer is on
- * this device, a packet from outside is forged: no check of the sender's address need have
+ * this device, a packet from outside is forged. No check of the sender's address need have
  * refused it before.
  */
 static bool is_from_peer(struct rxe_qp *qp, struct sk_buff *skb)

@@ -42,8 +42,8 @@ static void note_wait(struct rxe_inq *in)
 }
 
 /*
- * Should a single packet wait? Inside a message or a series of messages, the next
- * packet mostly comes at once; both are then taken in together.
+ * Should a single packet wait? Inside a message or a series of messages, the next packet
+ * mostly comes at once. Both are then taken in together.
  */
 static bool should_wait(struct rxe_qp *qp, struct rxe_inq *in,
 			struct sk_buff *skb, u32 flags, const u8 *bth)
@@ -323,7 +323,7 @@ static bool receive_requests(struct rxe_qp *qp)
 /*
  * With RC, a response may allow the next requests. Sends of other services don't depend on
  * what is received, and get a run of their own. Otherwise, a datagram to a group of this
- * device, whose members send in turn, would lead to runs within runs without end.
+ * device could lead to runs within runs without end. Its members may send in turn.
  */
 static void continue_sending(struct rxe_qp *qp)
 {

@@ -61,9 +61,9 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
- * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused:
- * the peer may have got the response by now, and the region's key may be invalid.
- * ack_due stays set, since newer requests still need their acknowledgment.
+ * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused. The
+ * peer may have got the response by now, and the region's key may be invalid. The flag ack_due
+ * stays set, since newer requests still need their acknowledgment.
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -110,8 +110,8 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 }
 
 /*
- * Trains to send before the queues below are checked again: one, or as many single packets
- * as these queues and the budget have room for.
+ * Trains to send before the queues below are checked again. It is one, or as many single
+ * packets as these queues and the budget have room for.
  */
 static u32 run_length(const struct rxe_qp *qp, u32 budget)
 {

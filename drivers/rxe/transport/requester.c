@@ -340,7 +340,7 @@ static void end_run(struct rxe_qp *qp)
 
 /*
  * The next work request that sends something; NULL if there is none, or it has to wait. Local
- * work requests before it are executed, at most RXE_MEMOPS_MOST at a time: they cost no
+ * work requests before it are executed, at most RXE_MEMOPS_MOST at a time. They cost no
  * budget, and a process can refill the ring as fast as they are executed.
  */
 static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)

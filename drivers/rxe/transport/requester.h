@@ -75,7 +75,7 @@ struct rxe_resend {
  * @last: its last PSN
  * @awaited: recv_task waits until the data is copied
  *
- * Until then, the work request must not complete: its consumer may free the memory, and no
+ * Until then, the work request must not complete, since its consumer may free the memory. No
  * key protects memory that a kernel consumer names by the local_dma_lkey. A response to an
  * earlier copy of the packets, a forged one, or an error could complete it.
  */

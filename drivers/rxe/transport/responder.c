@@ -408,10 +408,10 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * An early packet that isn't after the last early one may show that the sender went back,
- * and that the first packet it sent again was lost, too. So another NAK may be sent. If the
- * packet is behind the first one that is held, the sender may not have gone back, and the
- * packet may only be late: then patience begins anew.
+ * An early packet may not be after the last early one. This may show that the sender went
+ * back, and that the first packet it sent again was lost, too. So another NAK may be sent. If
+ * the packet is behind the first one that is held, the sender may not have gone back. The
+ * packet may only be late, and patience begins anew.
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -498,8 +498,8 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @pkt: its headers
  * @data: its payload
  *
- * Requests after one that got an RNR NAK [9.7.5.2.8] are kept, too, though the peer has
- * to send them again: soft-RoCE modules in use sometimes don't, and wait for ever.
+ * Requests after one that got an RNR NAK [9.7.5.2.8] are kept, too, though the peer has to
+ * send them again. Soft-RoCE modules in use sometimes don't, and wait for ever.
  *
  * Return: true if it came too early; the caller may keep it.
  */

@@ -6,9 +6,9 @@
  * Such a request is executed once. A duplicate gets the answer again: an atomic the kept
  * result, the others a READ response without data.
  *
- * FLUSH: the CPU executes the requests before it, in order, and the CPU's caches are
- * coherent. So the data of these requests is globally visible as soon as a barrier has
- * ordered it before the answer. A persistent FLUSH writes the caches back first, at most
+ * FLUSH: the CPU executes the requests before it, in order, and the CPU's caches are coherent.
+ * So the data of these requests is globally visible as soon as a barrier has ordered it before
+ * the answer. A persistent FLUSH writes the caches back first. It writes at most
  * RXE_PERSIST_STEP bytes per run of the task, so that others get the CPU in between.
  *
  * Context: recv_task; rxe_single_request(): send_task.
@@ -88,8 +88,8 @@ static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * Do the next step of a persistent FLUSH. The first step waits for the next run, so that a run
- * does at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
+ * Do the next step of a persistent FLUSH. The first step waits for the next run. So a run does
+ * at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
  */
 static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
 {

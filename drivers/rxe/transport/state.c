@@ -138,9 +138,9 @@ void rxe_qp_event_init(struct rxe_qp *qp)
  * @qp: the QP
  * @type: the event
  *
- * The handler can't be called here: a kernel consumer may be posting, on this QP or its
- * peer, and hold a lock that its handler takes. An event that is still pending isn't
- * raised twice. Context: any.
+ * The handler can't be called here. A kernel consumer may be posting, on this QP or its peer,
+ * and hold a lock that its handler takes. An event that is still pending isn't raised twice.
+ * Context: any.
  */
 void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 {

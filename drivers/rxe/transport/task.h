@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks of a QP (task.c): each runs on one CPU at a time, in its caller's context or
- * in a tasklet.
+ * Tasks of a QP (task.c). Each runs on one CPU at a time, in its caller's context or in a
+ * tasklet.
  */
 #ifndef RXE_TRANSPORT_TASK_H
 #define RXE_TRANSPORT_TASK_H

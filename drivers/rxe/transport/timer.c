@@ -77,8 +77,8 @@ static void start_wait(struct rxe_qp *qp, ktime_t now)
 }
 
 /*
- * If the timer is queued and expires early enough, let it compute the deadline when it
- * fires: most often an answer comes before.
+ * If the timer is queued and expires early enough, let it compute the deadline when it fires.
+ * Most often an answer comes before.
  */
 static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 {
@@ -199,8 +199,8 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 }
 
 /*
- * If the timer is late because this CPU was busy, put off the deadline once: answers
- * may be waiting for the CPU, too.
+ * If the timer is late because this CPU was busy, put off the deadline once. Answers may be
+ * waiting for the CPU, too.
  */
 static bool postpone_deadline(struct rxe_sq *sq, ktime_t now)
 {

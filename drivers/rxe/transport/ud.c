@@ -2,8 +2,8 @@
 /*
  * Unreliable datagrams (section 9.8.3), including the GSI.
  *
- * A datagram completes when it has been passed to net/. The first 40 bytes of a receive
- * buffer are for the GRH; an IPv4 header is in the last 20 of them (A17.4.5.1).
+ * A datagram completes when it has been passed to net/. The first 40 bytes of a receive buffer
+ * are for the GRH. An IPv4 header is in the last 20 of them (A17.4.5.1).
  *
  * Context: send_task and recv_task; the send queue under sq.lock.
  */
@@ -38,7 +38,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 
 /*
  * @cost: out: what it takes from the budget. A datagram to a multicast group is delivered to
- * each member on this device, which may be many: only one per run.
+ * each member on this device. These may be many, so there is only one such datagram per run.
  *
  * Return: enum ib_wc_status, success even if the datagram is dropped on its way; or
  * -EAGAIN if it waits for a page.

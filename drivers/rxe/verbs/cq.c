@@ -6,11 +6,11 @@
  * without locks, since it may poll, arm and post. It runs on the CPU of the CQ's
  * completion vector.
  *
- * Moderation: the event of an armed CQ is held back until @count completions have come
- * that would raise it, or until @period_us after the first of them, whichever is earlier.
+ * Moderation: the event of an armed CQ is held back until @count completions have come that
+ * would raise it. It is held back no longer than @period_us after the first of them.
  *
- * Context: post, poll and arm in any context but NMI, since kernel consumers
- * poll with interrupts off; create, resize and destroy in process context.
+ * Context: post, poll and arm in any context but NMI, since kernel consumers poll with
+ * interrupts off. Create, resize and destroy in process context.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -195,9 +195,9 @@ static void cq_kick(struct rxe_cq *cq, bool here)
  * rxe_cq_event - call the completion handler if an event is due
  * @cq: completion queue
  *
- * The handler of a process's CQ is called directly on the right CPU. That of a kernel
- * consumer is always called from a tasklet: it may take a lock that the consumer holds
- * here, while it posts.
+ * The handler of a process's CQ is called directly on the right CPU. That of a kernel consumer
+ * is always called from a tasklet. It may take a lock that the consumer holds here, while it
+ * posts.
  *
  * Context: bottom halves off, no driver lock held.
  */
@@ -438,8 +438,8 @@ static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
  * @cqe: new size
  * @udata: of the process; NULL for a kernel consumer
  *
- * A process keeps its lock on the CQ until it has mapped the new ring, so that
- * nothing is polled from the old one meanwhile.
+ * A process keeps its lock on the CQ until it has mapped the new ring. So nothing is polled
+ * from the old one meanwhile.
  *
  * Context: process.
  *
@@ -494,7 +494,7 @@ static void cq_wait_handler(struct rxe_cq *cq)
  *
  * The work may have queued itself again on return, and may call the consumer for further
  * completions. This suffices for MADs: ib_mad posts no receive once its port is off its list
- * of ports, and it takes the port off before it destroys the QP.
+ * of ports. It takes the port off before it destroys the QP.
  *
  * Context: process, not in that work.
  */
@@ -611,9 +611,9 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 }
 
 /*
- * Have the QPs at the head of the list flushed: at most RXE_FLUSH_ARMED, since this is done
- * under the lock, and a process decides how long the list is. The next call takes the next
- * QPs. A QP whose turn doesn't come is flushed by its own delayed work (watch_rq()).
+ * Have the QPs at the head of the list flushed, at most RXE_FLUSH_ARMED. This is done under
+ * the lock, and a process decides how long the list is. The next call takes the next QPs. A QP
+ * whose turn doesn't come is flushed by its own delayed work (watch_rq()).
  */
 static void cq_flush_some(struct rxe_cq *cq)
 {

@@ -2,8 +2,8 @@
 /*
  * Multicast groups: which QPs are attached to which group (section 11.3).
  *
- * A group exists while a QP is attached to it. It is identified by its MGID alone: members
- * get its packets from any RoCE version, and from any VLAN of the device.
+ * A group exists while a QP is attached to it. It is identified by its MGID alone. Members get
+ * its packets from any RoCE version, and from any VLAN of the device.
  *
  * Context: attach and detach may sleep and are serialised by rxe_mcast.lock. Lookups are
  * in RCU.
@@ -151,7 +151,7 @@ static int attach_qp(struct rxe_dev *rxe, u32 qpn, const union ib_gid *mgid)
  * @mgid: the group's multicast address
  * @lid: has no meaning with RoCE
  *
- * A QP that is attached twice gets one copy of a packet, and is a member until it has been
+ * A QP that is attached twice gets one copy of a packet. It is a member until it has been
  * detached twice. This happens, since the RDMA core counts one group with two LIDs as two.
  *
  * Return: 0; -ENOMEM if the group has RXE_MAX_MCAST_QP_ATTACH members, the device

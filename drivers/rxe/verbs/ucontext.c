@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * User contexts: one for each time that a process opens the device. The RDMA core's
- * ib_ucontext owns the objects that the process makes. The driver only counts
- * contexts, and each holds a reference to the module: the RDMA core doesn't take one
- * for drivers whose device may be removed while a process has it open.
+ * ib_ucontext owns the objects that the process makes. The driver only counts contexts, and
+ * each holds a reference to the module. The RDMA core doesn't take one for drivers whose
+ * device may be removed while a process has it open.
  *
  * Context: process.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invariant CRC (section 7.8.1, annexes A16 and A17): CRC-32 over everything from
- * the L3 header to the last pad byte, with each field that a router may change
- * replaced by ones, behind eight bytes of ones in place of the LRH.
+ * Invariant CRC (section 7.8.1, annexes A16 and A17): CRC-32 over everything from the L3
+ * header to the last pad byte. Each field that a router may change is replaced by ones. In
+ * front are eight bytes of ones in place of the LRH.
  *
  * Pure; any context.
  */
@@ -20,10 +20,10 @@
 #define RXE_ICRC_RESIDUE	0xdebb20e3
 
 /*
- * A CRC is linear: what a bit of the message changes in the state doesn't depend
- * on the other bits. So a train's network headers need one pass, not one per packet.
- * And the BTH needs no masked copy: its byte 4 (FECN, BECN and reserved bits), which
- * counts as ones, is corrected in the state.
+ * A CRC is linear: what a bit of the message changes in the state doesn't depend on the other
+ * bits. So a train's network headers need one pass, not one per packet. And the BTH needs no
+ * masked copy. Its byte 4 (FECN, BECN and reserved bits), which counts as ones, is corrected
+ * in the state.
  *
  * What each bit of the IPv4 ID changes in the state behind the UDP header:
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of opcodes (section 9.2, table 38): what a packet is, which headers it
- * carries, and how long they are. Parser, builder and transport all use it. An opcode
- * without a row isn't supported.
+ * The table of opcodes (section 9.2, table 38). It says what a packet is, which headers it
+ * carries, and how long they are. Parser, builder and transport all use it. An opcode without
+ * a row isn't supported.
  *
  * Constant data; any context.
  */
