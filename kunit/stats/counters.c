@@ -35,19 +35,25 @@ static u64 shown(struct kunit *test, const struct rdma_hw_stats *stats, const ch
 	return value;
 }
 
-#define EXPECT_SHOWN(e, n) \
-	KUNIT_EXPECT_EQ(test, shown(test, stats, #n), 100ull + RXE_CNT_##e);
+#define NAME(e, n) { #n, RXE_CNT_##e },
+static const struct { const char *name; enum rxe_counter counter; } all_names[] = {
+	RXE_COUNTERS(NAME)
+	RXE_COUNTER_ALIASES(NAME)
+};
 
 static void names(struct kunit *test)
 {
 	struct ib_device *ibdev = &fake(test)->rxe->ibdev;
 	struct rdma_hw_stats *stats = rxe_alloc_hw_port_stats(ibdev, 1);
+	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, stats);
 	set_all(test);
 	KUNIT_EXPECT_EQ(test, rxe_get_hw_stats(ibdev, stats, 1, 0), stats->num_counters);
-	RXE_COUNTERS(EXPECT_SHOWN)
-	RXE_COUNTER_ALIASES(EXPECT_SHOWN)
+	KUNIT_EXPECT_EQ(test, stats->num_counters, (int)ARRAY_SIZE(all_names));
+	for (i = 0; i < ARRAY_SIZE(all_names); i++)
+		KUNIT_EXPECT_EQ_MSG(test, shown(test, stats, all_names[i].name),
+				    100ull + all_names[i].counter, "%s", all_names[i].name);
 	KUNIT_EXPECT_EQ(test, rxe_get_hw_stats(ibdev, stats, 0, 0), -EINVAL);
 	kfree(stats);
 }
