@@ -136,7 +136,7 @@ static bool all_counted(struct actor a[QPS], const struct processor *p)
 	for (i = 1; i < QPS * changes; i++)
 		CHECK(olds[i] != olds[i - 1], "two changes of %lu", olds[i]);
 	CHECK(olds[i - 1] < sum, "a change of %lu, where %lu is all", olds[i - 1], sum);
-	fprintf(stderr, "%s: %lu changes by the processor, %u by queue pairs, between %lu and %lu\n",
+	fprintf(stderr, "%s: %lu changes by the processor, %u by queue pairs, from %lu to %lu\n",
 		this_case, p->changes, QPS * changes, olds[0], olds[i - 1]);
 	free(olds);
 	return true;

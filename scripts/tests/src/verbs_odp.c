@@ -117,7 +117,7 @@ static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 	if (adds)
 		++*(uint64_t *)(want[1] + at);
 	for (i = 0; i < 2; i++)
-		CHECK(!memcmp(want[i], e[i].buf, BYTES), "opcode %d: end %d has other bytes", op, i);
+		CHECK(!memcmp(want[i], e[i].buf, BYTES), "opcode %d: end %d differs", op, i);
 	return true;
 }
 
@@ -150,7 +150,7 @@ static bool claims(void)
 {
 	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 	const uint32_t uc = ud | IBV_ODP_SUPPORT_WRITE;
-	const uint32_t newer = 3 << 6;		/* FLUSH, ATOMIC WRITE: not all kernels have them */
+	const uint32_t newer = 3 << 6;		/* FLUSH, ATOMIC WRITE: not in all kernels */
 	const uint32_t rc = uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | newer;
 	struct ibv_context *ctx = open_device(place[0].dev);
 	struct ibv_device_attr_ex attr;

@@ -73,7 +73,7 @@ bool flush(struct end e[2])
 		status = status_of(&e[0]);
 		CHECK(!status, "%s: status %d", i ? "flush" : "write before a flush", status);
 	}
-	CHECK(!memcmp(e[0].buf + from, e[1].buf + to, len), "%u bytes that were flushed differ", len);
+	CHECK(!memcmp(e[0].buf + from, e[1].buf + to, len), "%u flushed bytes differ", len);
 	return true;
 }
 #else

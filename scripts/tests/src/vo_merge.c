@@ -68,7 +68,8 @@ static bool others_same(struct end e[2], const uint8_t *bytes, uint64_t but)
 	CHECK(!got, "read: status %d", got);
 	for (i = 0; i < SAME; i++) {
 		CHECK(!memcmp(e[0].buf + i * PAGE, bytes, PAGE), "page %lu here has changed", i);
-		CHECK(!memcmp(copy + i * PAGE, e[1].buf + i * PAGE, PAGE), "page %lu reads wrong", i);
+		CHECK(!memcmp(copy + i * PAGE, e[1].buf + i * PAGE, PAGE), "page %lu read wrong",
+		      i);
 		CHECK(i == but || !memcmp(e[1].buf + i * PAGE, bytes, PAGE),
 		      "page %lu has changed, too", i);
 	}

@@ -74,7 +74,7 @@ struct flight {			/* a work request on its way */
 	struct region *local, *remote;
 	struct window *window;
 	uint32_t local_off, remote_off, len;
-	uint64_t operand[2];		/* atomics: to add; to compare with, to swap; to write */
+	uint64_t operand[2];		/* to add; to compare with, to swap; to write */
 };
 
 struct message {		/* at the start of a SEND */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: memory regions and windows, and what becomes of the pages. A window that a peer may have invalidated isn't
- * bound again, since nobody knows whether it is bound.
+ * verbs_random: memory regions and windows, and what becomes of the pages. A window that a peer
+ * may have invalidated isn't bound again, since nobody knows whether it is bound.
  */
 
 #define _GNU_SOURCE
