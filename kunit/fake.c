@@ -291,7 +291,7 @@ static void fill_in(struct fake *f, struct rxe_pkt *pkt)
 static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
 		const void *payload, u32 left)
 {
-	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	u32 bytes = rxe_pkt_get_bytes(pkt->opcode, pkt->payload_len);
 	u8 *p;
 
 	if (train->npkts)

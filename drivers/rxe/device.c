@@ -131,7 +131,7 @@ static bool port_is_active(const struct rxe_dev *rxe)
 	return rxe_net_receives(rxe) && ndev_is_active(rxe->ndev);
 }
 
-static u8 ndev_phys_state(const struct net_device *ndev)
+static u8 ndev_get_phys_state(const struct net_device *ndev)
 {
 	if (ndev_is_active(ndev))
 		return IB_PORT_PHYS_STATE_LINK_UP;
@@ -145,7 +145,7 @@ static int rxe_query_port(struct ib_device *ibdev, u32 port,
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
 
 	attr->state = port_is_active(rxe) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
-	attr->phys_state = ndev_phys_state(rxe->ndev);
+	attr->phys_state = ndev_get_phys_state(rxe->ndev);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(rxe->active_mtu));
 	attr->gid_tbl_len = rxe->roce ? RXE_GID_TBL_LEN : 0;
@@ -205,7 +205,7 @@ static int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 }
 
 /* Keep the administrator's settings and what identifies the device */
-static void hand_over(struct rxe_dev *rxe, struct rxe_dev *heir)
+static void hand_over_settings(struct rxe_dev *rxe, struct rxe_dev *heir)
 {
 	heir->tune = rxe->tune;
 	heir->ttl = rxe->ttl;
@@ -226,7 +226,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 	struct rxe_dev *rxe = to_rxe_dev(ibdev);
 
 	if (READ_ONCE(rxe->renewer) == current)
-		hand_over(rxe, rxe->heir);
+		hand_over_settings(rxe, rxe->heir);
 	rxe_net_del(rxe);
 	rxe_gid_release(rxe);
 	rxe_sysfs_del(rxe);
@@ -344,7 +344,7 @@ static bool ndev_is_large(const struct net_device *ndev)
 }
 
 /* The largest IB MTU that a netdev can carry; the smallest one if none fits */
-static u32 ndev_ib_mtu(const struct net_device *ndev)
+static u32 ndev_get_ib_mtu(const struct net_device *ndev)
 {
 	u32 room = READ_ONCE(ndev->mtu), mtu = 4096;
 
@@ -375,11 +375,11 @@ static void follow_mtu(struct rxe_dev *rxe)
 				       "MTU %u of %s is too small for IB MTU %u: larger packets will be dropped\n",
 				       rxe->ndev->mtu, netdev_name(rxe->ndev),
 				       RXE_LEAST_MTU);
-	WRITE_ONCE(rxe->active_mtu, ndev_ib_mtu(rxe->ndev));
+	WRITE_ONCE(rxe->active_mtu, ndev_get_ib_mtu(rxe->ndev));
 }
 
 /* Dispatch an event if the port's state has changed and the device is registered */
-static void port_event(struct rxe_dev *rxe)
+static void dispatch_port_event(struct rxe_dev *rxe)
 {
 	bool active = port_is_active(rxe);
 	struct ib_event event = {
@@ -409,7 +409,7 @@ void rxe_dev_changed(struct rxe_dev *rxe)
 {
 	follow_namespace(rxe);
 	follow_mtu(rxe);
-	port_event(rxe);
+	dispatch_port_event(rxe);
 }
 
 /*
@@ -510,7 +510,7 @@ static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 ro
 	rxe_mcast_init(&rxe->mcast);
 	/* Packets under way to QPs of an earlier device should find no QP here */
 	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */
-	rxe->active_mtu = ndev_ib_mtu(ndev);
+	rxe->active_mtu = ndev_get_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
 	init_ibdev(rxe);
 	return rxe;

@@ -108,7 +108,7 @@ void rxe_gid_init(struct rxe_dev *rxe)
 		ib_set_device_ops(&rxe->ibdev, &rxe_vlan_ops);
 }
 
-static struct ib_device *real_device(const struct rxe_dev *rxe)
+static struct ib_device *get_real_device(const struct rxe_dev *rxe)
 {
 	struct net_device *ndev = rxe->ndev;
 
@@ -125,7 +125,7 @@ static struct ib_device *real_device(const struct rxe_dev *rxe)
  */
 void rxe_gid_claim(struct rxe_dev *rxe)
 {
-	struct ib_device *real = real_device(rxe);
+	struct ib_device *real = get_real_device(rxe);
 
 	if (!real)
 		return;
@@ -152,7 +152,7 @@ static void rejoin_groups(struct net_device *vlan)
  */
 void rxe_gid_release(struct rxe_dev *rxe)
 {
-	struct ib_device *real = real_device(rxe);
+	struct ib_device *real = get_real_device(rxe);
 
 	if (!real)
 		return;
@@ -161,7 +161,7 @@ void rxe_gid_release(struct rxe_dev *rxe)
 	ib_device_put(real);
 }
 
-static int leave_behind(struct net_device *upper, struct netdev_nested_priv *priv)
+static int del_stray_gids(struct net_device *upper, struct netdev_nested_priv *priv)
 {
 	struct rxe_dev *rxe = priv->data;
 	bool own;
@@ -186,6 +186,6 @@ void rxe_gid_moved(struct rxe_dev *rxe)
 {
 	struct netdev_nested_priv priv = { .data = rxe };
 
-	/* RTNL keeps the netdevs above where they are, without RCU: leave_behind() may sleep */
-	netdev_walk_all_upper_dev_rcu(rxe->ndev, leave_behind, &priv);
+	/* RTNL keeps the netdevs above where they are, without RCU: del_stray_gids() may sleep */
+	netdev_walk_all_upper_dev_rcu(rxe->ndev, del_stray_gids, &priv);
 }

@@ -43,7 +43,7 @@ static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 static DEVICE_ATTR_RO(parent);
 
 /* @usage is for the log */
-static int refuse(struct rxe_dev *rxe, const char *usage)
+static int refuse_value(struct rxe_dev *rxe, const char *usage)
 {
 	ibdev_warn_ratelimited(&rxe->ibdev, "%s\n", usage);
 	return -EINVAL;
@@ -64,7 +64,7 @@ static ssize_t name##_store(struct device *dev,				\
 	bool on;							\
 									\
 	if (kstrtobool(buf, &on))					\
-		return refuse(dev_to_rxe(dev), #name ": write 0 or 1");	\
+		return refuse_value(dev_to_rxe(dev), #name ": write 0 or 1");	\
 	WRITE_ONCE(dev_to_rxe(dev)->tune.name, on);			\
 	return count;							\
 }									\
@@ -92,7 +92,7 @@ static ssize_t congestion_control_store(struct device *dev, struct device_attrib
 	int index = rxe_cc_find(buf);
 
 	if (index < 0)
-		return refuse(rxe, "congestion_control: write window, dcqcn or swift");
+		return refuse_value(rxe, "congestion_control: write window, dcqcn or swift");
 	WRITE_ONCE(rxe->tune.cc, index);
 	return count;
 }
@@ -104,7 +104,7 @@ static int set_mark(struct rxe_dev *rxe, u8 *mark, const char *buf, const char *
 	u8 value;
 
 	if (kstrtou8(buf, 0, &value))
-		return refuse(rxe, usage);
+		return refuse_value(rxe, usage);
 	WRITE_ONCE(*mark, value);
 	rxe_qp_class_changed(rxe);
 	return 0;
@@ -165,7 +165,7 @@ static ssize_t roce_enable_store(struct device *dev, struct device_attribute *at
 	int err;
 
 	if (roce < 0)
-		return refuse(dev_to_rxe(dev), "roce_enable: write 0, 1, v1 or v2");
+		return refuse_value(dev_to_rxe(dev), "roce_enable: write 0, 1, v1 or v2");
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
 	err = set_roce(dev, attr, roce);

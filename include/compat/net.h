@@ -26,7 +26,7 @@ static inline bool rxe_skb_frags_readable(const struct sk_buff *skb)
 }
 
 /* The netdev that a VLAN netdev is on, itself perhaps a VLAN */
-static inline const struct net_device *rxe_vlan_below(const struct net_device *vlan)
+static inline const struct net_device *rxe_vlan_get_below(const struct net_device *vlan)
 {
 #if IS_ENABLED(CONFIG_VLAN_8021Q)
 	return vlan_dev_priv(vlan)->real_dev;
@@ -40,7 +40,7 @@ static inline const struct net_device *rxe_vlan_below(const struct net_device *v
 				     void (struct sock *))
 
 /* Untyped, so that it suits either prototype */
-static inline void *rxe_udp_tunnel_arg(struct socket *sock)
+static inline void *rxe_udp_tunnel_get_arg(struct socket *sock)
 {
 	return RXE_UDP_TUNNEL_TAKES_SK ? (void *)sock->sk : (void *)sock;
 }
@@ -49,12 +49,12 @@ static inline void rxe_setup_udp_tunnel_sock(struct net *net,
 					     struct socket *sock,
 					     struct udp_tunnel_sock_cfg *cfg)
 {
-	setup_udp_tunnel_sock(net, rxe_udp_tunnel_arg(sock), cfg);
+	setup_udp_tunnel_sock(net, rxe_udp_tunnel_get_arg(sock), cfg);
 }
 
 static inline void rxe_udp_tunnel_sock_release(struct socket *sock)
 {
-	udp_tunnel_sock_release(rxe_udp_tunnel_arg(sock));
+	udp_tunnel_sock_release(rxe_udp_tunnel_get_arg(sock));
 }
 
 #endif /* RXE_COMPAT_NET_H */

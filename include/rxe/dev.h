@@ -184,7 +184,7 @@ static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
  */
 static inline bool rxe_limit_get(atomic_t *num, int max)
 {
-	if (atomic_inc_return(num) <= max && rxe_memory_left(0))
+	if (atomic_inc_return(num) <= max && rxe_has_memory_left(0))
 		return true;
 	atomic_dec(num);
 	return false;

@@ -65,7 +65,7 @@ enum rxe_key_kind {
  * @region: the memory
  * @name: @value when it was valid last; 0: the key has been retired
  * @kind: enum rxe_key_kind
- * @paged: the memory isn't pinned, so rxe_key_ready() is called before each use
+ * @paged: the memory isn't pinned, so rxe_key_prepare() is called before each use
  * @ending: a work request is making it invalid; a task may still use its memory
  * @lock: orders changes of the key
  *
@@ -124,7 +124,7 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 }
 
 /* The address of a key's first byte: @iova, or 0 if @access says so */
-static inline u64 rxe_first_va(int access, u64 iova)
+static inline u64 rxe_get_first_va(int access, u64 iova)
 {
 	return access & IB_ZERO_BASED ? 0 : iova;
 }

@@ -17,7 +17,7 @@
 #define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
- * rxe_memory_left - is there memory for one more object?
+ * rxe_has_memory_left - is there memory for one more object?
  * @bytes: approximate size of the object
  *
  * This is a guess, since others allocate at the same time: the allocation may still
@@ -25,7 +25,7 @@
  *
  * Return: false if little would be left.
  */
-static inline bool rxe_memory_left(size_t bytes)
+static inline bool rxe_has_memory_left(size_t bytes)
 {
 	unsigned long spare = totalram_pages() / RXE_MEMORY_SPARE;
 

@@ -93,7 +93,7 @@ static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)
 }
 
 /* Packets of a train that aren't taken in yet */
-static inline u32 rxe_rx_left(struct sk_buff *skb)
+static inline u32 rxe_rx_count_left(struct sk_buff *skb)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
 
@@ -106,14 +106,14 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 }
 
 /**
- * rxe_skb_bth - copy a BTH
+ * rxe_skb_copy_bth - copy a BTH
  * @skb: train
  * @off: its offset, mostly at the start of the linear part or of the pages
  * @bth: out: RXE_BTH_BYTES
  *
  * Return: false if the skb is too short.
  */
-static inline bool rxe_skb_bth(const struct sk_buff *skb, u32 off, u8 *bth)
+static inline bool rxe_skb_copy_bth(const struct sk_buff *skb, u32 off, u8 *bth)
 {
 	const skb_frag_t *frag = &skb_shinfo(skb)->frags[0];
 	u32 head = skb_headlen(skb);

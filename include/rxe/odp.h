@@ -61,14 +61,14 @@ int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u3
 		  struct ib_sge *sge, u32 num_sge, struct uverbs_attr_bundle *attrs);
 
 /* Does a worker have the fault? @fault may be NULL */
-static inline bool rxe_fault_busy(const struct rxe_fault *fault)
+static inline bool rxe_fault_is_busy(const struct rxe_fault *fault)
 {
 	/* Pairs with fault_work(): its results are visible */
 	return fault && smp_load_acquire(&fault->busy);
 }
 
 /**
- * rxe_key_ready - are the bytes of a key present?
+ * rxe_key_prepare - make sure that the bytes of a key are present
  * @key: from rxe_key_get(), still held
  * @write: they are to be written
  * @va: first byte
@@ -84,8 +84,8 @@ static inline bool rxe_fault_busy(const struct rxe_fault *fault)
  * this again. -EFAULT if the process doesn't have the memory or lacks the permission, or if
  * bytes are missing and @fault is NULL.
  */
-static inline int rxe_key_ready(const struct rxe_key *key, bool write, u64 va, u64 len,
-				u64 rest, struct rxe_fault *fault)
+static inline int rxe_key_prepare(const struct rxe_key *key, bool write, u64 va, u64 len,
+				  u64 rest, struct rxe_fault *fault)
 {
 	if (likely(!key->paged))
 		return 0;
@@ -107,12 +107,12 @@ static inline u32 rxe_key_step(const struct rxe_key *key, u32 len)
  * @va: first byte
  * @len: bytes, at least 1
  * @rest: bytes that will be needed soon, including @len
- * @fault: as rxe_key_ready()
+ * @fault: as rxe_key_prepare()
  * @key: in and out: as rxe_key_keep()
  *
  * Context: bottom halves off.
  *
- * Return: 0; -EACCES as rxe_key_get(); -EAGAIN (not now) or -EFAULT as rxe_key_ready().
+ * Return: 0; -EACCES as rxe_key_get(); -EAGAIN (not now) or -EFAULT as rxe_key_prepare().
  */
 static inline int rxe_key_use(struct ib_pd *pd, const struct ib_qp *remote, u32 value,
 			      int access, u64 va, u64 len, u64 rest,
@@ -122,7 +122,7 @@ static inline int rxe_key_use(struct ib_pd *pd, const struct ib_qp *remote, u32 
 			   IB_ACCESS_REMOTE_ATOMIC;
 	int err = rxe_key_keep(pd, remote, value, access, va, len, key);
 
-	return err ?: rxe_key_ready(*key, access & writes, va, len, rest, fault);
+	return err ?: rxe_key_prepare(*key, access & writes, va, len, rest, fault);
 }
 
 #endif /* RXE_ODP_H */

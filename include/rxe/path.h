@@ -49,7 +49,7 @@ enum rxe_proto {
  * @sl: service level, up to RXE_MAX_SL
  * @priority: skb->priority, see rxe_path_class()
  * @max_priority: limit of @priority, see rxe_path_unprivileged()
- * @vlan: VLAN tags of our GID's netdev (rxe_netdev_vlan()), RXE_NO_VLAN if it has none
+ * @vlan: VLAN tags of our GID's netdev (rxe_netdev_get_vlan()), RXE_NO_VLAN if it has none
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
  *	and namespace) as ours, reference held; else NULL
@@ -134,15 +134,15 @@ struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
 				      const struct ib_gid_attr *held);
 
 /**
- * rxe_gid_ndev - the netdev of one of a path's GIDs
+ * rxe_gid_get_ndev - the netdev of one of a path's GIDs
  * @path: path
  * @attr: the GID
  *
  * Context: bottom halves off or RCU read side.
  * Return: the netdev without a reference; NULL if the address isn't there any more.
  */
-static inline struct net_device *rxe_gid_ndev(const struct rxe_path *path,
-					      const struct ib_gid_attr *attr)
+static inline struct net_device *rxe_gid_get_ndev(const struct rxe_path *path,
+						  const struct ib_gid_attr *attr)
 {
 	struct net_device *ndev;
 
@@ -150,13 +150,13 @@ static inline struct net_device *rxe_gid_ndev(const struct rxe_path *path,
 	return likely(ndev) ? ndev : rxe_path_ndev_anew(path, attr);
 }
 
-static inline struct net_device *rxe_path_ndev(const struct rxe_path *path)
+static inline struct net_device *rxe_path_get_ndev(const struct rxe_path *path)
 {
-	return rxe_gid_ndev(path, path->sgid_attr);
+	return rxe_gid_get_ndev(path, path->sgid_attr);
 }
 
 /**
- * rxe_path_intact - does a same-device path still lead from its netdev to itself?
+ * rxe_path_is_intact - does a same-device path still lead from its netdev to itself?
  * @path: path with @same_dev set
  *
  * The RDMA core deletes a GID when its address is removed, or the netdev moves to another
@@ -164,11 +164,11 @@ static inline struct net_device *rxe_path_ndev(const struct rxe_path *path)
  *
  * Return: true if both addresses still exist.
  */
-static inline bool rxe_path_intact(const struct rxe_path *path)
+static inline bool rxe_path_is_intact(const struct rxe_path *path)
 {
-	const struct net_device *ndev = rxe_path_ndev(path);
+	const struct net_device *ndev = rxe_path_get_ndev(path);
 
-	return ndev && ndev == rxe_gid_ndev(path, path->dgid_attr);
+	return ndev && ndev == rxe_gid_get_ndev(path, path->dgid_attr);
 }
 
 static inline bool rxe_gid_equal(const union ib_gid *a, const union ib_gid *b)

@@ -42,18 +42,18 @@ void rxe_ring_mminfo(const struct rxe_ring *ring, struct mminfo *mi);
 int rxe_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void rxe_mmap_free(struct rdma_user_mmap_entry *entry);
 
-static inline void *rxe_ring_elem(const struct rxe_ring *ring, u32 index)
+static inline void *rxe_ring_get_elem(const struct rxe_ring *ring, u32 index)
 {
 	return ring->buf->data + ((size_t)(index & ring->mask) << ring->shift);
 }
 
 /**
- * rxe_ring_capacity - how many elements fit
+ * rxe_ring_get_capacity - how many elements fit
  * @ring: the ring
  *
  * Return: one less than the number of places.
  */
-static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
+static inline u32 rxe_ring_get_capacity(const struct rxe_ring *ring)
 {
 	return ring->mask;
 }
@@ -63,27 +63,27 @@ static inline u32 rxe_ring_capacity(const struct rxe_ring *ring)
  */
 
 /**
- * rxe_ring_head - the element that the kernel may consume next
+ * rxe_ring_get_head - the element that the kernel may consume next
  * @ring: a ring whose producer is user space or a kernel poster
  *
  * Return: the element, in shared memory: copy it, check the copy; or NULL if
  * the ring is empty.
  */
-static inline const void *rxe_ring_head(const struct rxe_ring *ring)
+static inline const void *rxe_ring_get_head(const struct rxe_ring *ring)
 {
 	/* Pairs with the producer's release */
 	u32 prod = smp_load_acquire(&ring->buf->producer_index) & ring->mask;
 
-	return prod == ring->index ? NULL : rxe_ring_elem(ring, ring->index);
+	return prod == ring->index ? NULL : rxe_ring_get_elem(ring, ring->index);
 }
 
 /**
- * rxe_ring_pending - how many elements wait to be consumed
+ * rxe_ring_count_pending - how many elements wait to be consumed
  * @ring: a ring whose producer is user space or a kernel poster
  *
- * Return: at most rxe_ring_capacity(), even if the producer wrote a bad index.
+ * Return: at most rxe_ring_get_capacity(), even if the producer wrote a bad index.
  */
-static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
+static inline u32 rxe_ring_count_pending(const struct rxe_ring *ring)
 {
 	/* Pairs with the producer's release */
 	u32 prod = smp_load_acquire(&ring->buf->producer_index);
@@ -94,13 +94,13 @@ static inline u32 rxe_ring_pending(const struct rxe_ring *ring)
 /**
  * rxe_ring_peek - the element @n places behind the head
  * @ring: a ring
- * @n: less than rxe_ring_pending()
+ * @n: less than rxe_ring_count_pending()
  *
  * Return: the element, in shared memory.
  */
 static inline const void *rxe_ring_peek(const struct rxe_ring *ring, u32 n)
 {
-	return rxe_ring_elem(ring, ring->index + n);
+	return rxe_ring_get_elem(ring, ring->index + n);
 }
 
 /**
@@ -115,13 +115,13 @@ static inline void rxe_ring_pop(struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_next - advance to the next element; the other side doesn't see it yet
+ * rxe_ring_advance - advance to the next element; the other side doesn't see it yet
  * @ring: a ring whose head has been copied, or written
  *
  * Send rings: rxe_ring_release() frees the place when its work request has completed.
  * Completion rings: rxe_ring_publish() shows the element to the consumer.
  */
-static inline void rxe_ring_next(struct rxe_ring *ring)
+static inline void rxe_ring_advance(struct rxe_ring *ring)
 {
 	ring->index = (ring->index + 1) & ring->mask;
 }
@@ -143,12 +143,12 @@ static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
  */
 
 /**
- * rxe_ring_post_place - where the next work request is written
+ * rxe_ring_get_post_place - where the next work request is written
  * @ring: a ring whose producer is a kernel poster
  *
  * Return: the place, or NULL if the ring is full.
  */
-static inline void *rxe_ring_post_place(const struct rxe_ring *ring)
+static inline void *rxe_ring_get_post_place(const struct rxe_ring *ring)
 {
 	u32 prod = ring->buf->producer_index;
 	/* Pairs with rxe_ring_release() and rxe_ring_pop() */
@@ -156,18 +156,18 @@ static inline void *rxe_ring_post_place(const struct rxe_ring *ring)
 
 	if (((prod + 1) & ring->mask) == (cons & ring->mask))
 		return NULL;
-	return rxe_ring_elem(ring, prod);
+	return rxe_ring_get_elem(ring, prod);
 }
 
 /**
- * rxe_ring_post - hand over the work request at rxe_ring_post_place()
+ * rxe_ring_post - hand over the work request at rxe_ring_get_post_place()
  * @ring: the ring
  */
 static inline void rxe_ring_post(struct rxe_ring *ring)
 {
 	u32 prod = (ring->buf->producer_index + 1) & ring->mask;
 
-	/* Pairs with rxe_ring_head() */
+	/* Pairs with rxe_ring_get_head() */
 	smp_store_release(&ring->buf->producer_index, prod);
 }
 
@@ -176,24 +176,24 @@ static inline void rxe_ring_post(struct rxe_ring *ring)
  */
 
 /**
- * rxe_ring_space - where the kernel may produce next
+ * rxe_ring_get_space - where the kernel may produce next
  * @ring: a ring whose consumer is user space or a kernel poller
  *
  * Return: the place, or NULL if the ring is full.
  */
-static inline void *rxe_ring_space(const struct rxe_ring *ring)
+static inline void *rxe_ring_get_space(const struct rxe_ring *ring)
 {
 	/* Pairs with the consumer's release */
 	u32 cons = smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
 
 	if (((ring->index + 1) & ring->mask) == cons)
 		return NULL;
-	return rxe_ring_elem(ring, ring->index);
+	return rxe_ring_get_elem(ring, ring->index);
 }
 
 /**
  * rxe_ring_publish - hand all new elements to the consumer
- * @ring: a ring; rxe_ring_next() was called after writing each element
+ * @ring: a ring; rxe_ring_advance() was called after writing each element
  */
 static inline void rxe_ring_publish(struct rxe_ring *ring)
 {

@@ -66,7 +66,7 @@ static inline void rxe_tx_end_turn(struct rxe_tx *tx)
 }
 
 /* The sender's skbs in the queues */
-static inline u32 rxe_tx_skbs(const struct rxe_tx *tx)
+static inline u32 rxe_tx_count_skbs(const struct rxe_tx *tx)
 {
 	return kref_read(&tx->ref) - 1;
 }
@@ -149,15 +149,15 @@ static inline bool rxe_train_takes(const struct rxe_train *train, u32 len)
 }
 
 /* The train was started, and takes no more packets */
-static inline bool rxe_train_full(const struct rxe_train *train)
+static inline bool rxe_train_is_full(const struct rxe_train *train)
 {
 	return train->npkts && !rxe_train_takes(train, train->pkt);
 }
 
 /* Packets of @len bytes that still fit; if none does, the number that fits into a new train */
-static inline u32 rxe_train_room(const struct rxe_train *train, u32 len)
+static inline u32 rxe_train_get_room(const struct rxe_train *train, u32 len)
 {
-	if (!train->npkts || len > train->pkt || rxe_train_full(train))
+	if (!train->npkts || len > train->pkt || rxe_train_is_full(train))
 		return train->max_bytes / len;
 	return min(train->max_pkts - train->npkts,
 		   (train->max_bytes - train->bytes) / train->pkt);

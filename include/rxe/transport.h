@@ -151,7 +151,7 @@ static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 }
 
 /* Must recv_task flush the send queue? If the service isn't acknowledged, send_task does */
-static inline bool rxe_sq_in_flush(const struct rxe_qp *qp)
+static inline bool rxe_sq_is_in_flush(const struct rxe_qp *qp)
 {
 	return qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
 }
@@ -162,11 +162,11 @@ static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 }
 
 /**
- * rxe_pkt_to_peer - set the fields common to all packets to the peer of a connected QP
+ * rxe_pkt_init - set the fields common to all packets to the peer of a connected QP
  * @qp: the QP
  * @pkt: out: the headers; all other fields are 0
  */
-static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
+static inline void rxe_pkt_init(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 {
 	*pkt = (struct rxe_pkt) {
 		.pkey	= RXE_PKEY,
@@ -176,14 +176,14 @@ static inline void rxe_pkt_to_peer(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_pkt_response - set the fields common to all responses of an RC QP
+ * rxe_pkt_init_response - set the fields common to all responses of an RC QP
  * @qp: the QP
  * @pkt: out: a positive acknowledgment; all other fields are 0
  */
-static inline void rxe_pkt_response(const struct rxe_qp *qp,
-				    struct rxe_pkt *pkt)
+static inline void rxe_pkt_init_response(const struct rxe_qp *qp,
+					 struct rxe_pkt *pkt)
 {
-	rxe_pkt_to_peer(qp, pkt);
+	rxe_pkt_init(qp, pkt);
 	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
 	pkt->msn = qp->rq.msn;
 }
@@ -192,7 +192,7 @@ static inline void rxe_pkt_response(const struct rxe_qp *qp,
  * Do the QP's packets pass the network stack, with its queues and round trips? Packets to a
  * peer on the same device don't.
  */
-static inline bool rxe_qp_by_wire(const struct rxe_qp *qp)
+static inline bool rxe_qp_uses_wire(const struct rxe_qp *qp)
 {
 	return !qp->path.same_dev;
 }
@@ -204,7 +204,7 @@ static inline bool rxe_is_paced(const struct rxe_qp *qp)
 }
 
 /* Limit of packets per train of the QP */
-static inline s32 rxe_train_most(const struct rxe_qp *qp)
+static inline s32 rxe_train_get_most(const struct rxe_qp *qp)
 {
 	return (RXE_TRAIN_BYTES + 1) >> ilog2(qp->mtu);
 }
@@ -220,7 +220,7 @@ static inline bool rxe_is_middle(const struct rxe_qp *qp,
 }
 
 /* Bytes of payload of a packet and of the MIDDLE packets taken in with it */
-static inline u32 rxe_pkt_data_len(const struct rxe_pkt *pkt)
+static inline u32 rxe_pkt_get_data_len(const struct rxe_pkt *pkt)
 {
 	return pkt->payload_len * (pkt->more + 1);
 }

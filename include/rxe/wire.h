@@ -136,13 +136,13 @@ enum rxe_aeth {
 };
 
 /**
- * rxe_num_pkts - packets that a message takes
+ * rxe_count_pkts - packets that a message takes
  * @len: message length in bytes
  * @mtu: path MTU in bytes, a power of two
  *
  * Return: at least 1, since a message of 0 bytes is one packet.
  */
-static inline u32 rxe_num_pkts(u32 len, u32 mtu)
+static inline u32 rxe_count_pkts(u32 len, u32 mtu)
 {
 	return len ? ((len - 1) >> ilog2(mtu)) + 1 : 1;
 }
@@ -159,13 +159,13 @@ static inline u32 rxe_pad(u32 len)
 }
 
 /**
- * rxe_pkt_bytes - bytes from BTH to ICRC inclusive
+ * rxe_pkt_get_bytes - bytes from BTH to ICRC inclusive
  * @opcode: BTH opcode
  * @payload: payload bytes
  *
  * Return: bytes, pad included.
  */
-static inline u32 rxe_pkt_bytes(u8 opcode, u32 payload)
+static inline u32 rxe_pkt_get_bytes(u8 opcode, u32 payload)
 {
 	return rxe_opcode[opcode].hdr_len + payload + rxe_pad(payload) +
 	       RXE_ICRC_BYTES;

@@ -283,7 +283,7 @@ static void queue_drains(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, verdict.timeout);
 	}
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW));
 }
 
 /* A CPU that is busy for less than patience_ns doesn't make the queue stuck */
@@ -426,7 +426,7 @@ static void needless_unsent(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
 						      NOW + 900 * MS));
 	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 900 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 900 * MS));
 	KUNIT_EXPECT_EQ(test, g.rtt.max, MS);
 }
 
@@ -440,14 +440,14 @@ static void needless_unsent_again(struct kunit *test)
 	hint(&g, RXE_LOSS_SILENCE, 360 * MS);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
 						       NOW + 400 * MS));
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 400 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + 400 * MS));
 
 	/* the peer asked for more than one packet */
 	begin(&g);
 	hint(&g, RXE_LOSS_GAP, MS);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
 						       NOW + 2 * MS));
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 2 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + 2 * MS));
 
 	/* a second answer to an earlier resending says nothing about the next one */
 	begin(&g);
@@ -456,7 +456,7 @@ static void needless_unsent_again(struct kunit *test)
 	g.facts.una = rxe_psn_add(PSN, 50);
 	hint(&g, RXE_LOSS_NAK, 400 * MS);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN, true, NOW + 401 * MS));
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 401 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + 401 * MS));
 }
 
 /* The timeout of a retry begins when its packets leave */
@@ -483,14 +483,14 @@ static void needless_too_soon(struct kunit *test)
 
 	begin(&g);
 	resend_by_silence(&g);
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 350 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + 350 * MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt, PSN,
 						       NOW + 350 * MS));
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_answered(&g.rec, &g.rtt,
 						      rxe_psn_add(PSN, 1),
 						      NOW + 350 * MS + 1000));
 	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 351 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 351 * MS));
 	KUNIT_EXPECT_GE(test, g.rtt.max, 350 * MS);
 	KUNIT_EXPECT_GE(test, rto(&g), 700 * MS);
 }
@@ -527,7 +527,7 @@ static void needless_doubled(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
 						     true, NOW + 362 * MS));
 	KUNIT_EXPECT_EQ(test, g.rtt.max, 360 * MS);
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 362 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 362 * MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
 						      true, NOW + 363 * MS));
 }
@@ -561,13 +561,13 @@ static void needless_nak(struct kunit *test)
 	begin(&g);
 	hint(&g, RXE_LOSS_NAK, MS);
 	resend(&g, rxe_psn_add(PSN, BURST), NOW, NOW + MS);
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + MS));
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_answered(&g.rec, &g.rtt,
 						       rxe_psn_add(PSN, 1),
 						       NOW + 3 * MS));
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt, PSN,
 						     true, NOW + 4 * MS));
-	KUNIT_EXPECT_FALSE(test, rxe_recovery_lossy(&g.rec, NOW + 4 * MS));
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 4 * MS));
 }
 
 /* If one packet was only late, an earlier loss of another one still counts */
@@ -587,7 +587,7 @@ static void needless_after_loss(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rxe_recovery_doubled(&g.rec, &g.rtt,
 						     g.facts.una, true,
 						     NOW + 104 * MS));
-	KUNIT_EXPECT_TRUE(test, rxe_recovery_lossy(&g.rec, NOW + 104 * MS));
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_is_lossy(&g.rec, NOW + 104 * MS));
 }
 
 static struct kunit_case cases[] = {

@@ -93,7 +93,7 @@ static void drop_pages(struct ctx *c, u32 chunk, u32 first, u32 end)
 
 static int ready(struct ctx *c, bool write, u64 off, u64 len)
 {
-	return rxe_key_ready(&c->mr.key, write, IOVA + off, len, len, NULL);
+	return rxe_key_prepare(&c->mr.key, write, IOVA + off, len, len, NULL);
 }
 
 /* A page that isn't present isn't used, and a read-only page isn't written */

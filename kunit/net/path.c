@@ -50,7 +50,7 @@ static u32 tags(struct kunit *test, u16 outer, u16 outer_proto, u16 inner)
 		ndev = vlan_on(test, ndev, outer, outer_proto);
 	if (inner)
 		ndev = vlan_on(test, ndev, inner, ETH_P_8021Q);
-	result = rxe_netdev_vlan(ndev);
+	result = rxe_netdev_get_vlan(ndev);
 	while (num)
 		free_netdev(made[--num]);
 	return result;

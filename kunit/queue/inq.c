@@ -25,7 +25,7 @@ static u32 held(struct kunit *test)
 	struct sk_buff *skb;
 	u32 num = 0;
 
-	for (skb = rxe_inq_first(requests(test)); skb; skb = skb_rb_next(skb))
+	for (skb = rxe_inq_peek_held(requests(test)); skb; skb = skb_rb_next(skb))
 		num++;
 	return num;
 }
@@ -206,7 +206,7 @@ static void descending(struct kunit *test)
 
 static void expect_sorted(struct kunit *test, u32 first)
 {
-	struct sk_buff *skb = rxe_inq_first(requests(test));
+	struct sk_buff *skb = rxe_inq_peek_held(requests(test));
 
 	for (; skb; skb = skb_rb_next(skb), first++)
 		KUNIT_EXPECT_EQ(test, rxe_rx(skb)->psn, PSN(first));
@@ -332,7 +332,7 @@ static void age(struct kunit *test)
 {
 	genuine(test, 1);
 	KUNIT_ASSERT_EQ(test, held(test), 1u);
-	rxe_rx(rxe_inq_first(requests(test)))->since -=
+	rxe_rx(rxe_inq_peek_held(requests(test)))->since -=
 		msecs_to_jiffies(rxe_knob(inq_age_ms)) + 2;
 	requests(test)->expires = jiffies - 1;
 	genuine(test, 3);
@@ -348,7 +348,7 @@ static void age_in_bunches(struct kunit *test)
 	unsigned long most = msecs_to_jiffies(rxe_knob(inq_age_ms));
 
 	genuine(test, 1);
-	rxe_rx(rxe_inq_first(requests(test)))->since -= most - 1;
+	rxe_rx(rxe_inq_peek_held(requests(test)))->since -= most - 1;
 	requests(test)->expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 2u);
@@ -423,7 +423,7 @@ static void own_memory(struct kunit *test)
 	train(test, 3, 4);
 	fake(test)->gro = false;
 	KUNIT_ASSERT_EQ(test, held(test), 2u);
-	for (first = rxe_inq_first(requests(test)); first; first = skb_rb_next(first)) {
+	for (first = rxe_inq_peek_held(requests(test)); first; first = skb_rb_next(first)) {
 		KUNIT_EXPECT_FALSE(test, first->head_frag);
 		KUNIT_EXPECT_EQ(test, skb_shinfo(first)->nr_frags, 0);
 	}

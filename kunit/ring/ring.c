@@ -25,8 +25,8 @@ static void sizes(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(nums); i++) {
 		for (j = 0; j < ARRAY_SIZE(elems); j++) {
 			ring = make(test, nums[i], elems[j]);
-			KUNIT_EXPECT_GE(test, rxe_ring_capacity(ring), nums[i]);
-			KUNIT_EXPECT_LE(test, rxe_ring_capacity(ring),
+			KUNIT_EXPECT_GE(test, rxe_ring_get_capacity(ring), nums[i]);
+			KUNIT_EXPECT_LE(test, rxe_ring_get_capacity(ring),
 					2 * nums[i]);
 			KUNIT_EXPECT_EQ(test, ring->mask & (ring->mask + 1), 0u);
 			KUNIT_EXPECT_GE(test, 1u << ring->shift, elems[j]);
@@ -35,7 +35,7 @@ static void sizes(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, ring->buf->log2_elem_size,
 					ring->shift);
 			KUNIT_EXPECT_EQ(test, ring->buf->index_mask, ring->mask);
-			KUNIT_EXPECT_NULL(test, rxe_ring_head(ring));
+			KUNIT_EXPECT_NULL(test, rxe_ring_get_head(ring));
 			rxe_ring_destroy(ring);
 		}
 	}
@@ -66,9 +66,9 @@ static bool post(struct rxe_ring *ring, u32 *prod, u32 value)
 
 	if (((*prod + 1) & ring->mask) == buf->consumer_index)
 		return false;
-	*(u32 *)rxe_ring_elem(ring, *prod) = value;
+	*(u32 *)rxe_ring_get_elem(ring, *prod) = value;
 	*prod = (*prod + 1) & ring->mask;
-	/* pairs with rxe_ring_head() */
+	/* pairs with rxe_ring_get_head() */
 	smp_store_release(&buf->producer_index, *prod);
 	return true;
 }
@@ -83,13 +83,13 @@ static void consume_in_order(struct kunit *test)
 	for (i = 0; i < 20000; i++) {
 		for (n = rnd_below(&rnd, 40); n; n--)
 			in += post(ring, &prod, in);
-		KUNIT_ASSERT_LE(test, in - out, rxe_ring_capacity(ring));
-		KUNIT_ASSERT_EQ(test, rxe_ring_pending(ring), in - out);
+		KUNIT_ASSERT_LE(test, in - out, rxe_ring_get_capacity(ring));
+		KUNIT_ASSERT_EQ(test, rxe_ring_count_pending(ring), in - out);
 		for (n = 0; n < in - out; n++)
 			KUNIT_ASSERT_EQ(test, *(const u32 *)rxe_ring_peek(ring, n),
 					out + n);
 		for (n = rnd_below(&rnd, 40); n; n--) {
-			elem = rxe_ring_head(ring);
+			elem = rxe_ring_get_head(ring);
 			KUNIT_ASSERT_EQ(test, !elem, in == out);
 			if (!elem)
 				break;
@@ -101,7 +101,7 @@ static void consume_in_order(struct kunit *test)
 	rxe_ring_destroy(ring);
 }
 
-/* Send rings: rxe_ring_next() frees no place; rxe_ring_release() frees up to its index */
+/* Send rings: rxe_ring_advance() frees no place; rxe_ring_release() frees up to its index */
 static void next_and_release(struct kunit *test)
 {
 	struct rxe_ring *ring = make(test, 7, 8);
@@ -111,16 +111,16 @@ static void next_and_release(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, post(ring, &prod, i));
 	KUNIT_EXPECT_FALSE(test, post(ring, &prod, 7));
 	for (i = 0; i < 7; i++) {
-		KUNIT_EXPECT_EQ(test, *(const u32 *)rxe_ring_head(ring), i);
-		rxe_ring_next(ring);
+		KUNIT_EXPECT_EQ(test, *(const u32 *)rxe_ring_get_head(ring), i);
+		rxe_ring_advance(ring);
 		KUNIT_EXPECT_FALSE(test, post(ring, &prod, 7));
 	}
-	KUNIT_EXPECT_NULL(test, rxe_ring_head(ring));
+	KUNIT_EXPECT_NULL(test, rxe_ring_get_head(ring));
 	rxe_ring_release(ring, 8 + 3);	/* free-running index */
 	for (i = 7; i < 10; i++)
 		KUNIT_EXPECT_TRUE(test, post(ring, &prod, i));
 	KUNIT_EXPECT_FALSE(test, post(ring, &prod, 10));
-	KUNIT_EXPECT_EQ(test, *(const u32 *)rxe_ring_head(ring), 7u);
+	KUNIT_EXPECT_EQ(test, *(const u32 *)rxe_ring_get_head(ring), 7u);
 	rxe_ring_destroy(ring);
 }
 
@@ -132,15 +132,15 @@ static void produce_until_full(struct kunit *test)
 
 	for (round = 0; round < 50; round++) {
 		for (i = 0; i < 7; i++) {
-			place = rxe_ring_space(ring);
+			place = rxe_ring_get_space(ring);
 			KUNIT_ASSERT_NOT_NULL(test, place);
 			*place = round * 7 + i;
-			rxe_ring_next(ring);
+			rxe_ring_advance(ring);
 			rxe_ring_publish(ring);
 		}
-		KUNIT_EXPECT_NULL(test, rxe_ring_space(ring));
+		KUNIT_EXPECT_NULL(test, rxe_ring_get_space(ring));
 		for (i = 0; i < 7; i++) {
-			place = rxe_ring_elem(ring, ring->buf->consumer_index);
+			place = rxe_ring_get_elem(ring, ring->buf->consumer_index);
 			KUNIT_EXPECT_EQ(test, *place, round * 7 + i);
 			ring->buf->consumer_index =
 				(ring->buf->consumer_index + 1) & ring->mask;
@@ -175,20 +175,20 @@ static void hostile(struct kunit *test)
 
 	for (i = 0; i < 100000; i++) {
 		prandom_bytes_state(&rnd, ring->buf, sizeof(*ring->buf));
-		KUNIT_ASSERT_LE(test, rxe_ring_pending(ring), mask);
-		elem = rxe_ring_head(ring);
+		KUNIT_ASSERT_LE(test, rxe_ring_count_pending(ring), mask);
+		elem = rxe_ring_get_head(ring);
 		if (elem) {
 			inside(test, ring, elem);
 			rxe_ring_pop(ring);
 		}
 		inside(test, ring, rxe_ring_peek(ring, rnd_below(&rnd, mask)));
-		elem = rxe_ring_space(ring);
+		elem = rxe_ring_get_space(ring);
 		if (elem) {
 			inside(test, ring, elem);
-			rxe_ring_next(ring);
+			rxe_ring_advance(ring);
 			rxe_ring_publish(ring);
 		}
-		rxe_ring_next(ring);
+		rxe_ring_advance(ring);
 		rxe_ring_release(ring, prandom_u32_state(&rnd));
 		KUNIT_ASSERT_EQ(test, ring->mask, mask);
 		KUNIT_ASSERT_EQ(test, ring->shift, shift);

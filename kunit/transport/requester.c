@@ -87,7 +87,7 @@ static void send_and_take(struct kunit *test, u64 wr_id, u32 len)
 	u32 i;
 
 	fake_send(test, wr_id, 0, len);
-	for (i = 0; i < rxe_num_pkts(len, MTU); i++)
+	for (i = 0; i < rxe_count_pkts(len, MTU); i++)
 		KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
 	fake_expect_nothing(test);
 }
@@ -133,7 +133,7 @@ static void lengths(struct kunit *test)
 
 	fill(fake(test)->mem, FAKE_MEM, 2);
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		pkts = rxe_num_pkts(lens[i], MTU);
+		pkts = rxe_count_pkts(lens[i], MTU);
 		fake_send(test, i, 5, lens[i]);
 		for (n = 0; n < pkts; n++) {
 			KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, data));

@@ -990,10 +990,10 @@ static void fuzz(struct kunit *test)
 			f->qp->rq.op_flags = 0;
 			WRITE_ONCE(f->qp->state, IB_QPS_RTS);
 		}
-		if (rxe_ring_pending(f->qp->rq.recvq.ring) < 4)
+		if (rxe_ring_count_pending(f->qp->rq.recvq.ring) < 4)
 			fake_post_recv(test, i, 0, FAKE_MEM / 2);
 		if (!rnd_below(&rnd, 10) &&
-		    rxe_ring_pending(f->qp->sq.q.ring) + f->qp->sq.q.head -
+		    rxe_ring_count_pending(f->qp->sq.q.ring) + f->qp->sq.q.head -
 		    f->qp->sq.q.tail < 4)
 			fake_send(test, i, 0, rnd_below(&rnd, 4 * MTU));
 		random_packet(test, &rnd, data);

@@ -45,7 +45,7 @@ static u8 opcode_of(u8 first, u32 n, u32 num)
 /* Packet @n, with PSN @psn, of a message of @len bytes; WRITEs go to fake.mem */
 static void part(struct kunit *test, u8 first, u32 psn, u32 n, const u8 *data, u32 len)
 {
-	u32 num = rxe_num_pkts(len, MTU), off = n * MTU;
+	u32 num = rxe_count_pkts(len, MTU), off = n * MTU;
 	struct rxe_pkt pkt = {
 		.opcode = opcode_of(first, n, num),
 		.psn = psn,
@@ -68,7 +68,7 @@ static void send_all(struct kunit *test, u32 psn, const u8 *data, u32 len)
 {
 	u32 n;
 
-	for (n = 0; n < rxe_num_pkts(len, MTU); n++)
+	for (n = 0; n < rxe_count_pkts(len, MTU); n++)
 		send_part(test, rxe_psn_add(psn, n), n, data, len);
 }
 
@@ -413,7 +413,7 @@ static void random_loss(struct kunit *test)
 	for (id = 1; id <= TRAFFIC; id++) {
 		again = rnd;
 		len = make_message(&rnd, data, id);
-		num = rxe_num_pkts(len, MTU);
+		num = rxe_count_pkts(len, MTU);
 		if (id % 4 == 1)
 			fake_post_recv(test, id, 0, MOST);
 		for (n = 0, all = true, whole = 0; n < num; n++, psn++) {

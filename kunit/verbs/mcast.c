@@ -233,7 +233,7 @@ static void inject_as(struct kunit *test, union ib_gid mgid, u32 qpn, u8 opcode)
 	f->ndev->flags |= IFF_LOOPBACK;
 	local_bh_disable();
 	p = rxe_train_start(f->rxe, &path, &train,
-			    rxe_pkt_bytes(opcode, pkt.payload_len), 1);
+			    rxe_pkt_get_bytes(opcode, pkt.payload_len), 1);
 	if (p) {
 		train.grp = rxe_mcast_find(f->rxe, &mgid);
 		memcpy(rxe_pkt_build(&pkt, p), "datagram", 8);

@@ -148,7 +148,7 @@ static void last_wqe(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, came(test, IB_EVENT_QP_LAST_WQE_REACHED));
 	rxe_task_kick(&f->qp->recv_task);
 	KUNIT_EXPECT_FALSE(test, came(test, IB_EVENT_QP_LAST_WQE_REACHED));
-	KUNIT_EXPECT_EQ(test, rxe_ring_pending(f->srq->shared.q.ring), 2u);
+	KUNIT_EXPECT_EQ(test, rxe_ring_count_pending(f->srq->shared.q.ring), 2u);
 }
 
 /* The L_Keys are those of the SRQ's protection domain */
@@ -299,7 +299,7 @@ static void resize_while_taken(struct kunit *test)
 		if (n % 37 == 0)
 			modify(test, IB_SRQ_MAX_WR, n % 2 ? 60 : 200, 0);
 	}
-	while (rxe_ring_pending(shared->q.ring) && time_before(jiffies, deadline))
+	while (rxe_ring_count_pending(shared->q.ring) && time_before(jiffies, deadline))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_EQ(test, n, MANY);
 	KUNIT_EXPECT_EQ(test, kthread_stop(t), (int)MANY);
@@ -313,7 +313,7 @@ static void take_while_moved(struct kunit *test)
 {
 	struct rxe_sharedq *shared = &fake(test)->srq->shared;
 	struct rxe_ring *old = shared->q.ring;
-	u32 size = rxe_recvq_wqe_size(shared->q.max_sge);
+	u32 size = rxe_recvq_get_wqe_size(shared->q.max_sge);
 	struct rxe_ring *new = rxe_ring_create(NULL, 7, size);
 	const struct ib_recv_wr *bad;
 	struct ib_recv_wr wr = {};

@@ -173,7 +173,7 @@ static void round_trip(struct kunit *test)
 		memset(p, i, op->hdr);
 		KUNIT_ASSERT_PTR_EQ(test, rxe_pkt_build(&in, p),
 				    (void *)p + op->hdr);
-		len = rxe_pkt_bytes(op->opcode, in.payload_len);
+		len = rxe_pkt_get_bytes(op->opcode, in.payload_len);
 		KUNIT_ASSERT_TRUE(test, rxe_pkt_parse(&out, p, op->hdr, len));
 		KUNIT_ASSERT_MEMEQ(test, &in, &out, sizeof(in));
 		KUNIT_ASSERT_EQ(test, p[4] & 0x3f, 0);

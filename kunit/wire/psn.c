@@ -54,14 +54,14 @@ static void num_pkts(struct kunit *test)
 	u32 mtu;
 
 	for (mtu = 256; mtu <= 4096; mtu *= 2) {
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(0, mtu), 1u);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(1, mtu), 1u);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(mtu, mtu), 1u);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(mtu + 1, mtu), 2u);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(10 * mtu - 1, mtu), 10u);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(1u << 31, mtu),
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(0, mtu), 1u);
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(1, mtu), 1u);
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(mtu, mtu), 1u);
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(mtu + 1, mtu), 2u);
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(10 * mtu - 1, mtu), 10u);
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(1u << 31, mtu),
 				(1u << 31) / mtu);
-		KUNIT_EXPECT_EQ(test, rxe_num_pkts(U32_MAX, mtu),
+		KUNIT_EXPECT_EQ(test, rxe_count_pkts(U32_MAX, mtu),
 				(u32)(BIT_ULL(32) / mtu));
 	}
 }
@@ -78,14 +78,14 @@ static void pad(struct kunit *test)
 
 static void pkt_bytes(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_RC_ACKNOWLEDGE, 0), 20u);
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_RC_SEND_ONLY, 0), 16u);
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_RC_SEND_ONLY, 1), 20u);
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_RC_RDMA_WRITE_ONLY, 5),
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_RC_ACKNOWLEDGE, 0), 20u);
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_RC_SEND_ONLY, 0), 16u);
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_RC_SEND_ONLY, 1), 20u);
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_RC_RDMA_WRITE_ONLY, 5),
 			40u);
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_UD_SEND_ONLY, 4096),
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_UD_SEND_ONLY, 4096),
 			4120u);
-	KUNIT_EXPECT_EQ(test, rxe_pkt_bytes(IB_OPCODE_RC_COMPARE_SWAP, 0),
+	KUNIT_EXPECT_EQ(test, rxe_pkt_get_bytes(IB_OPCODE_RC_COMPARE_SWAP, 0),
 			44u);
 }
 

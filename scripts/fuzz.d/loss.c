@@ -130,7 +130,7 @@ static void acknowledge(struct input *in, struct conn *c)
 	sample.rtt_min = c->rtt.min;
 	sample.rtt_var = c->rtt.var;
 	sample.limited = take_u8(in) & 1;
-	sample.lossy = rxe_recovery_lossy(&c->rec, c->now);
+	sample.lossy = rxe_recovery_is_lossy(&c->rec, c->now);
 	c->cc.ops->acked(&c->cc, &sample, c->una);
 }
 

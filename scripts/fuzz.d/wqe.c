@@ -98,19 +98,19 @@ static void ring(struct input *in)
 	take(in, &ring.buf->producer_index, 4);
 	take(in, &ring.buf->consumer_index, 4);
 	for (i = 0; i < 8; i++) {
-		elem = rxe_ring_head(&ring);
+		elem = rxe_ring_get_head(&ring);
 		if (elem) {
 			check_elem(&ring, elem);
-			i & 1 ? rxe_ring_pop(&ring) : rxe_ring_next(&ring);
+			i & 1 ? rxe_ring_pop(&ring) : rxe_ring_advance(&ring);
 		}
-		pending = rxe_ring_pending(&ring);
-		CHECK(pending <= rxe_ring_capacity(&ring));
+		pending = rxe_ring_count_pending(&ring);
+		CHECK(pending <= rxe_ring_get_capacity(&ring));
 		if (pending)
 			check_elem(&ring, rxe_ring_peek(&ring, pending - 1));
-		elem = rxe_ring_space(&ring);
+		elem = rxe_ring_get_space(&ring);
 		if (elem) {
 			check_elem(&ring, elem);
-			rxe_ring_next(&ring);
+			rxe_ring_advance(&ring);
 			rxe_ring_publish(&ring);
 		}
 		rxe_ring_release(&ring, ring.index - pending);

@@ -177,13 +177,13 @@ static inline void rxe_cc_init(struct rxe_cc *cc, const struct rxe_cc_ops *ops)
 }
 
 /**
- * rxe_cc_in_recovery - are packets of the last loss still unacknowledged?
+ * rxe_cc_is_in_recovery - are packets of the last loss still unacknowledged?
  * @cc: congestion control
  * @una: oldest PSN that isn't acknowledged
  *
  * Return: true if @una was in flight at the loss for which the window was reduced.
  */
-static inline bool rxe_cc_in_recovery(const struct rxe_cc *cc, u32 una)
+static inline bool rxe_cc_is_in_recovery(const struct rxe_cc *cc, u32 una)
 {
 	return cc->cut && rxe_psn_diff(una, cc->recover) < 0;
 }

@@ -38,14 +38,14 @@
 #define ALPHA_BITS	20
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
-static u64 max_rate(void)
+static u64 get_max_rate(void)
 {
 	return (rxe_knob(rp_max_rate) ?: RXE_LINE_RATE) * MBIT;
 }
 
-static u64 min_rate(void)
+static u64 get_min_rate(void)
 {
-	return min(rxe_knob(rp_min_rate) * MBIT, max_rate());
+	return min(rxe_knob(rp_min_rate) * MBIT, get_max_rate());
 }
 
 /* Raise the target as the stages require, and move the rate halfway to the target */
@@ -59,12 +59,12 @@ static void increase_rate(struct rxe_cc *cc)
 		d->target += rxe_knob(rp_hai_rate) * MBIT * (low - f + 1);
 	else if (high >= f)
 		d->target += rxe_knob(rp_ai_rate) * MBIT;
-	d->target = min(d->target, max_rate());
+	d->target = min(d->target, get_max_rate());
 	cc->rate = (cc->rate + d->target + 1) / 2;
 }
 
 /* The last round trip, if it isn't too old to tell of the path; else 0 */
-static u64 recent_rtt(const struct rxe_cc *cc, u64 now)
+static u64 get_recent_rtt(const struct rxe_cc *cc, u64 now)
 {
 	s64 age = now - cc->seen_at;	/* perhaps below 0: the caller took the time earlier */
 
@@ -78,10 +78,10 @@ static u64 recent_rtt(const struct rxe_cc *cc, u64 now)
  * nor the rate rises between two cuts. In the paper, queues are short, and the timers are
  * longer than round trips anyway.
  */
-static u64 period_ns(const struct rxe_cc *cc, u64 us, u64 now)
+static u64 scale_period_ns(const struct rxe_cc *cc, u64 us, u64 now)
 {
 	u64 cut = rxe_knob(rp_rate_reduce_monitor_period);
-	u64 rtt = recent_rtt(cc, now);
+	u64 rtt = get_recent_rtt(cc, now);
 
 	if (rtt <= cut * NSEC_PER_USEC)
 		return us * NSEC_PER_USEC;
@@ -89,9 +89,10 @@ static u64 period_ns(const struct rxe_cc *cc, u64 us, u64 now)
 }
 
 /* Minimum time between cuts: the knob, or one round trip if that is longer */
-static u64 cut_ns(const struct rxe_cc *cc, u64 now)
+static u64 get_cut_interval_ns(const struct rxe_cc *cc, u64 now)
 {
-	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC, recent_rtt(cc, now));
+	return max(rxe_knob(rp_rate_reduce_monitor_period) * NSEC_PER_USEC,
+		   get_recent_rtt(cc, now));
 }
 
 static void decay_alpha(struct rxe_dcqcn *d)
@@ -100,10 +101,10 @@ static void decay_alpha(struct rxe_dcqcn *d)
 }
 
 /* Handle the timer events that are due at @now, in order of time */
-static void make_up(struct rxe_cc *cc, u64 now)
+static void handle_due_events(struct rxe_cc *cc, u64 now)
 {
-	u64 alpha_ns = period_ns(cc, rxe_knob(rp_dce_tcp_rtt), now);
-	u64 time_ns = period_ns(cc, rxe_knob(rp_time_reset), now);
+	u64 alpha_ns = scale_period_ns(cc, rxe_knob(rp_dce_tcp_rtt), now);
+	u64 time_ns = scale_period_ns(cc, rxe_knob(rp_time_reset), now);
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u32 left = RXE_RATE_EVENTS;
 
@@ -120,18 +121,18 @@ static void make_up(struct rxe_cc *cc, u64 now)
 }
 
 /* From rp_max_rate on, the rate isn't limited */
-static void end_at_max(struct rxe_cc *cc)
+static void end_limit_at_max(struct rxe_cc *cc)
 {
-	if (cc->rate >= max_rate())
+	if (cc->rate >= get_max_rate())
 		cc->rate = 0;
 }
 
-static void first_cnp(struct rxe_cc *cc, u64 now)
+static void handle_first_cnp(struct rxe_cc *cc, u64 now)
 {
 	u64 known = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: cc->seen;
-	u64 rate = known ?: max_rate();
+	u64 rate = known ?: get_max_rate();
 
-	cc->rate = clamp(rate, min_rate(), max_rate());
+	cc->rate = clamp(rate, get_min_rate(), get_max_rate());
 	cc->next = now;
 	cc->dcqcn = (struct rxe_dcqcn) {
 		.target	= cc->rate,
@@ -155,7 +156,7 @@ static void cut_rate(struct rxe_cc *cc, u64 now)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u64 less = cc->rate * d->alpha >> (ALPHA_BITS - 10 + rxe_knob(rp_gd));
-	u64 least = max(div_u64(cc->rate * rxe_knob(rp_min_dec_fac), 100), min_rate());
+	u64 least = max(div_u64(cc->rate * rxe_knob(rp_min_dec_fac), 100), get_min_rate());
 
 	if (moves_target(d))
 		d->target = cc->rate;
@@ -173,11 +174,11 @@ static void cut_rate(struct rxe_cc *cc, u64 now)
 static void dcqcn_cnp(struct rxe_cc *cc, u64 now)
 {
 	if (!cc->rate) {
-		first_cnp(cc, now);
+		handle_first_cnp(cc, now);
 	} else {
-		if (now - cc->dcqcn.cut_at < cut_ns(cc, now))
+		if (now - cc->dcqcn.cut_at < get_cut_interval_ns(cc, now))
 			return;
-		make_up(cc, now);
+		handle_due_events(cc, now);
 	}
 	cut_rate(cc, now);
 }
@@ -188,20 +189,20 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 	u64 reset = rxe_knob(rp_byte_reset);
 	u32 left = RXE_RATE_EVENTS;
 
-	make_up(cc, now);
+	handle_due_events(cc, now);
 	for (d->bytes += bytes; d->bytes >= reset && left; d->bytes -= reset, left--) {
 		d->byte_stage++;
 		increase_rate(cc);
 	}
 	if (d->bytes >= reset)
 		d->bytes %= reset;
-	end_at_max(cc);
+	end_limit_at_max(cc);
 }
 
 /* CNPs have cut an assumed rate since the last round trip: repeat the cut with the measured one */
-static void cut_anew(struct rxe_cc *cc, u64 at)
+static void repeat_cut(struct rxe_cc *cc, u64 at)
 {
-	first_cnp(cc, at);
+	handle_first_cnp(cc, at);
 	cut_rate(cc, at);
 }
 
@@ -220,7 +221,7 @@ static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sampl
 /* A READ's round trip has the time of its data, so the shortest of all is closer to the path's */
 static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
-	if (s->fetch && recent_rtt(cc, s->at))
+	if (s->fetch && get_recent_rtt(cc, s->at))
 		return;
 	cc->seen_rtt = s->fetch ? s->rtt_min : s->rtt;
 	cc->seen_at = s->at;
@@ -248,7 +249,7 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 		note_throughput(cc, s);
 	if (!s->fetch && cc->rate) {
 		if (cc->dcqcn.assumed && s->limited)
-			cut_anew(cc, cc->dcqcn.cut_at);
+			repeat_cut(cc, cc->dcqcn.cut_at);
 		cc->dcqcn.assumed = false;
 		sample.limited &= window_holds_back(cc, s);
 	}

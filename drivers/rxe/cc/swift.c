@@ -57,7 +57,7 @@ static void swift_init(struct rxe_cc *cc)
 	set_window(cc, rxe_knob(window_first) << CWND_BITS);
 }
 
-static u64 target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
+static u64 get_target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
 	u64 most = rxe_knob(swift_flows_ns);
 	u32 root = int_sqrt(cc->swift.cwnd);	/* of packets, in units of 2^-8 */
@@ -73,11 +73,11 @@ static u64 decrease_cwnd(u64 cwnd, u64 part)
 
 static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
-	u64 target = target_ns(cc, s), cwnd = cc->swift.cwnd;
+	u64 target = get_target_ns(cc, s), cwnd = cc->swift.cwnd;
 
 	cc->swift.rtt = s->rtt;
 	cc->swift.mtu = s->mtu;
-	if (!rxe_cc_in_recovery(cc, una))
+	if (!rxe_cc_is_in_recovery(cc, una))
 		cc->cut = false;
 	else if (!cc->restart)
 		return;
@@ -100,7 +100,7 @@ static void reduce_cwnd(struct rxe_cc *cc, u32 top, u64 cwnd)
 
 static void swift_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
-	if (rxe_cc_in_recovery(cc, una))
+	if (rxe_cc_is_in_recovery(cc, una))
 		return;
 	cc->restart = false;
 	reduce_cwnd(cc, top, decrease_cwnd(cc->swift.cwnd, 1024));

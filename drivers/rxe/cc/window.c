@@ -73,7 +73,7 @@ void rxe_window_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 	u64 calm = 2 * (s->rtt_min + s->rtt_var) + rxe_knob(window_queue_ns);
 
 	cc->queued = s->rtt > calm;
-	if (!rxe_cc_in_recovery(cc, una))
+	if (!rxe_cc_is_in_recovery(cc, una))
 		cc->cut = false;
 	else if (!cc->restart)
 		return;
@@ -101,7 +101,7 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
  */
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
-	if (!rxe_cc_in_recovery(cc, una))
+	if (!rxe_cc_is_in_recovery(cc, una))
 		cut_window(cc, top, cc->queued ? cc->window / 2 :
 			   cc->window - DIV_ROUND_UP(cc->window, 8));
 }

@@ -56,9 +56,9 @@ void rxe_cork_stop(void)
 }
 
 /* In ERR, the task that completes the send queue flushes what is posted */
-static struct rxe_task *sq_task(struct rxe_qp *qp)
+static struct rxe_task *get_sq_task(struct rxe_qp *qp)
 {
-	return rxe_sq_in_flush(qp) ? &qp->recv_task : &qp->send_task;
+	return rxe_sq_is_in_flush(qp) ? &qp->recv_task : &qp->send_task;
 }
 
 /**
@@ -70,7 +70,7 @@ static struct rxe_task *sq_task(struct rxe_qp *qp)
  */
 void rxe_sq_kick(struct rxe_qp *qp)
 {
-	rxe_task_kick(sq_task(qp));
+	rxe_task_kick(get_sq_task(qp));
 }
 
 /**
@@ -131,7 +131,7 @@ static bool should_cork(struct rxe_qp *qp, u32 pending)
 	u32 asked = 0, polled, next;
 
 	if (qp->service->datagram || !READ_ONCE(qp->rxe->tune.cork) ||
-	    rxe_sq_alone(sq))
+	    rxe_sq_is_alone(sq))
 		return false;
 	next = rxe_cq_next(rxe_scq(qp), &polled);
 	if (rxe_rcq(qp) != rxe_scq(qp))
@@ -140,7 +140,7 @@ static bool should_cork(struct rxe_qp *qp, u32 pending)
 	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->q.cur) == head &&
-	       READ_ONCE(rxe_sendq_at(&sq->q, head - 1)->length) <= rxe_knob(cork_bytes) &&
+	       READ_ONCE(rxe_sendq_get_wqe(&sq->q, head - 1)->length) <= rxe_knob(cork_bytes) &&
 	       pending < rxe_knob(cork_most);
 }
 
@@ -155,7 +155,7 @@ static void cork_work(struct work_struct *work)
 	struct rxe_qp *qp = container_of(work, struct rxe_qp, cork.work);
 
 	disarm_cork(qp);
-	if (rxe_task_work(sq_task(qp)))
+	if (rxe_task_work(get_sq_task(qp)))
 		queue_work(rxe_cork_wq, work);
 	else
 		WRITE_ONCE(qp->cork.working, false);
@@ -170,7 +170,7 @@ static void have_worker_send(struct rxe_qp *qp)
 /* Note whether the messages that leave now are many enough to be a stream */
 static void note_stream(struct rxe_qp *qp)
 {
-	u32 pending = rxe_ring_pending(qp->sq.q.ring);
+	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
 
 	WRITE_ONCE(qp->cork.stream, pending >= rxe_knob(cork_stream));
 }
@@ -219,14 +219,14 @@ static bool needs_worker(struct rxe_qp *qp)
 	    !READ_ONCE(qp->rxe->tune.cork))
 		return false;
 	return READ_ONCE(qp->cork.working) ||
-	       (READ_ONCE(rxe_sendq_at(&sq->q, head - 1)->length) >= least &&
+	       (READ_ONCE(rxe_sendq_get_wqe(&sq->q, head - 1)->length) >= least &&
 		is_other_next(qp));
 }
 
 /* Send in the poster's context; if that takes too long, the tasklet continues */
 static void send_here(struct rxe_qp *qp)
 {
-	struct rxe_task *task = sq_task(qp);
+	struct rxe_task *task = get_sq_task(qp);
 
 	if (rxe_task_work(task))
 		rxe_task_schedule(task);
@@ -235,7 +235,7 @@ static void send_here(struct rxe_qp *qp)
 static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
-	u32 pending = rxe_ring_pending(qp->sq.q.ring);
+	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
 
 	/* Learn nothing while a worker runs: it takes messages before many can gather */
 	if (pending && !READ_ONCE(qp->cork.working))
@@ -253,7 +253,7 @@ static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 void rxe_doorbell(struct rxe_qp *qp)
 {
 	struct rxe_cork *cork = &qp->cork;
-	u32 pending = rxe_ring_pending(qp->sq.q.ring);
+	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
 
 	/* Another doorbell or the timer has sent the message already */
 	if (!pending)

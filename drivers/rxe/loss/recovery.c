@@ -45,7 +45,7 @@ void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 }
 
 /* Twice the longest recent round trip: a stall of that length is no loss */
-static u64 longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
+static u64 get_longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
 {
 	return min(2 * rxe_rtt_longest(rtt, now), rxe_knob(rto_max_ns));
 }
@@ -80,13 +80,13 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		return 0;
 	if (rec->retries)
 		rto = most;
-	else if (rtt->smooth && !rec->guessed && rxe_recovery_lossy(rec, now))
+	else if (rtt->smooth && !rec->guessed && rxe_recovery_is_lossy(rec, now))
 		rto = clamp(2 * rxe_rtt_most(rtt), t, most);
 	else if (rtt->smooth)
 		rto = clamp(rxe_knob(patience_ns), most, 4 * most);
 	else
 		rto = max(most, rxe_knob(patience_ns));
-	return max(rto, longest_rtt(rtt, now));
+	return max(rto, get_longest_rtt(rtt, now));
 }
 
 /* Is the time since the last progress shorter than the timeout? */
@@ -99,17 +99,17 @@ static bool is_in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt
 }
 
 /* Silence after which a probe is sent; 0: no probe */
-static u64 probe_wait_ns(const struct rxe_recovery *rec,
-			 const struct rxe_rtt *rtt,
-			 const struct rxe_retry_limit *limit, ktime_t now)
+static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
+			     const struct rxe_rtt *rtt,
+			     const struct rxe_retry_limit *limit, ktime_t now)
 {
 	u64 ns = max(rxe_rtt_most(rtt), rxe_knob(rtt_guess_ns));
 	u64 silence = rxe_knob(silence_ns);
 
 	if (rtt->smooth)
 		silence = min(silence, 4 * limit->timeout);
-	if (!rtt->smooth || !rxe_recovery_lossy(rec, now))
-		ns = limit->timeout ? max3(ns, silence, longest_rtt(rtt, now)) : 0;
+	if (!rtt->smooth || !rxe_recovery_is_lossy(rec, now))
+		ns = limit->timeout ? max3(ns, silence, get_longest_rtt(rtt, now)) : 0;
 	return ns << min_t(u8, rec->probes, RXE_PROBES_ORDER);
 }
 
@@ -126,8 +126,8 @@ u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
 {
 	u64 t = limit->timeout ?: rxe_knob(silence_ns);
 
-	return min(t, rxe_recovery_lossy(rec, now) ? rxe_knob(rtt_guess_ns) :
-						     rxe_knob(silence_ns));
+	return min(t, rxe_recovery_is_lossy(rec, now) ? rxe_knob(rtt_guess_ns) :
+							rxe_knob(silence_ns));
 }
 
 /**
@@ -145,7 +145,7 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_retry_limit *limit, ktime_t now)
 {
 	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
-	u64 probe = probe_wait_ns(rec, rtt, limit, now);
+	u64 probe = get_probe_wait_ns(rec, rtt, limit, now);
 	s64 left;
 
 	if (!rto)
@@ -370,7 +370,7 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
 void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
 {
 	rec->probes = 0;
-	if (!rxe_recovery_lossy(rec, now))
+	if (!rxe_recovery_is_lossy(rec, now))
 		rec->since = now;
 	set_lossy(rec, now);
 }
@@ -426,7 +426,7 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 		return verdict;
 	}
 	/* Don't extend the lossy time: a slow peer is no loss */
-	if (!rxe_recovery_lossy(rec, now)) {
+	if (!rxe_recovery_is_lossy(rec, now)) {
 		set_lossy(rec, now);
 		rec->guessed = true;
 	}

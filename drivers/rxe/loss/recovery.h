@@ -140,20 +140,20 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, ktime_t now);
 
 /* Something was acknowledged: the count of retries begins anew */
-static inline void rxe_recovery_progress(struct rxe_recovery *rec)
+static inline void rxe_recovery_note_progress(struct rxe_recovery *rec)
 {
 	rec->retries = 0;
 	rec->heard = false;
 }
 
 /* The peer is alive, but not ready: likewise, without progress */
-static inline void rxe_recovery_alive(struct rxe_recovery *rec)
+static inline void rxe_recovery_note_alive(struct rxe_recovery *rec)
 {
 	rec->retries = 0;
 }
 
 /* The peer answered a packet behind the oldest one */
-static inline void rxe_recovery_heard(struct rxe_recovery *rec)
+static inline void rxe_recovery_note_heard(struct rxe_recovery *rec)
 {
 	rec->heard = true;
 }
@@ -165,21 +165,21 @@ static inline void rxe_recovery_restart(struct rxe_recovery *rec, ktime_t now)
 }
 
 /* More was acknowledged than was sent again, which went up to @psn: the peer keeps packets */
-static inline void rxe_recovery_caught_up(struct rxe_recovery *rec, u32 psn)
+static inline void rxe_recovery_catch_up(struct rxe_recovery *rec, u32 psn)
 {
 	rec->go_back = 0;
 	rec->resent_end = psn;
 }
 
 /**
- * rxe_recovery_lossy - did the path lose packets recently?
+ * rxe_recovery_is_lossy - did the path lose packets recently?
  * @rec: loss recovery
  * @now: the time
  *
  * Return: true until loss_memory_ns after a loss.
  */
-static inline bool rxe_recovery_lossy(const struct rxe_recovery *rec,
-				      ktime_t now)
+static inline bool rxe_recovery_is_lossy(const struct rxe_recovery *rec,
+					 ktime_t now)
 {
 	return rec->lossy_until && !ktime_after(now, rec->lossy_until);
 }

@@ -30,7 +30,7 @@ static bool is_forgotten(ktime_t at, ktime_t now)
 }
 
 /* The longest round trip since @max_at, if it is recent */
-static u64 next_longest(const struct rxe_rtt *rtt, ktime_t now)
+static u64 get_next_longest(const struct rxe_rtt *rtt, ktime_t now)
 {
 	return is_forgotten(ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns)), now) ?
 	       0 : rtt->next;
@@ -49,7 +49,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
 		rtt->min = ns;
 		rtt->min_at = now;
 	}
-	rtt->next = max(next_longest(rtt, now), ns);
+	rtt->next = max(get_next_longest(rtt, now), ns);
 	if (ns >= rtt->max || is_forgotten(rtt->max_at, now)) {
 		rtt->max = rtt->next;
 		rtt->max_at = now;
@@ -66,7 +66,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
  */
 u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now)
 {
-	return is_forgotten(rtt->max_at, now) ? next_longest(rtt, now) : rtt->max;
+	return is_forgotten(rtt->max_at, now) ? get_next_longest(rtt, now) : rtt->max;
 }
 
 /**

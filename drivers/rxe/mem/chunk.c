@@ -339,7 +339,7 @@ static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 }
 
 /* The chunk of a page, if there is one; the caller gives it back by rxe_odp_put_chunk() */
-static struct rxe_odp_chunk *get_known(struct rxe_odp *odp, unsigned long page)
+static struct rxe_odp_chunk *get_known_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	struct rxe_odp_chunk *chunk;
 
@@ -352,7 +352,7 @@ static struct rxe_odp_chunk *get_known(struct rxe_odp *odp, unsigned long page)
 }
 
 /* The same, but add it if need be. Its memory is charged to the active cgroup */
-static struct rxe_odp_chunk *get_or_add(struct rxe_odp *odp, unsigned long page)
+static struct rxe_odp_chunk *get_or_add_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	struct rxe_odp_chunk *chunk;
 	LIST_HEAD(unused);
@@ -360,7 +360,7 @@ static struct rxe_odp_chunk *get_or_add(struct rxe_odp *odp, unsigned long page)
 	mutex_lock(&odp->lock);
 	if (!odp->ended && odp->num_chunks >= odp->sweep_at)
 		unlink_all_unused(odp, &unused);
-	chunk = get_known(odp, page);
+	chunk = get_known_chunk(odp, page);
 	if (!chunk) {
 		chunk = odp->ended ? ERR_PTR(-EFAULT) :
 			add_chunk(odp, (page - odp->first) >> odp->order);
@@ -388,7 +388,7 @@ static struct rxe_odp_chunk *get_or_add(struct rxe_odp *odp, unsigned long page)
  */
 struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
 {
-	struct rxe_odp_chunk *chunk = get_known(odp, page);
+	struct rxe_odp_chunk *chunk = get_known_chunk(odp, page);
 	struct mem_cgroup *memcg, *old;
 
 	if (chunk)
@@ -397,7 +397,7 @@ struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
 		return ERR_PTR(-EFAULT);
 	memcg = get_mem_cgroup_from_mm(odp->process->mm);
 	old = set_active_memcg(memcg);
-	chunk = get_or_add(odp, page);
+	chunk = get_or_add_chunk(odp, page);
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
 	return chunk;

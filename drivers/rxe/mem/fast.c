@@ -104,7 +104,7 @@ static void register_list(struct rxe_mr *mr, u32 value, int access)
 		take_list(mr);
 	most = (u64)mr->num_pages << mr->region.shift;
 	key->access = access;
-	key->iova = rxe_first_va(access, mr->ibmr.iova);
+	key->iova = rxe_get_first_va(access, mr->ibmr.iova);
 	key->start = mr->ibmr.iova & (BIT_ULL(mr->region.shift) - 1);
 	key->length = most ? min_t(u64, mr->ibmr.length, most - key->start) : 0;
 	key->name = value;

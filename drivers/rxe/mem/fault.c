@@ -46,7 +46,7 @@ static void fault_work(struct work_struct *work)
 	if (!fault->err)
 		drop_odp(fault);
 	spin_lock_bh(&fault->lock);
-	smp_store_release(&fault->busy, false);	/* pairs with rxe_fault_busy() */
+	smp_store_release(&fault->busy, false);	/* pairs with rxe_fault_is_busy() */
 	if (fault->owner)
 		fault->wake(fault->owner);
 	spin_unlock_bh(&fault->lock);
@@ -136,7 +136,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
 {
 	bool failed;
 
-	if (rxe_fault_busy(fault))
+	if (rxe_fault_is_busy(fault))
 		return -EAGAIN;
 	failed = has_failed(fault, odp, addr, write);
 	fault->err = 0;
@@ -156,17 +156,17 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
 }
 
 /**
- * rxe_fault_pages - rxe_key_ready() for memory that isn't pinned
- * @fault: as rxe_key_ready()
- * @key: as rxe_key_ready()
- * @write: as rxe_key_ready()
- * @va: as rxe_key_ready()
- * @len: as rxe_key_ready()
- * @rest: as rxe_key_ready(); at most RXE_ODP_AHEAD of these bytes are requested
+ * rxe_fault_pages - rxe_key_prepare() for memory that isn't pinned
+ * @fault: as rxe_key_prepare()
+ * @key: as rxe_key_prepare()
+ * @write: as rxe_key_prepare()
+ * @va: as rxe_key_prepare()
+ * @len: as rxe_key_prepare()
+ * @rest: as rxe_key_prepare(); at most RXE_ODP_AHEAD of these bytes are requested
  *
- * Context: as rxe_key_ready().
+ * Context: as rxe_key_prepare().
  *
- * Return: as rxe_key_ready().
+ * Return: as rxe_key_prepare().
  */
 int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool write,
 		    u64 va, u64 len, u64 rest)

@@ -41,7 +41,7 @@ bool rxe_mr_access_ok(int access)
 }
 
 /* Only pinned memory can be persistent */
-static bool user_access_ok(int access)
+static bool is_user_access_ok(int access)
 {
 	if ((access & RXE_ODP_ACCESS) && (access & IB_ACCESS_FLUSH_PERSISTENT))
 		return false;
@@ -183,7 +183,7 @@ static int mr_list_pages(struct rxe_mr *mr, struct ib_umem *umem)
  * On-demand paging: a position in the region is an address in the process. A pointer may have
  * a tag (arm64, x86), which page tables and memory management don't know.
  */
-static int mr_page(struct rxe_mr *mr, u64 start, u64 length)
+static int mr_make_paged(struct rxe_mr *mr, u64 start, u64 length)
 {
 	struct rxe_odp *odp;
 
@@ -217,7 +217,7 @@ static void set_range(struct rxe_mr *mr, u64 iova, u64 length)
 {
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
-	mr->key.iova = rxe_first_va(mr->key.access, iova);
+	mr->key.iova = rxe_get_first_va(mr->key.access, iova);
 	mr->key.length = length;
 }
 
@@ -227,7 +227,7 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 	if (!length)
 		return 0;	/* no memory, so @start may be anything */
 	if (mr->key.access & RXE_ODP_ACCESS)
-		return mr_page(mr, start, length);
+		return mr_make_paged(mr, start, length);
 	return mr_pin(mr, start, length);
 }
 
@@ -254,7 +254,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
 	struct rxe_mr *mr;
 
-	if (!user_access_ok(access))
+	if (!is_user_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
@@ -391,7 +391,7 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->key.access;
-	if (!user_access_ok(access))
+	if (!is_user_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		access = (access & ~IB_ZERO_BASED) | zero_based;

@@ -168,7 +168,7 @@ static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
 	window->region.shift = mr->region.shift;
 	key->paged = mr->key.paged;
 	key->access = bind->access & ~IB_ACCESS_LOCAL_WRITE;
-	key->iova = rxe_first_va(bind->access, bind->addr);
+	key->iova = rxe_get_first_va(bind->access, bind->addr);
 	key->length = bind->length;
 	key->start = mr->key.start + (bind->addr - mr->key.iova);
 	key->name = bind->new_rkey;

@@ -72,8 +72,8 @@ static long get_pages(struct mm_struct *mm, unsigned long page, unsigned long nu
  * Make up to @num pages present. Return: how many were, or a negative error; -EAGAIN if
  * pages of the chunk were taken back meanwhile.
  */
-static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
-			unsigned long num, enum rxe_odp_how how)
+static long fault_in_batch(struct rxe_odp_chunk *chunk, unsigned long page,
+			   unsigned long num, enum rxe_odp_how how)
 {
 	struct page *pages[RXE_ODP_BATCH];
 	unsigned long seq = mmu_interval_read_begin(&chunk->notifier);
@@ -96,8 +96,8 @@ static long fault_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 }
 
 /* Return: number of pages, at least 1, that are done, or an error as rxe_odp_fault() */
-static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long num,
-		       enum rxe_odp_how how)
+static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long num,
+			  enum rxe_odp_how how)
 {
 	struct rxe_odp_chunk *chunk;
 	u32 tries = RXE_ODP_TRIES;
@@ -112,7 +112,7 @@ static long fault_some(struct rxe_odp *odp, unsigned long page, unsigned long nu
 	if (IS_ERR(chunk))
 		return PTR_ERR(chunk);
 	do {
-		got = fault_batch(chunk, page, num, how);
+		got = fault_in_batch(chunk, page, num, how);
 		cond_resched();
 	} while (got == -EAGAIN && --tries);
 	rxe_odp_put_chunk(chunk);
@@ -148,7 +148,7 @@ int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 	if (!mmget_not_zero(odp->process->mm))
 		return -EFAULT;
 	while (page <= last) {
-		got = fault_some(odp, page, last - page + 1, how);
+		got = fault_in_some(odp, page, last - page + 1, how);
 		if (got < 0)
 			break;
 		page += got;

@@ -69,7 +69,7 @@ static u32 count_processes(kuid_t user)
 }
 
 /* How many processes there may be; half of them, of one user */
-static u64 max_processes(void)
+static u64 get_max_processes(void)
 {
 	unsigned long stacks = RXE_ODP_WORKERS * PFN_UP(THREAD_SIZE);
 
@@ -80,7 +80,7 @@ static u64 max_processes(void)
 static bool may_add_process(struct ib_device *ibdev, kuid_t user)
 {
 	u32 all = atomic_read(&num_processes), own = count_processes(user);
-	u64 most = max_processes();
+	u64 most = get_max_processes();
 
 	if (all < most && own < most / 2)
 		return true;

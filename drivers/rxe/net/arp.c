@@ -24,7 +24,7 @@ struct rxe_arp {
 	__be32	tip;
 } __packed;
 
-static const struct rxe_arp *rxe_arp_request(struct sk_buff *skb)
+static const struct rxe_arp *rxe_arp_get_request(struct sk_buff *skb)
 {
 	const struct arphdr *hdr;
 
@@ -48,8 +48,8 @@ static bool rxe_arp_accepts(const struct net_device *ndev)
 }
 
 /* Does another port ask for an address of @ndev, with its own IP and MAC address? */
-static bool rxe_arp_from_port(const struct rxe_arp *arp,
-			      const struct net_device *ndev)
+static bool rxe_arp_is_from_port(const struct rxe_arp *arp,
+				 const struct net_device *ndev)
 {
 	struct net *net = dev_net(ndev);
 	struct net_device *port = __ip_dev_find(net, arp->sip, false);
@@ -68,9 +68,9 @@ static int rxe_arp_rcv(struct sk_buff *skb, struct net_device *ndev,
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb)
 		return NET_RX_DROP;
-	arp = rxe_arp_request(skb);
+	arp = rxe_arp_get_request(skb);
 	if (arp && skb->pkt_type != PACKET_OTHERHOST &&
-	    !rxe_arp_accepts(ndev) && rxe_arp_from_port(arp, ndev))
+	    !rxe_arp_accepts(ndev) && rxe_arp_is_from_port(arp, ndev))
 		arp_send(ARPOP_REPLY, ETH_P_ARP, arp->sip, ndev, arp->tip,
 			 arp->sha, ndev->dev_addr, arp->sha);
 	consume_skb(skb);

@@ -100,7 +100,7 @@ bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path)
 }
 
 /* Multicast isn't ECN-capable: no receiver answers its marks */
-static u8 rxe_path_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
+static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
 	if (!path->ecn || path->mcast || !rxe_path_ecn(rxe, path))
 		return path->traffic_class;
@@ -134,7 +134,7 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 	if (path->sl && tclass < 0)
 		priority = path->sl;
 	path->priority = min(priority, path->max_priority);
-	path->tos = rxe_path_tos(rxe, path);
+	path->tos = rxe_path_get_tos(rxe, path);
 	path->hop_limit = ttl ?: grh->hop_limit ?:
 			  path->mcast ? 1 : RXE_DEFAULT_HOPS;
 	rxe_route_drop(path);
@@ -165,20 +165,20 @@ static bool rxe_subnet_parse(struct rxe_subnet *net, char *text)
 }
 
 /* Parse a number from -1 to 255 */
-static bool rxe_tclass_number(int *tclass, const char *text)
+static bool rxe_tclass_parse_number(int *tclass, const char *text)
 {
 	return !kstrtoint(text, 0, tclass) && *tclass >= -1 && *tclass <= U8_MAX;
 }
 
 /* Parse one of tclass=16, src_ip=1.1.1.2, dst_ip=1.1.1.0/24; each may occur once */
-static bool rxe_tclass_field(struct rxe_tclass_rule *rule, int *tclass, char *field)
+static bool rxe_tclass_parse_field(struct rxe_tclass_rule *rule, int *tclass, char *field)
 {
 	char *name = strsep(&field, "=");
 
 	if (!field)
 		return false;
 	if (!strcmp(name, "tclass"))
-		return *tclass == INT_MAX && rxe_tclass_number(tclass, field);
+		return *tclass == INT_MAX && rxe_tclass_parse_number(tclass, field);
 	if (!strcmp(name, "src_ip"))
 		return !rule->src.set && rxe_subnet_parse(&rule->src, field);
 	if (!strcmp(name, "dst_ip"))
@@ -193,27 +193,27 @@ static bool rxe_tclass_parse(struct rxe_tclass_rule *rule, int *tclass, char *te
 
 	*tclass = INT_MAX;
 	if (!strchr(text, '='))
-		return rxe_tclass_number(tclass, text);
+		return rxe_tclass_parse_number(tclass, text);
 	while ((field = strsep(&text, ",")))
-		if (!rxe_tclass_field(rule, tclass, field))
+		if (!rxe_tclass_parse_field(rule, tclass, field))
 			return false;
 	return *tclass != INT_MAX;
 }
 
-static bool rxe_subnet_same(const struct rxe_subnet *a, const struct rxe_subnet *b)
+static bool rxe_subnet_is_same(const struct rxe_subnet *a, const struct rxe_subnet *b)
 {
 	return a->set == b->set && a->bits == b->bits &&
 	       ipv6_addr_equal(&a->addr, &b->addr);
 }
 
-static struct rxe_tclass_rule *rxe_tclass_same(struct rxe_tclass *all,
-					       const struct rxe_tclass_rule *rule)
+static struct rxe_tclass_rule *rxe_tclass_find_same(struct rxe_tclass *all,
+						    const struct rxe_tclass_rule *rule)
 {
 	u32 i;
 
 	for (i = 0; i < all->n; i++)
-		if (rxe_subnet_same(&all->rules[i].src, &rule->src) &&
-		    rxe_subnet_same(&all->rules[i].dst, &rule->dst))
+		if (rxe_subnet_is_same(&all->rules[i].src, &rule->src) &&
+		    rxe_subnet_is_same(&all->rules[i].dst, &rule->dst))
 			return &all->rules[i];
 	return NULL;
 }
@@ -222,7 +222,7 @@ static struct rxe_tclass_rule *rxe_tclass_same(struct rxe_tclass *all,
 static int rxe_tclass_change(struct rxe_tclass *all, struct rxe_tclass_rule *rule,
 			     int tclass)
 {
-	struct rxe_tclass_rule *old = rxe_tclass_same(all, rule);
+	struct rxe_tclass_rule *old = rxe_tclass_find_same(all, rule);
 
 	if (!rule->src.set && !rule->dst.set) {
 		all->global = tclass;

@@ -26,13 +26,13 @@
 #include "proto.h"
 
 /* The network header in front of a BTH; no options, no extensions */
-static const void *rxe_gro_l3(u8 proto, const void *bth)
+static const void *rxe_gro_get_l3(u8 proto, const void *bth)
 {
 	return bth - rxe_l3(proto)->bytes;
 }
 
 /* Is @ip the header @n packets after @first? Forwarding needs equal TOS and TTL. */
-static bool rxe_gro_ipv4(const struct iphdr *first, const struct iphdr *ip, u32 n)
+static bool rxe_gro_ipv4_joins(const struct iphdr *first, const struct iphdr *ip, u32 n)
 {
 	return ip->ihl == 5 && first->ihl == 5 &&
 	       ip->tos == first->tos && ip->ttl == first->ttl &&
@@ -40,16 +40,16 @@ static bool rxe_gro_ipv4(const struct iphdr *first, const struct iphdr *ip, u32 
 	       ntohs(ip->id) == (u16)(ntohs(first->id) + n);
 }
 
-static bool rxe_gro_ipv6(const struct ipv6hdr *first, const struct ipv6hdr *ip)
+static bool rxe_gro_ipv6_joins(const struct ipv6hdr *first, const struct ipv6hdr *ip)
 {
 	return ip->nexthdr == IPPROTO_UDP && first->nexthdr == IPPROTO_UDP &&
 	       *(__be32 *)ip == *(__be32 *)first &&
 	       ip->hop_limit == first->hop_limit;
 }
 
-static bool rxe_gro_bth(const u8 *first, const u8 *bth)
+static bool rxe_gro_bth_joins(const u8 *first, const u8 *bth)
 {
-	return rxe_same_queue(first[0], bth[0]) && !memcmp(first + 5, bth + 5, 3);
+	return rxe_is_same_queue(first[0], bth[0]) && !memcmp(first + 5, bth + 5, 3);
 }
 
 /*
@@ -72,7 +72,7 @@ static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
  * Packets that IPsec has decrypted stay single: the stack checks the policy for the first
  * packet of a chain only, and others may be from another security association.
  */
-static bool rxe_gro_decrypted(const struct sk_buff *train, const struct sk_buff *skb)
+static bool rxe_gro_was_decrypted(const struct sk_buff *train, const struct sk_buff *skb)
 {
 	return secpath_exists(train) || secpath_exists(skb);
 }
@@ -81,23 +81,23 @@ static bool rxe_gro_decrypted(const struct sk_buff *train, const struct sk_buff 
 static bool rxe_gro_l3_joins(u8 proto, const void *first, const void *l3, u32 n)
 {
 	if (proto == RXE_ROCE_V2_IPV4)
-		return rxe_gro_ipv4(first, l3, n);
-	return proto == RXE_ROCE_V1 || rxe_gro_ipv6(first, l3);
+		return rxe_gro_ipv4_joins(first, l3, n);
+	return proto == RXE_ROCE_V1 || rxe_gro_ipv6_joins(first, l3);
 }
 
 static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 			  const struct sk_buff *skb, const void *bth)
 {
 	u32 len = skb_gro_len(skb), off = skb_gro_offset(skb);
-	const void *first_l3 = rxe_gro_l3(proto, train->data + off);
+	const void *first_l3 = rxe_gro_get_l3(proto, train->data + off);
 	u8 buf[RXE_BTH_BYTES];
 	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
 
-	return first_bth && rxe_gro_bth(first_bth, bth) &&
+	return first_bth && rxe_gro_bth_joins(first_bth, bth) &&
 	       rxe_gro_goes_on(train, off, bth) &&
 	       len <= skb_shinfo(train)->gso_size && train->len + len <= U16_MAX &&
-	       train->ip_summed == skb->ip_summed && !rxe_gro_decrypted(train, skb) &&
-	       rxe_gro_l3_joins(proto, first_l3, rxe_gro_l3(proto, bth),
+	       train->ip_summed == skb->ip_summed && !rxe_gro_was_decrypted(train, skb) &&
+	       rxe_gro_l3_joins(proto, first_l3, rxe_gro_get_l3(proto, bth),
 				NAPI_GRO_CB(train)->count);
 }
 
@@ -129,7 +129,7 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
  * Must packets stay single, since a capture would show a train? The switch capture_singly
  * decides.
  */
-static bool rxe_gro_singly(u8 proto, struct net_device *ndev)
+static bool rxe_gro_must_stay_single(u8 proto, struct net_device *ndev)
 {
 	const struct rxe_dev *rxe;
 
@@ -195,11 +195,11 @@ static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void 
 {
 	if (NAPI_GRO_CB(train)->count > 1)
 		return true;
-	return !rxe_gro_singly(proto, skb->dev) && rxe_gro_is_local(proto, l3, skb);
+	return !rxe_gro_must_stay_single(proto, skb->dev) && rxe_gro_is_local(proto, l3, skb);
 }
 
 /* The held train of the packet's flow, by the headers that were compared so far */
-static struct sk_buff *rxe_gro_held(struct list_head *head)
+static struct sk_buff *rxe_gro_find_held(struct list_head *head)
 {
 	struct sk_buff *train;
 
@@ -226,13 +226,13 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 
 	NAPI_GRO_CB(skb)->is_flist = 1;
 	if (!bth || NAPI_GRO_CB(skb)->flush ||
-	    rxe_gro_l3(proto, bth) != skb_gro_network_header(skb))
+	    rxe_gro_get_l3(proto, bth) != skb_gro_network_header(skb))
 		goto flush;
-	train = rxe_gro_held(head);
+	train = rxe_gro_find_held(head);
 	if (!train)
 		return NULL;
 	if (!rxe_gro_joins(proto, train, skb, bth) ||
-	    !rxe_gro_may_chain(proto, train, rxe_gro_l3(proto, bth), skb))
+	    !rxe_gro_may_chain(proto, train, rxe_gro_get_l3(proto, bth), skb))
 		return train;
 	if (!rxe_gro_chain(proto, train, skb))
 		goto flush;
@@ -240,7 +240,7 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 flush:
 	/* The packet, perhaps a train that the sender made, must not overtake held packets */
 	NAPI_GRO_CB(skb)->flush = 1;
-	return rxe_gro_held(head);
+	return rxe_gro_find_held(head);
 }
 
 /**

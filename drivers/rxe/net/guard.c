@@ -34,7 +34,7 @@
  */
 #define RXE_GUARD_BEHIND_NAT	(NF_IP_PRI_CONNTRACK_CONFIRM - 1)
 
-static bool rxe_guard_to_port(const struct sk_buff *skb, int off)
+static bool rxe_guard_is_to_port(const struct sk_buff *skb, int off)
 {
 	struct udphdr buf;
 	const struct udphdr *udp = skb_header_pointer(skb, off, sizeof(buf), &buf);
@@ -43,7 +43,7 @@ static bool rxe_guard_to_port(const struct sk_buff *skb, int off)
 }
 
 /* As for a raw socket, the rights of the process that opened it count. */
-static bool rxe_guard_may(struct net *net, struct sock *sk)
+static bool rxe_guard_may_send(struct net *net, struct sock *sk)
 {
 	const struct file *file;
 	bool may;
@@ -56,8 +56,8 @@ static bool rxe_guard_may(struct net *net, struct sock *sk)
 }
 
 /* The device that the packet claims to be from: that of the netdev, or of the address */
-static struct rxe_dev *rxe_guard_dev(const struct nf_hook_state *state,
-				     const struct in6_addr *saddr)
+static struct rxe_dev *rxe_guard_find_dev(const struct nf_hook_state *state,
+					  const struct in6_addr *saddr)
 {
 	struct rxe_dev *rxe = rxe_net_find(state->net, state->out, RXE_ENABLE_V2);
 	struct net_device *owner;
@@ -68,23 +68,23 @@ static struct rxe_dev *rxe_guard_dev(const struct nf_hook_state *state,
 	return owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
 }
 
-static unsigned int rxe_guard_verdict(const struct nf_hook_state *state,
-				      const struct in6_addr *saddr)
+static unsigned int rxe_guard_judge_sent(const struct nf_hook_state *state,
+					 const struct in6_addr *saddr)
 {
 	u8 proto = state->pf == NFPROTO_IPV6 ? RXE_ROCE_V2_IPV6 : RXE_ROCE_V2_IPV4;
-	struct rxe_dev *rxe = rxe_guard_dev(state, saddr);
+	struct rxe_dev *rxe = rxe_guard_find_dev(state, saddr);
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port) ||
 	    state->sk == rxe_net_sock(rxe, proto) ||
-	    rxe_guard_may(state->net, state->sk))
+	    rxe_guard_may_send(state->net, state->sk))
 		return NF_ACCEPT;
 	rxe_drop(rxe, RXE_DROP_GUARD, 1);
 	return NF_DROP;
 }
 
 /* A forwarded packet must not have an address of a device, whoever sent it */
-static unsigned int rxe_guard_forwarded(const struct nf_hook_state *state,
-					const struct in6_addr *saddr)
+static unsigned int rxe_guard_judge_forwarded(const struct nf_hook_state *state,
+					      const struct in6_addr *saddr)
 {
 	struct net_device *owner = rxe_addr_owner_at(state->out, saddr);
 	struct rxe_dev *rxe = owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
@@ -96,16 +96,16 @@ static unsigned int rxe_guard_forwarded(const struct nf_hook_state *state,
 }
 
 /* Is the packet for the port? @saddr is set to its source address, IPv4 in its mapped form */
-static bool rxe_guard_ipv4(const struct sk_buff *skb, struct in6_addr *saddr)
+static bool rxe_guard_parse_ipv4(const struct sk_buff *skb, struct in6_addr *saddr)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 
 	ipv6_addr_set_v4mapped(ip->saddr, saddr);
-	return ip->protocol == IPPROTO_UDP && rxe_guard_to_port(skb, ip_hdrlen(skb));
+	return ip->protocol == IPPROTO_UDP && rxe_guard_is_to_port(skb, ip_hdrlen(skb));
 }
 
 /* Any user may add a routing header, so look behind extension headers */
-static bool rxe_guard_ipv6(const struct sk_buff *skb, struct in6_addr *saddr)
+static bool rxe_guard_parse_ipv6(const struct sk_buff *skb, struct in6_addr *saddr)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	unsigned int off = sizeof(*ip6);
@@ -117,33 +117,33 @@ static bool rxe_guard_ipv6(const struct sk_buff *skb, struct in6_addr *saddr)
 		    ipv6_find_hdr(skb, &off, IPPROTO_UDP, NULL, NULL) < 0)
 			return false;
 	}
-	return rxe_guard_to_port(skb, off);
+	return rxe_guard_is_to_port(skb, off);
 }
 
-static noinline unsigned int rxe_guard_out(const struct sk_buff *skb,
-					   const struct nf_hook_state *state)
+static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
+					     const struct nf_hook_state *state)
 {
 	struct in6_addr saddr;
-	bool to_port = state->pf == NFPROTO_IPV6 ? rxe_guard_ipv6(skb, &saddr) :
-						   rxe_guard_ipv4(skb, &saddr);
+	bool to_port = state->pf == NFPROTO_IPV6 ? rxe_guard_parse_ipv6(skb, &saddr) :
+						   rxe_guard_parse_ipv4(skb, &saddr);
 
 	if (!to_port)
 		return NF_ACCEPT;
-	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_verdict(state, &saddr) :
-						  rxe_guard_forwarded(state, &saddr);
+	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(state, &saddr) :
+						  rxe_guard_judge_forwarded(state, &saddr);
 }
 
 /* The driver sends without a socket; the check must cost its packets nothing. */
-static unsigned int rxe_guard_sent(void *priv, struct sk_buff *skb,
-				   const struct nf_hook_state *state)
+static unsigned int rxe_guard_hook_sent(void *priv, struct sk_buff *skb,
+					const struct nf_hook_state *state)
 {
-	return state->sk ? rxe_guard_out(skb, state) : NF_ACCEPT;
+	return state->sk ? rxe_guard_judge(skb, state) : NF_ACCEPT;
 }
 
-static unsigned int rxe_guard_routed4(void *priv, struct sk_buff *skb,
-				      const struct nf_hook_state *state)
+static unsigned int rxe_guard_hook_routed4(void *priv, struct sk_buff *skb,
+					   const struct nf_hook_state *state)
 {
-	return IPCB(skb)->flags & IPSKB_FORWARDED ? rxe_guard_out(skb, state) : NF_ACCEPT;
+	return IPCB(skb)->flags & IPSKB_FORWARDED ? rxe_guard_judge(skb, state) : NF_ACCEPT;
 }
 
 /*
@@ -151,35 +151,35 @@ static unsigned int rxe_guard_routed4(void *priv, struct sk_buff *skb,
  * or, with br_netfilter, bridged, which have a route for form's sake only. What a bridge
  * passes on may be from this host's own device, on the other end of a veth.
  */
-static unsigned int rxe_guard_routed6(void *priv, struct sk_buff *skb,
-				      const struct nf_hook_state *state)
+static unsigned int rxe_guard_hook_routed6(void *priv, struct sk_buff *skb,
+					   const struct nf_hook_state *state)
 {
 	const struct dst_entry *dst;
 
 	if (!skb->skb_iif)
 		return NF_ACCEPT;
 	dst = skb_dst(skb);
-	return dst && !(dst->flags & DST_FAKE_RTABLE) ? rxe_guard_out(skb, state) : NF_ACCEPT;
+	return dst && !(dst->flags & DST_FAKE_RTABLE) ? rxe_guard_judge(skb, state) : NF_ACCEPT;
 }
 
 static const struct nf_hook_ops rxe_guard_hooks[] = {
 	{
-		.hook		= rxe_guard_sent,
+		.hook		= rxe_guard_hook_sent,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_LOCAL_OUT,
 		.priority	= NF_IP_PRI_LAST,
 	}, {
-		.hook		= rxe_guard_sent,
+		.hook		= rxe_guard_hook_sent,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_LOCAL_OUT,
 		.priority	= NF_IP6_PRI_LAST,
 	}, {
-		.hook		= rxe_guard_routed4,
+		.hook		= rxe_guard_hook_routed4,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_POST_ROUTING,
 		.priority	= RXE_GUARD_BEHIND_NAT,
 	}, {
-		.hook		= rxe_guard_routed6,
+		.hook		= rxe_guard_hook_routed6,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_POST_ROUTING,
 		.priority	= RXE_GUARD_BEHIND_NAT,

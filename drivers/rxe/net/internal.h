@@ -157,12 +157,12 @@ void rxe_events_exit(void);
 u32 rxe_vlan_tags(const struct net_device *ndev);
 
 /**
- * rxe_netdev_vlan - the VLAN of packets on a netdev
+ * rxe_netdev_get_vlan - the VLAN of packets on a netdev
  * @ndev: netdev
  *
  * Return: the tags as rxe_vlan_tags() has them, or RXE_NO_VLAN.
  */
-static inline u32 rxe_netdev_vlan(const struct net_device *ndev)
+static inline u32 rxe_netdev_get_vlan(const struct net_device *ndev)
 {
 	return is_vlan_dev(ndev) ? rxe_vlan_tags(ndev) : RXE_NO_VLAN;
 }
@@ -179,13 +179,13 @@ static inline u8 rxe_roce_of(u8 proto)
 }
 
 /**
- * rxe_same_queue - may two packets for one QP be in one train?
+ * rxe_is_same_queue - may two packets for one QP be in one train?
  * @first: opcode of the first
  * @opcode: opcode of the other
  *
  * Return: true if both are of one connected service, and both requests or both responses.
  */
-static inline bool rxe_same_queue(u8 first, u8 opcode)
+static inline bool rxe_is_same_queue(u8 first, u8 opcode)
 {
 	u32 was = rxe_opcode[first].flags, is = rxe_opcode[opcode].flags;
 

@@ -53,15 +53,15 @@ static bool is_ipv4(const union ib_gid *mgid)
 	return ipv6_addr_v4mapped((const struct in6_addr *)mgid);
 }
 
-static __be32 ipv4_of(const union ib_gid *mgid)
+static __be32 get_ipv4_addr(const union ib_gid *mgid)
 {
 	return *(const __be32 *)&mgid->raw[12];
 }
 
-static void mcast_mac(const union ib_gid *mgid, u8 *mac)
+static void get_mcast_mac(const union ib_gid *mgid, u8 *mac)
 {
 	if (is_ipv4(mgid))
-		ip_eth_mc_map(ipv4_of(mgid), mac);
+		ip_eth_mc_map(get_ipv4_addr(mgid), mac);
 	else
 		ipv6_eth_mc_map((const struct in6_addr *)mgid, mac);
 }
@@ -113,7 +113,7 @@ static void follow_ipv6(struct rxe_join_link *link, const struct in6_addr *group
 static void follow_ip(struct rxe_join_link *link, const union ib_gid *mgid)
 {
 	if (is_ipv4(mgid))
-		follow_ipv4(link, ipv4_of(mgid));
+		follow_ipv4(link, get_ipv4_addr(mgid));
 	else if (ipv6_mod_enabled())
 		follow_ipv6(link, (const struct in6_addr *)mgid);
 }
@@ -122,7 +122,7 @@ static void leave_ip(struct rxe_join_link *link, const union ib_gid *mgid)
 {
 	if (link->in_dev) {
 		if (link->in_dev == __in_dev_get_rtnl(link->ndev))
-			ip_mc_dec_group(link->in_dev, ipv4_of(mgid));
+			ip_mc_dec_group(link->in_dev, get_ipv4_addr(mgid));
 		in_dev_put(link->in_dev);
 	}
 	if (link->in6_dev) {
@@ -139,7 +139,7 @@ static int join_mac(struct rxe_join_link *link, const union ib_gid *mgid)
 
 	if (link->ndev->addr_len != ETH_ALEN)
 		return 0;	/* a tunnel has no MAC filter */
-	mcast_mac(mgid, mac);
+	get_mcast_mac(mgid, mac);
 	err = dev_mc_add(link->ndev, mac);
 	link->mac = !err;
 	return err;
@@ -151,7 +151,7 @@ static void leave_mac(struct rxe_join_link *link, const union ib_gid *mgid)
 
 	if (!link->mac)
 		return;
-	mcast_mac(mgid, mac);
+	get_mcast_mac(mgid, mac);
 	dev_mc_del(link->ndev, mac);
 }
 
@@ -164,7 +164,7 @@ static void rxe_unlink(struct rxe_join *join, struct rxe_join_link *link)
 	kfree(link);
 }
 
-static struct rxe_join_link *new_link(struct rxe_join *join, struct net_device *ndev)
+static struct rxe_join_link *add_link(struct rxe_join *join, struct net_device *ndev)
 {
 	struct rxe_join_link *link = kzalloc(sizeof(*link), RXE_GFP_USER);
 	int err;
@@ -214,7 +214,7 @@ static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 	cond_resched();
 	if (!is_netdev_of(join->rxe, ndev))
 		return 0;
-	link = find_link(join, ndev) ?: new_link(join, ndev);
+	link = find_link(join, ndev) ?: add_link(join, ndev);
 	if (IS_ERR(link))
 		return PTR_ERR(link);
 	if (join->rxe->roce & RXE_ENABLE_V2)

@@ -12,25 +12,25 @@
  */
 #include "internal.h"
 
-static bool rxe_listened(struct net_device *ndev)
+static bool rxe_has_listener(struct net_device *ndev)
 {
 	return dev_nit_active(ndev) && (!list_empty(&ndev->ptype_all) ||
 					!hlist_empty(&dev_net(ndev)->packet.sklist));
 }
 
-static int rxe_listen_received(struct net_device *ndev,
+static int rxe_rx_has_listener(struct net_device *ndev,
 			       struct netdev_nested_priv *priv)
 {
-	return rxe_listened(ndev);
+	return rxe_has_listener(ndev);
 }
 
-static bool rxe_listen_uppers(struct net_device *ndev)
+static bool rxe_uppers_have_listener(struct net_device *ndev)
 {
 	struct netdev_nested_priv priv = {};
 	bool heard;
 
 	rcu_read_lock();
-	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_listen_received, &priv);
+	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_rx_has_listener, &priv);
 	rcu_read_unlock();
 	return heard;
 }
@@ -43,12 +43,12 @@ static bool rxe_listen_uppers(struct net_device *ndev)
  */
 bool rxe_listen_above(struct net_device *ndev)
 {
-	return rxe_listened(ndev) ||
-	       (!list_empty(&ndev->adj_list.upper) && rxe_listen_uppers(ndev));
+	return rxe_has_listener(ndev) ||
+	       (!list_empty(&ndev->adj_list.upper) && rxe_uppers_have_listener(ndev));
 }
 
 /* The other end of a veth, and what is above it, get the very skb that this end sends */
-static bool rxe_listen_peer(struct net_device *ndev)
+static bool rxe_peer_has_listener(struct net_device *ndev)
 {
 	struct net_device *peer;
 	bool heard;
@@ -62,18 +62,18 @@ static bool rxe_listen_peer(struct net_device *ndev)
 	return heard;
 }
 
-static int rxe_listen_sent(struct net_device *ndev, struct netdev_nested_priv *priv)
+static int rxe_tx_has_listener(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	return rxe_listened(ndev) || rxe_listen_peer(ndev);
+	return rxe_has_listener(ndev) || rxe_peer_has_listener(ndev);
 }
 
-static bool rxe_listen_lowers(struct net_device *ndev)
+static bool rxe_lowers_have_listener(struct net_device *ndev)
 {
 	struct netdev_nested_priv priv = {};
 	bool heard;
 
 	rcu_read_lock();
-	heard = netdev_walk_all_lower_dev_rcu(ndev, rxe_listen_sent, &priv);
+	heard = netdev_walk_all_lower_dev_rcu(ndev, rxe_tx_has_listener, &priv);
 	rcu_read_unlock();
 	return heard;
 }
@@ -90,6 +90,6 @@ static bool rxe_listen_lowers(struct net_device *ndev)
  */
 bool rxe_listen_below(struct net_device *ndev)
 {
-	return rxe_listened(ndev) || rxe_listen_peer(ndev) ||
-	       (!list_empty(&ndev->adj_list.lower) && rxe_listen_lowers(ndev));
+	return rxe_has_listener(ndev) || rxe_peer_has_listener(ndev) ||
+	       (!list_empty(&ndev->adj_list.lower) && rxe_lowers_have_listener(ndev));
 }

@@ -21,8 +21,8 @@ static bool rxe_gid_is_ipv4(const union ib_gid *gid)
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
 }
 
-static int rxe_path_proto(struct rxe_path *path,
-			  const struct ib_gid_attr *attr)
+static int rxe_path_set_proto(struct rxe_path *path,
+			      const struct ib_gid_attr *attr)
 {
 	switch (rdma_gid_attr_network_type(attr)) {
 	case RDMA_NETWORK_ROCE_V1:
@@ -46,9 +46,9 @@ static int rxe_path_proto(struct rxe_path *path,
  * ignores the switch: it can't reach its own device otherwise. The GID must be on the source's
  * netdev. The table also has addresses of VLANs, which only the wire leads to.
  */
-static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
-					      const struct rxe_path *path,
-					      bool allowed)
+static const struct ib_gid_attr *rxe_path_find_own(struct rxe_dev *rxe,
+						   const struct rxe_path *path,
+						   bool allowed)
 {
 	const struct ib_gid_attr *own = NULL;
 	struct net_device *ndev;
@@ -68,7 +68,7 @@ static const struct ib_gid_attr *rxe_path_own(struct rxe_dev *rxe,
  * RoCE v1 to another port of this host uses the wire. The RDMA core can't find the MAC
  * address, because the route to a local address is loopback.
  */
-static void rxe_path_dmac(struct rxe_path *path)
+static void rxe_path_set_dmac(struct rxe_path *path)
 {
 	struct net_device *port;
 
@@ -79,7 +79,7 @@ static void rxe_path_dmac(struct rxe_path *path)
 	rcu_read_unlock();
 }
 
-static u32 rxe_path_vlan(const struct ib_gid_attr *attr)
+static u32 rxe_path_get_vlan(const struct ib_gid_attr *attr)
 {
 	const struct net_device *ndev;
 	u32 vlan = RXE_NO_VLAN;
@@ -87,12 +87,12 @@ static u32 rxe_path_vlan(const struct ib_gid_attr *attr)
 	rcu_read_lock();
 	ndev = rcu_dereference(attr->ndev);
 	if (ndev)
-		vlan = rxe_netdev_vlan(ndev);
+		vlan = rxe_netdev_get_vlan(ndev);
 	rcu_read_unlock();
 	return vlan;
 }
 
-static u32 rxe_path_hash(const struct rxe_path *path)
+static u32 rxe_path_get_hash(const struct rxe_path *path)
 {
 	u32 hash = jhash(&path->sgid, sizeof(path->sgid), path->sport);
 
@@ -127,7 +127,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 
 	path->sgid = sgid_attr->gid;
 	path->dgid = grh->dgid;
-	err = rxe_path_proto(path, sgid_attr);
+	err = rxe_path_set_proto(path, sgid_attr);
 	if (err)
 		return err;
 
@@ -141,18 +141,18 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->max_priority = U8_MAX;
 	path->ecn = ecn;
 	rxe_path_class(rxe, path, grh);
-	path->vlan = rxe_path_vlan(sgid_attr);
+	path->vlan = rxe_path_get_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
-	path->hash = rxe_path_hash(path);
+	path->hash = rxe_path_get_hash(path);
 	atomic_set(&path->ip_id, get_random_u32());
 
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
 	path->egress = rcu_access_pointer(sgid_attr->ndev);
-	path->dgid_attr = rxe_path_own(rxe, path, same_dev);
+	path->dgid_attr = rxe_path_find_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
 	if (!path->same_dev && !rxe_l3(path->proto)->udp)
-		rxe_path_dmac(path);
+		rxe_path_set_dmac(path);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 	if (IS_ERR(own))
 		return PTR_ERR(own);
 	attr.grh.sgid_attr = own;
-	attr.grh.traffic_class = rxe_l3_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto);
+	attr.grh.traffic_class = rxe_l3_get_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto);
 	/* Only CNPs are sent on it: they aren't ECN-capable */
 	err = rxe_path_init(rxe, path, &attr, ntohs(rxe_rx_sport(skb)), false, false);
 	rdma_put_gid_attr(own);

@@ -94,13 +94,13 @@ static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 }
 
 /**
- * rxe_l3_ce - did a switch mark a packet "congestion experienced"? [RFC 3168]
+ * rxe_l3_is_ce - did a switch mark a packet "congestion experienced"? [RFC 3168]
  * @l3: its network header
  * @proto: enum rxe_proto
  *
  * Return: true if it did; never for RoCE v1.
  */
-static inline bool rxe_l3_ce(const void *l3, u8 proto)
+static inline bool rxe_l3_is_ce(const void *l3, u8 proto)
 {
 	if (proto == RXE_ROCE_V2_IPV4)
 		return INET_ECN_is_ce(ipv4_get_dsfield(l3));
@@ -108,7 +108,7 @@ static inline bool rxe_l3_ce(const void *l3, u8 proto)
 }
 
 /* The traffic class of a packet, without the ECN field */
-static inline u8 rxe_l3_tclass(const void *l3, u8 proto)
+static inline u8 rxe_l3_get_tclass(const void *l3, u8 proto)
 {
 	u8 dsfield = proto == RXE_ROCE_V2_IPV4 ? ipv4_get_dsfield(l3) : ipv6_get_dsfield(l3);
 

@@ -182,7 +182,7 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 }
 
 /* VLAN ID and protocol of one tag */
-static u32 rxe_vlan_tag(const struct net_device *ndev)
+static u32 rxe_vlan_get_tag(const struct net_device *ndev)
 {
 	return vlan_dev_vlan_id(ndev) | (vlan_dev_vlan_proto(ndev) == htons(ETH_P_8021AD)) << 12;
 }
@@ -196,12 +196,12 @@ static u32 rxe_vlan_tag(const struct net_device *ndev)
  */
 u32 rxe_vlan_tags(const struct net_device *ndev)
 {
-	const struct net_device *below = rxe_vlan_below(ndev);
+	const struct net_device *below = rxe_vlan_get_below(ndev);
 	u32 outer = 0;
 
-	for (; is_vlan_dev(below); below = rxe_vlan_below(below))
-		outer = outer * 31 + rxe_vlan_tag(below);
-	return rxe_vlan_tag(ndev) | outer << 13;
+	for (; is_vlan_dev(below); below = rxe_vlan_get_below(below))
+		outer = outer * 31 + rxe_vlan_get_tag(below);
+	return rxe_vlan_get_tag(ndev) | outer << 13;
 }
 
 /**
@@ -229,5 +229,5 @@ struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
 	ndev = rcu_dereference_check(now->ndev, rcu_read_lock_bh_held());
 	rdma_put_gid_attr(now);
 	/* the memory of the old netdev may have been reused for another one */
-	return ndev && rxe_netdev_vlan(ndev) == path->vlan ? ndev : NULL;
+	return ndev && rxe_netdev_get_vlan(ndev) == path->vlan ? ndev : NULL;
 }

@@ -28,8 +28,8 @@ static void rxe_v1_push(struct sk_buff *skb, struct rxe_path *path, u32 npkts)
 	grh->dgid = path->dgid;
 }
 
-static int rxe_v1_link(struct sk_buff *skb, const struct rxe_path *path,
-		       const struct rxe_train *train, struct net_device *ndev)
+static int rxe_v1_push_link(struct sk_buff *skb, const struct rxe_path *path,
+			    const struct rxe_train *train, struct net_device *ndev)
 {
 	if (RXE_GRH_BYTES + train->pkt > READ_ONCE(ndev->mtu))
 		return -EMSGSIZE;
@@ -47,10 +47,10 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 	struct net_device *ndev;
 	int err = -ENETDOWN;
 
-	ndev = rxe_path_ndev(path);
+	ndev = rxe_path_get_ndev(path);
 	if (!ndev || !(ndev->flags & IFF_UP)) {
 		kfree_skb(skb);
-	} else if (rxe_v1_link(skb, path, train, ndev) < 0) {
+	} else if (rxe_v1_push_link(skb, path, train, ndev) < 0) {
 		kfree_skb(skb);
 		err = 1;
 	} else {
@@ -105,7 +105,7 @@ static bool rxe_v1_trim(struct sk_buff *skb, u32 bytes)
 }
 
 /* Check the GRH, and that the skb has all its bytes and no more. */
-static bool rxe_v1_valid(struct sk_buff *skb)
+static bool rxe_v1_check_grh(struct sk_buff *skb)
 {
 	const struct ib_grh *grh;
 	u32 paylen;
@@ -132,7 +132,7 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
 		return NET_RX_DROP;
 	}
-	if (rxe_v1_valid(skb))
+	if (rxe_v1_check_grh(skb))
 		pkt = rxe_skb_pkt(skb, skb->len - RXE_GRH_BYTES);
 	if (!pkt) {
 		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);

@@ -124,7 +124,7 @@ static struct sk_buff *rxe_v1_gso_segment(struct sk_buff *skb, netdev_features_t
 }
 
 /* One flow: the same GRH but for the length, and the same QP */
-static bool rxe_v1_same_flow(const struct sk_buff *held, u32 off, const u8 *grh)
+static bool rxe_v1_is_same_flow(const struct sk_buff *held, u32 off, const u8 *grh)
 {
 	const u32 behind_len = offsetof(struct ib_grh, next_hdr);
 	const u8 *was = held->data + off, *bth = grh + RXE_GRH_BYTES;
@@ -137,7 +137,7 @@ static bool rxe_v1_same_flow(const struct sk_buff *held, u32 off, const u8 *grh)
 }
 
 /* The GRH, with the BTH behind it, if the packet is all that the frame has */
-static const void *rxe_v1_gro_grh(struct sk_buff *skb)
+static const void *rxe_v1_gro_get_grh(struct sk_buff *skb)
 {
 	u32 off = skb_gro_offset(skb);
 	const struct ib_grh *grh;
@@ -151,7 +151,7 @@ static const void *rxe_v1_gro_grh(struct sk_buff *skb)
 
 static struct sk_buff *rxe_v1_gro_receive(struct list_head *head, struct sk_buff *skb)
 {
-	const void *grh = rxe_v1_gro_grh(skb);
+	const void *grh = rxe_v1_gro_get_grh(skb);
 	u32 off = skb_gro_offset(skb);
 	struct sk_buff *held;
 
@@ -161,7 +161,7 @@ static struct sk_buff *rxe_v1_gro_receive(struct list_head *head, struct sk_buff
 		return NULL;
 	}
 	list_for_each_entry(held, head, list) {
-		if (NAPI_GRO_CB(held)->same_flow && !rxe_v1_same_flow(held, off, grh))
+		if (NAPI_GRO_CB(held)->same_flow && !rxe_v1_is_same_flow(held, off, grh))
 			NAPI_GRO_CB(held)->same_flow = 0;
 	}
 	skb_gro_pull(skb, RXE_GRH_BYTES);

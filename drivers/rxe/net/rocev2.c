@@ -41,7 +41,7 @@ void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 }
 
 /* UDP checksum of the pseudo header; the stack or the netdev completes it later. */
-static void rxe_v2_partial_csum(struct sk_buff *skb)
+static void rxe_v2_set_partial_csum(struct sk_buff *skb)
 {
 	struct udphdr *udp = udp_hdr(skb);
 	u32 len = ntohs(udp->len);
@@ -72,7 +72,7 @@ static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 	} else if (train->singly || !(ndev->features & NETIF_F_HW_CSUM)) {
 		return;
 	}
-	rxe_v2_partial_csum(skb);
+	rxe_v2_set_partial_csum(skb);
 }
 
 /**
@@ -106,7 +106,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 }
 
 /* The receiving netdev: in a VRF, skb->dev is the VRF's at this point */
-static struct net_device *rxe_v2_ingress(const struct sk_buff *skb, u8 proto)
+static struct net_device *rxe_v2_get_ingress(const struct sk_buff *skb, u8 proto)
 {
 	int slave = proto == RXE_ROCE_V2_IPV4 ? inet_sdif(skb) :
 						inet6_sdif(skb);
@@ -118,8 +118,8 @@ static struct net_device *rxe_v2_ingress(const struct sk_buff *skb, u8 proto)
 }
 
 /* The netdev that has the destination address of a packet received on @ndev */
-static struct net_device *rxe_v2_owner(struct net_device *ndev,
-				       const struct sk_buff *skb, u8 proto)
+static struct net_device *rxe_v2_find_owner(struct net_device *ndev,
+					    const struct sk_buff *skb, u8 proto)
 {
 	struct in6_addr addr;
 
@@ -155,15 +155,15 @@ static bool rxe_v2_leads_to(const struct net_device *ndev, const struct net_devi
  * VLAN. Normally the receiving netdev decides. With several devices, or if that netdev has
  * none (loopback, a VRF's own), the destination address decides, within one routing domain.
  */
-static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
-				  struct net_device **by)
+static struct rxe_dev *rxe_v2_find_dev(const struct sk_buff *skb, u8 proto,
+				       struct net_device **by)
 {
-	struct net_device *ndev = rxe_v2_ingress(skb, proto), *owner;
+	struct net_device *ndev = rxe_v2_get_ingress(skb, proto), *owner;
 	struct net *net = dev_net(ndev);
 	struct rxe_dev *rxe = rxe_net_find(net, ndev, RXE_ENABLE_V2), *other = NULL;
 
 	if (!rxe || !rxe_net_alone(net)) {
-		owner = rxe_v2_owner(ndev, skb, proto);
+		owner = rxe_v2_find_owner(ndev, skb, proto);
 		if (owner && owner != ndev && rxe_v2_leads_to(ndev, owner))
 			other = rxe_net_find(net, owner, RXE_ENABLE_V2);
 		if (other && ((ndev->flags & IFF_LOOPBACK) ||
@@ -178,7 +178,7 @@ static struct rxe_dev *rxe_v2_dev(const struct sk_buff *skb, u8 proto,
 /* Count a packet without a device at the device that has its address, if there is one */
 static void rxe_v2_drop_stray(struct sk_buff *skb, u8 proto)
 {
-	struct net_device *owner = rxe_v2_owner(rxe_v2_ingress(skb, proto), skb, proto);
+	struct net_device *owner = rxe_v2_find_owner(rxe_v2_get_ingress(skb, proto), skb, proto);
 	struct rxe_dev *rxe = owner ? rxe_net_find(dev_net(owner), owner, RXE_ENABLE_V2) : NULL;
 
 	if (rxe)
@@ -187,7 +187,7 @@ static void rxe_v2_drop_stray(struct sk_buff *skb, u8 proto)
 }
 
 /* No GSO, or UDP GSO. SKB_GSO_DODGY: a guest's GSO that nothing has checked yet. */
-static bool rxe_v2_gso_ok(const struct sk_buff *skb)
+static bool rxe_v2_is_gso_ok(const struct sk_buff *skb)
 {
 	const u32 may = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_DODGY;
 	u32 type = skb_shinfo(skb)->gso_type;
@@ -196,7 +196,7 @@ static bool rxe_v2_gso_ok(const struct sk_buff *skb)
 }
 
 /* Do the length fields agree? The ICRC covers them. @l4 counts from skb->data. */
-static bool rxe_v2_lengths(const struct sk_buff *skb, u32 l4, u8 proto)
+static bool rxe_v2_lengths_agree(const struct sk_buff *skb, u32 l4, u8 proto)
 {
 	u32 len = ntohs(udp_hdr(skb)->len);
 	u32 l3 = rxe_l3(proto)->bytes - sizeof(struct udphdr);
@@ -224,7 +224,7 @@ static bool rxe_v2_was_fragmented(const struct sk_buff *skb, u8 proto)
 
 /*
  * Receive an skb for @rxe. @l4 is the offset of the UDP header from skb->data. The IP
- * and UDP headers are in the linear part, and rxe_v2_gso_ok() was true.
+ * and UDP headers are in the linear part, and rxe_v2_is_gso_ok() was true.
  */
 static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 			u8 proto)
@@ -233,7 +233,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 
 	if (!rxe_v2_was_fragmented(skb, proto) &&
 	    (skb_is_gso(skb) || !skb_has_frag_list(skb) || !skb_linearize(skb)) &&
-	    rxe_v2_lengths(skb, l4, proto))
+	    rxe_v2_lengths_agree(skb, l4, proto))
 		pkt = rxe_skb_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
@@ -245,21 +245,21 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
  * Must the stack handle the skb? Yes for any GSO but UDP's. Yes also for the first packet of a
  * tracked connection, which is confirmed behind this hook.
  */
-static bool rxe_v2_leave(const struct sk_buff *skb)
+static bool rxe_v2_must_leave(const struct sk_buff *skb)
 {
 	enum ip_conntrack_info info;
 	struct nf_conn *ct = nf_ct_get(skb, &info);
 
 	if (ct && info != IP_CT_UNTRACKED && !nf_ct_is_confirmed(ct))
 		return true;
-	return !rxe_v2_gso_ok(skb);
+	return !rxe_v2_is_gso_ok(skb);
 }
 
 /*
  * The IPsec policy check, which the UDP layer would do before it gives a datagram
  * to a socket
  */
-static bool rxe_v2_permitted(struct sk_buff *skb, u8 proto)
+static bool rxe_v2_is_permitted(struct sk_buff *skb, u8 proto)
 {
 	if (proto == RXE_ROCE_V2_IPV4)
 		return xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
@@ -267,27 +267,27 @@ static bool rxe_v2_permitted(struct sk_buff *skb, u8 proto)
 }
 
 /* Is the packet for another namespace? ipvlan (mode l3s) routes it there before LOCAL_IN */
-static bool rxe_v2_elsewhere(const struct sk_buff *skb)
+static bool rxe_v2_is_elsewhere(const struct sk_buff *skb)
 {
 	const struct dst_entry *dst = skb_dst(skb);
 
 	return dst && !net_eq(dev_net(dst->dev), dev_net(skb->dev));
 }
 
-static unsigned int rxe_v2_hook(struct sk_buff *skb, u32 l4, u8 proto)
+static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
 {
 	struct net_device *by;
 	struct rxe_dev *rxe;
 
 	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
 	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
-	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_elsewhere(skb) ||
-	    rxe_v2_leave(skb))
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_is_elsewhere(skb) ||
+	    rxe_v2_must_leave(skb))
 		return NF_ACCEPT;
-	rxe = rxe_v2_dev(skb, proto, &by);
+	rxe = rxe_v2_find_dev(skb, proto, &by);
 	if (!rxe)
 		return NF_ACCEPT;
-	if (!rxe_v2_permitted(skb, proto)) {
+	if (!rxe_v2_is_permitted(skb, proto)) {
 		rxe_drop(rxe, RXE_DROP_POLICY, 1);
 		return NF_DROP;
 	}
@@ -303,7 +303,7 @@ static unsigned int rxe_v2_hook4(void *priv, struct sk_buff *skb,
 
 	if (ip->protocol != IPPROTO_UDP || ip->ihl != 5)
 		return NF_ACCEPT;
-	return rxe_v2_hook(skb, sizeof(*ip), RXE_ROCE_V2_IPV4);
+	return rxe_v2_run_hook(skb, sizeof(*ip), RXE_ROCE_V2_IPV4);
 }
 
 static unsigned int rxe_v2_hook6(void *priv, struct sk_buff *skb,
@@ -313,7 +313,7 @@ static unsigned int rxe_v2_hook6(void *priv, struct sk_buff *skb,
 
 	if (ip6->nexthdr != IPPROTO_UDP)
 		return NF_ACCEPT;
-	return rxe_v2_hook(skb, sizeof(*ip6), RXE_ROCE_V2_IPV6);
+	return rxe_v2_run_hook(skb, sizeof(*ip6), RXE_ROCE_V2_IPV6);
 }
 
 static const struct nf_hook_ops rxe_v2_hooks[] = {
@@ -340,13 +340,13 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	u8 proto = ip_hdr(skb)->version == 4 ? RXE_ROCE_V2_IPV4 :
 					       RXE_ROCE_V2_IPV6;
 	struct net_device *by;
-	struct rxe_dev *rxe = rxe_v2_dev(skb, proto, &by);
+	struct rxe_dev *rxe = rxe_v2_find_dev(skb, proto, &by);
 
 	if (!rxe) {
 		rxe_v2_drop_stray(skb, proto);
 		return 0;
 	}
-	if (!pskb_may_pull(skb, sizeof(struct udphdr)) || !rxe_v2_gso_ok(skb)) {
+	if (!pskb_may_pull(skb, sizeof(struct udphdr)) || !rxe_v2_is_gso_ok(skb)) {
 		rxe_v2_refuse(rxe, skb);
 		return 0;
 	}
@@ -356,7 +356,7 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 }
 
 /* IPv4 needs no such call: multicast loop is off on a tunnel's socket */
-static int rxe_v2_no_loop6(struct socket *sock)
+static int rxe_v2_disable_loop6(struct socket *sock)
 {
 	int off = 0;
 
@@ -364,7 +364,7 @@ static int rxe_v2_no_loop6(struct socket *sock)
 				     KERNEL_SOCKPTR(&off), sizeof(off));
 }
 
-static struct socket *rxe_v2_sock(struct net *net, int family)
+static struct socket *rxe_v2_create_sock(struct net *net, int family)
 {
 	struct udp_port_cfg port = {
 		.family		= family,
@@ -387,7 +387,7 @@ static struct socket *rxe_v2_sock(struct net *net, int family)
 	if (err)
 		return ERR_PTR(err);
 	rxe_setup_udp_tunnel_sock(net, sock, &tunnel);
-	err = family == AF_INET6 ? rxe_v2_no_loop6(sock) : 0;
+	err = family == AF_INET6 ? rxe_v2_disable_loop6(sock) : 0;
 	if (err) {
 		rxe_udp_tunnel_sock_release(sock);
 		return ERR_PTR(err);
@@ -400,16 +400,16 @@ static void rxe_v2_release(struct rxe_netns *ns)
 	rxe_net_release_socks(ns, RXE_ROCE_V2_IPV4, RXE_ROCE_V2_IPV6);
 }
 
-static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
+static int rxe_v2_create_socks(struct net *net, struct rxe_netns *ns)
 {
-	struct socket *sock = rxe_v2_sock(net, AF_INET);
+	struct socket *sock = rxe_v2_create_sock(net, AF_INET);
 
 	if (IS_ERR(sock))
 		return PTR_ERR(sock);
 	ns->socks[RXE_ROCE_V2_IPV4] = sock;
 	if (!ipv6_mod_enabled())
 		return 0;
-	sock = rxe_v2_sock(net, AF_INET6);
+	sock = rxe_v2_create_sock(net, AF_INET6);
 	if (IS_ERR(sock)) {
 		rxe_v2_release(ns);
 		return PTR_ERR(sock);
@@ -427,7 +427,7 @@ static int rxe_v2_socks(struct net *net, struct rxe_netns *ns)
  */
 int rxe_v2_open(struct net *net, struct rxe_netns *ns)
 {
-	int err = rxe_v2_socks(net, ns);
+	int err = rxe_v2_create_socks(net, ns);
 
 	if (err)
 		return err;

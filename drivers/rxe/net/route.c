@@ -51,7 +51,7 @@ static struct rxe_routes rxe_routes[RXE_ROUTE_LOCKS];
 struct net_device *rxe_path_port(const struct rxe_path *path)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
-	struct net_device *ndev = rxe_path_ndev(path);
+	struct net_device *ndev = rxe_path_get_ndev(path);
 	u8 roce = rxe_roce_of(path->proto);
 	struct net_device *port;
 
@@ -63,8 +63,8 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;
 }
 
-static struct dst_entry *rxe_route4(const struct rxe_path *path, struct net *net,
-				    int oif)
+static struct dst_entry *rxe_route_find4(const struct rxe_path *path, struct net *net,
+					 int oif)
 {
 	struct flowi4 fl4 = {};
 	struct rtable *rt;
@@ -80,8 +80,8 @@ static struct dst_entry *rxe_route4(const struct rxe_path *path, struct net *net
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
-static struct dst_entry *rxe_route6(const struct rxe_path *path, struct net *net, int oif,
-				    u32 *cookie)
+static struct dst_entry *rxe_route_find6(const struct rxe_path *path, struct net *net, int oif,
+					 u32 *cookie)
 {
 	struct flowi6 fl6 = {
 		.flowi6_oif	= oif,
@@ -101,15 +101,15 @@ static struct dst_entry *rxe_route6(const struct rxe_path *path, struct net *net
 	return dst;
 }
 
-static struct dst_entry *rxe_route_by(const struct rxe_path *path, struct net *net, int oif,
-				      u32 *cookie)
+static struct dst_entry *rxe_route_find(const struct rxe_path *path, struct net *net, int oif,
+					u32 *cookie)
 {
-	return path->proto == RXE_ROCE_V2_IPV4 ? rxe_route4(path, net, oif) :
-						 rxe_route6(path, net, oif, cookie);
+	return path->proto == RXE_ROCE_V2_IPV4 ? rxe_route_find4(path, net, oif) :
+						 rxe_route_find6(path, net, oif, cookie);
 }
 
 /* May a route be looked up without a netdev? Not in a VRF: the lookup would leave the VRF */
-static bool rxe_route_unbound(const struct rxe_path *path, const struct net_device *ndev)
+static bool rxe_route_can_be_unbound(const struct rxe_path *path, const struct net_device *ndev)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
 
@@ -137,24 +137,24 @@ static struct dst_entry *rxe_route_lookup(const struct rxe_path *path,
 		return ERR_PTR(-ENETDOWN);
 	net = dev_net(ndev);
 	if (rxe_path_port(path))
-		return rxe_route_by(path, net, l3mdev_master_ifindex_rcu(ndev), cookie);
-	if (rxe_route_unbound(path, ndev)) {
-		dst = rxe_route_by(path, net, 0, cookie);
+		return rxe_route_find(path, net, l3mdev_master_ifindex_rcu(ndev), cookie);
+	if (rxe_route_can_be_unbound(path, ndev)) {
+		dst = rxe_route_find(path, net, 0, cookie);
 		if (!IS_ERR(dst) && dst->dev == ndev)
 			return dst;
 		if (!IS_ERR(dst))
 			dst_release(dst);
 	}
-	return rxe_route_by(path, net, ndev->ifindex, cookie);
+	return rxe_route_find(path, net, ndev->ifindex, cookie);
 }
 
-static struct rxe_routes *rxe_routes_of(const struct rxe_path *path)
+static struct rxe_routes *rxe_routes_get(const struct rxe_path *path)
 {
 	return &rxe_routes[hash_ptr(path, ilog2(RXE_ROUTE_LOCKS))];
 }
 
-static struct hlist_head *rxe_routes_list(struct rxe_routes *routes,
-					  const struct net_device *ndev)
+static struct hlist_head *rxe_routes_get_list(struct rxe_routes *routes,
+					      const struct net_device *ndev)
 {
 	return &routes->by[hash_ptr(ndev, ilog2(RXE_ROUTE_LISTS))];
 }
@@ -171,28 +171,28 @@ static struct hlist_head *rxe_routes_list(struct rxe_routes *routes,
 void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst, u32 cookie,
 		    const struct net_device *ndev)
 {
-	struct rxe_routes *routes = rxe_routes_of(path);
+	struct rxe_routes *routes = rxe_routes_get(path);
 	struct dst_entry *old;
 	unsigned long flags;
 
 	spin_lock_irqsave(&routes->lock, flags);
 	hlist_del_init(&path->by_node);
 	path->by = ndev;
-	hlist_add_head(&path->by_node, rxe_routes_list(routes, ndev));
+	hlist_add_head(&path->by_node, rxe_routes_get_list(routes, ndev));
 	WRITE_ONCE(path->dst_cookie, cookie);
 	old = rcu_replace_pointer(path->dst, dst, lockdep_is_held(&routes->lock));
 	spin_unlock_irqrestore(&routes->lock, flags);
 	dst_release(old);
 }
 
-static struct dst_entry *rxe_route_anew(struct rxe_path *path)
+static struct dst_entry *rxe_route_renew(struct rxe_path *path)
 {
 	struct net_device *ndev;
 	struct dst_entry *dst;
 	u32 cookie = 0;
 
 	rcu_read_lock();
-	ndev = rxe_path_ndev(path);
+	ndev = rxe_path_get_ndev(path);
 	dst = rxe_route_lookup(path, ndev, &cookie);
 	if (!IS_ERR(dst))
 		rxe_route_keep(path, dst, cookie, ndev);
@@ -214,7 +214,7 @@ struct dst_entry *rxe_route(struct rxe_path *path)
 
 	if (dst && dst_check(dst, READ_ONCE(path->dst_cookie)))
 		return dst;
-	return rxe_route_anew(path);
+	return rxe_route_renew(path);
 }
 
 /* Readers of the route may go on until the end of their RCU read side. Context: lock */
@@ -236,7 +236,7 @@ static void rxe_route_clear(struct rxe_routes *routes, struct rxe_path *path)
  */
 void rxe_route_drop(struct rxe_path *path)
 {
-	struct rxe_routes *routes = rxe_routes_of(path);
+	struct rxe_routes *routes = rxe_routes_get(path);
 	unsigned long flags;
 
 	if (!path->by)
@@ -254,7 +254,7 @@ static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device 
 	unsigned long flags;
 
 	spin_lock_irqsave(&routes->lock, flags);
-	hlist_for_each_entry_safe(path, next, rxe_routes_list(routes, ndev), by_node) {
+	hlist_for_each_entry_safe(path, next, rxe_routes_get_list(routes, ndev), by_node) {
 		if (path->by == ndev)
 			rxe_route_clear(routes, path);
 	}

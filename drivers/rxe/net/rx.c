@@ -26,7 +26,7 @@ static bool l3_fits(const struct rxe_l3 *row, const void *l3, u32 len)
 }
 
 /* State behind the first packet's headers: the train's, with the packet's length */
-static u32 first_icrc_state(u8 proto, const void *l3, u32 len)
+static u32 get_first_icrc_state(u8 proto, const void *l3, u32 len)
 {
 	const struct rxe_l3 *row = rxe_l3(proto);
 	u8 own[sizeof(struct ipv6hdr) + sizeof(struct udphdr)] __aligned(4);
@@ -58,7 +58,7 @@ u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
 	u16 id = first + n;
 
 	if (l3_icrc->len != len) {
-		l3_icrc->state = first_icrc_state(proto, l3, len);
+		l3_icrc->state = get_first_icrc_state(proto, l3, len);
 		l3_icrc->len = len;
 		l3_icrc->id = first;
 	}
@@ -193,7 +193,7 @@ u32 rxe_skb_pkt(const struct sk_buff *skb, u32 bytes)
  * Do the packets still have the form in which they were sent? With UDP, the checksum isn't
  * complete yet. RoCE v1 has no checksum: a train is still whole, and wasn't made by GRO.
  */
-static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
+static bool rxe_rx_is_unsent(const struct sk_buff *skb, u8 proto)
 {
 	if (rxe_l3(proto)->udp)
 		return skb->ip_summed == CHECKSUM_PARTIAL;
@@ -209,7 +209,7 @@ static bool rxe_rx_unsent(const struct sk_buff *skb, u8 proto)
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
 			  u8 proto)
 {
-	return rxe_rx_unsent(skb, proto) && READ_ONCE(rxe->tune.trust_local) &&
+	return rxe_rx_is_unsent(skb, proto) && READ_ONCE(rxe->tune.trust_local) &&
 	       rxe_blocks_made(skb);
 }
 
@@ -217,7 +217,7 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
  * A link-layer broadcast is refused. A link-layer multicast must be for a multicast group;
  * rxe_demux() looks for its members.
  */
-static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
+static bool rxe_rx_is_to_ok(const struct sk_buff *skb, u8 proto)
 {
 	union ib_gid sgid, dgid;
 
@@ -233,9 +233,9 @@ static bool rxe_rx_to_ok(const struct sk_buff *skb, u8 proto)
  * As in the socket layer, skbs from the emergency memory reserves are dropped. The reserves
  * are for users that free memory.
  */
-static bool rxe_rx_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
+static bool rxe_rx_is_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
 {
-	if (!rxe_rx_to_ok(skb, proto)) {
+	if (!rxe_rx_is_to_ok(skb, proto)) {
 		rxe_drop(rxe, RXE_DROP_ADDR, 1);
 		return false;
 	}
@@ -273,17 +273,17 @@ void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 {
 	const struct net_device *ndev = rxe_l3(proto)->udp ? NULL : skb->dev;
 
-	if (!rxe_rx_usable(rxe, skb, proto)) {
+	if (!rxe_rx_is_usable(rxe, skb, proto)) {
 		kfree_skb(skb);
 		return;
 	}
 	*rxe_rx(skb) = (struct rxe_rx) {
 		.rxe		= rxe,
 		.pkt		= pkt,
-		.vlan		= rxe_netdev_vlan(skb->dev),
+		.vlan		= rxe_netdev_get_vlan(skb->dev),
 		.proto		= proto,
 		.trusted	= rxe_rx_trusts(rxe, skb, proto),
-		.ce		= rxe_l3_ce(skb_network_header(skb), proto),
+		.ce		= rxe_l3_is_ce(skb_network_header(skb), proto),
 	};
 	rxe_rx_detach(skb);
 	if (hdr_len + pkt < skb->len &&
@@ -312,7 +312,7 @@ void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb,
 		.ndev		= skb->dev,
 		.pkt		= train->pkt,
 		.sqpn		= train->sqpn,
-		.vlan		= rxe_netdev_vlan(skb->dev),
+		.vlan		= rxe_netdev_get_vlan(skb->dev),
 		.proto		= path->proto,
 		.trusted	= true,
 		.same_dev	= true,

@@ -33,21 +33,21 @@ struct piece {
 };
 
 /* The network headers that a packet of a frag_list has of its own */
-static const void *rxe_frame_l3(const struct sk_buff *frame, u8 proto)
+static const void *rxe_frame_get_l3(const struct sk_buff *frame, u8 proto)
 {
 	u32 len = rxe_l3(proto)->bytes;
 
 	return skb_headroom(frame) >= len ? frame->data - len : NULL;
 }
 
-static bool rxe_same_udp(const struct udphdr *was, const struct udphdr *udp, u32 len)
+static bool rxe_is_same_udp(const struct udphdr *was, const struct udphdr *udp, u32 len)
 {
 	return udp->source == was->source && udp->dest == was->dest &&
 	       ntohs(udp->len) == len;
 }
 
 /* The firewall and the IPsec policy have only checked the first packet. */
-static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
+static bool rxe_is_same_flow(const void *first, const void *l3, u8 proto, u32 bytes)
 {
 	const struct rxe_l3 *row = rxe_l3(proto);
 	u32 udp = row->bytes - sizeof(struct udphdr);
@@ -55,7 +55,7 @@ static bool rxe_same_flow(const void *first, const void *l3, u8 proto, u32 bytes
 	if (!row->udp)
 		return row->same(first, l3, bytes);
 	bytes += sizeof(struct udphdr);
-	return rxe_same_udp(first + udp, l3 + udp, bytes) &&
+	return rxe_is_same_udp(first + udp, l3 + udp, bytes) &&
 	       row->same(first, l3, bytes);
 }
 
@@ -79,7 +79,7 @@ static bool rxe_bth_continues(const u8 *first, const u8 *bth)
 	u32 qpns = get_unaligned_be32(first + 4) ^ get_unaligned_be32(bth + 4);
 
 	return !(qpns & RXE_QPN_MASK) &&
-	       (bth[0] == first[0] || rxe_same_queue(first[0], bth[0]));
+	       (bth[0] == first[0] || rxe_is_same_queue(first[0], bth[0]));
 }
 
 /* By frag_list: the first packet is in the skb, each other one in a frame */
@@ -95,12 +95,12 @@ static bool rxe_frames_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 	if (skb_pagelen(skb) != off + pkt)
 		return false;
 	skb_walk_frags(skb, frame) {
-		l3 = rxe_frame_l3(frame, proto);
+		l3 = rxe_frame_get_l3(frame, proto);
 		bth = skb_header_pointer(frame, 0, sizeof(buf), buf);
 		if (frame->len > pkt || (frame->next && frame->len < pkt) ||
 		    skb_has_frag_list(frame) || !bth || !l3 ||
 		    !rxe_bth_continues(first, bth) ||
-		    !rxe_same_flow(first_l3, l3, proto, frame->len) ||
+		    !rxe_is_same_flow(first_l3, l3, proto, frame->len) ||
 		    !rxe_l3_continues(first_l3, l3, proto, n++))
 			return false;
 	}
@@ -151,7 +151,7 @@ bool rxe_is_train(const struct sk_buff *skb, u32 off, u32 pkt, u8 proto)
 {
 	u8 first[RXE_BTH_BYTES];
 
-	if (!rxe_skb_bth(skb, off, first) || !rxe_same_queue(first[0], first[0]))
+	if (!rxe_skb_copy_bth(skb, off, first) || !rxe_is_same_queue(first[0], first[0]))
 		return false;
 	if (!skb_has_frag_list(skb))
 		return rxe_bytes_are_train(skb, off, pkt, first);
@@ -197,8 +197,8 @@ static void rxe_split_off(struct sk_buff *train, const struct piece *piece,
 	struct sk_buff *skb;
 
 	if (piece->len < RXE_BTH_BYTES + RXE_ICRC_BYTES || !piece->l3 ||
-	    (piece->own && !rxe_same_flow(skb_network_header(train), piece->l3,
-					  rx->proto, piece->len))) {
+	    (piece->own && !rxe_is_same_flow(skb_network_header(train), piece->l3,
+					     rx->proto, piece->len))) {
 		rxe_drop(rx->rxe, RXE_DROP_MALFORMED, 1);
 		return;
 	}
@@ -208,7 +208,7 @@ static void rxe_split_off(struct sk_buff *train, const struct piece *piece,
 		return;
 	}
 	*rxe_rx(skb) = *rx;
-	rxe_rx(skb)->ce = rxe_l3_ce(piece->l3, rx->proto);
+	rxe_rx(skb)->ce = rxe_l3_is_ce(piece->l3, rx->proto);
 	rxe_rx_up(skb, ndev);
 }
 
@@ -227,7 +227,7 @@ static void rxe_split_frames(struct sk_buff *skb, u32 off,
 	skb_walk_frags(skb, frame) {
 		piece = (struct piece) {
 			.skb = frame,
-			.l3 = rxe_frame_l3(frame, rxe_rx(skb)->proto),
+			.l3 = rxe_frame_get_l3(frame, rxe_rx(skb)->proto),
 			.len = frame->len,
 			.own = true,
 		};

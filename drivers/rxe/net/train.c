@@ -42,19 +42,19 @@ static DEFINE_PER_CPU(struct rxe_blocks, rxe_blocks);
 static const u8 rxe_block_mark;
 
 /* No barrier: the stores that follow depend on page_ref_count() */
-static bool rxe_block_idle(struct page *page)
+static bool rxe_block_is_idle(struct page *page)
 {
 	return page && page_ref_count(page) == 1;
 }
 
 /* The ring index of an idle block, or of one to be replaced */
-static u32 rxe_block_place(const struct rxe_blocks *b)
+static u32 rxe_block_find_place(const struct rxe_blocks *b)
 {
 	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
 
 	while (probes--) {
 		i = (i + 1) % RXE_BLOCKS;
-		if (!b->ring[i] || rxe_block_idle(b->ring[i]))
+		if (!b->ring[i] || rxe_block_is_idle(b->ring[i]))
 			break;
 	}
 	return i;
@@ -69,21 +69,21 @@ static void rxe_block_put(struct page *page)
 	put_page(page);
 }
 
-static bool rxe_page_marked(struct page *head)
+static bool rxe_page_is_marked(struct page *head)
 {
 	return !PageSlab(head) &&
 	       READ_ONCE(page_private(head)) == (unsigned long)&rxe_block_mark;
 }
 
 /* Are all frags in the driver's blocks? Most are in @last, the block of the linear part */
-static bool rxe_frags_made(const struct sk_buff *skb, struct page *last)
+static bool rxe_frags_are_ours(const struct sk_buff *skb, struct page *last)
 {
 	struct page *page;
 	int i;
 
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		page = compound_head(skb_frag_page(&skb_shinfo(skb)->frags[i]));
-		if (page != last && !rxe_page_marked(page))
+		if (page != last && !rxe_page_is_marked(page))
 			return false;
 		last = page;
 	}
@@ -105,11 +105,11 @@ bool rxe_blocks_made(const struct sk_buff *skb)
 	struct page *page = virt_to_head_page(skb->head);
 	const struct sk_buff *frame;
 
-	if (!skb->head_frag || !rxe_page_marked(page))
+	if (!skb->head_frag || !rxe_page_is_marked(page))
 		return false;
 	if (!skb_is_nonlinear(skb))
 		return true;
-	if (!rxe_frags_made(skb, page))
+	if (!rxe_frags_are_ours(skb, page))
 		return false;
 	skb_walk_frags(skb, frame) {
 		if (skb_has_frag_list(frame) || !rxe_blocks_made(frame))
@@ -127,7 +127,7 @@ static struct page *rxe_block_renew(struct page *old, u32 len)
 	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NOMEMALLOC;
 	struct page *page = alloc_pages(gfp & ~__GFP_HIGH, RXE_BLOCK_ORDER);
 
-	if (!page && rxe_block_idle(old) && page_size(old) >= len)
+	if (!page && rxe_block_is_idle(old) && page_size(old) >= len)
 		return old;
 	if (!page)
 		page = alloc_pages(gfp, get_order(len));
@@ -142,12 +142,12 @@ static struct page *rxe_block_renew(struct page *old, u32 len)
  * Make @b->cur an empty block, with room for @len bytes. A small block, made when
  * memory was short, is replaced as soon as possible.
  */
-static bool rxe_block_next(struct rxe_blocks *b, u32 len)
+static bool rxe_block_take_next(struct rxe_blocks *b, u32 len)
 {
-	u32 i = rxe_block_place(b);
+	u32 i = rxe_block_find_place(b);
 	struct page *page = b->ring[i];
 
-	if (!rxe_block_idle(page) || compound_order(page) < RXE_BLOCK_ORDER)
+	if (!rxe_block_is_idle(page) || compound_order(page) < RXE_BLOCK_ORDER)
 		page = rxe_block_renew(page, len);
 	if (!page)
 		return false;
@@ -161,7 +161,7 @@ static bool rxe_block_next(struct rxe_blocks *b, u32 len)
 /* A block with room for @len more bytes, or NULL. */
 static struct page *rxe_block_get(struct rxe_blocks *b, u32 len)
 {
-	if (b->used + len > b->size && !rxe_block_next(b, len))
+	if (b->used + len > b->size && !rxe_block_take_next(b, len))
 		return NULL;
 	return b->ring[b->cur];
 }
@@ -210,7 +210,7 @@ static struct sk_buff *rxe_head_alloc(u32 bytes)
 	struct sk_buff *skb;
 	struct page *page;
 
-	if (rxe_block_idle(b->ring[b->cur]))
+	if (rxe_block_is_idle(b->ring[b->cur]))
 		b->used = 0;
 	b->used = SKB_DATA_ALIGN(b->used);
 	page = rxe_block_get(b, size);
@@ -235,8 +235,8 @@ static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 }
 
 /* What one skb may carry on a route. The netdev's limits aren't meant for single packets */
-static void rxe_train_limit(struct rxe_train *train, u8 proto,
-			    const struct net_device *ndev, u32 len)
+static void rxe_train_set_limit(struct rxe_train *train, u8 proto,
+				const struct net_device *ndev, u32 len)
 {
 	u32 max = min_t(u32, READ_ONCE(ndev->gso_max_size), RXE_TRAIN_BYTES);
 	u32 hdrs = LL_MAX_HEADER + rxe_l3(proto)->bytes;
@@ -251,7 +251,7 @@ static void rxe_train_limit(struct rxe_train *train, u8 proto,
  * Is there a capture of what leaves? The check costs as much as a route lookup, so the result
  * is kept for one tick.
  */
-static bool rxe_train_listened(struct rxe_path *path, struct net_device *ndev)
+static bool rxe_train_is_listened(struct rxe_path *path, struct net_device *ndev)
 {
 	u32 now = jiffies;
 
@@ -263,12 +263,12 @@ static bool rxe_train_listened(struct rxe_path *path, struct net_device *ndev)
 }
 
 /* The netdev that packets leave by, or NULL. With UDP, *@dst is set to the route. */
-static struct net_device *rxe_train_netdev(struct rxe_path *path, struct dst_entry **dst)
+static struct net_device *rxe_train_find_netdev(struct rxe_path *path, struct dst_entry **dst)
 {
 	struct net_device *ndev;
 
 	if (!rxe_l3(path->proto)->udp) {
-		ndev = rxe_path_ndev(path);
+		ndev = rxe_path_get_ndev(path);
 		/* The namespace of a netdev that is down may be gone */
 		return ndev && (ndev->flags & IFF_UP) ? ndev : NULL;
 	}
@@ -285,9 +285,9 @@ static struct net_device *rxe_train_netdev(struct rxe_path *path, struct dst_ent
  *
  * Return: the route, or NULL.
  */
-static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
-					 struct rxe_path *path,
-					 struct rxe_train *train, u32 len)
+static struct dst_entry *rxe_train_find_route(struct rxe_dev *rxe,
+					      struct rxe_path *path,
+					      struct rxe_train *train, u32 len)
 {
 	struct dst_entry *dst = NULL;
 	struct net_device *ndev;
@@ -296,14 +296,14 @@ static struct dst_entry *rxe_train_route(struct rxe_dev *rxe,
 		train->max_pkts = U16_MAX;
 		return NULL;
 	}
-	ndev = rxe_train_netdev(path, &dst);
+	ndev = rxe_train_find_netdev(path, &dst);
 	if (!ndev)
 		return NULL;
-	train->singly = rxe_train_listened(path, ndev) &&
+	train->singly = rxe_train_is_listened(path, ndev) &&
 			READ_ONCE(rxe->tune.capture_singly);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
 	    !train->singly)
-		rxe_train_limit(train, path->proto, ndev, len);
+		rxe_train_set_limit(train, path->proto, ndev, len);
 	return dst;
 }
 
@@ -317,7 +317,7 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
 		.max_pkts	= 1,
 	};
-	dst = rxe_train_route(rxe, path, train, len);
+	dst = rxe_train_find_route(rxe, path, train, len);
 	train->alone = train->max_pkts == 1;
 	if (npkts == 1)
 		train->max_pkts = 1;

@@ -204,21 +204,21 @@ void rxe_tx_wait(void)
 	synchronize_rcu_tasks();
 }
 
-static bool txq_full(const struct rxe_txq *q)
+static bool txq_is_full(const struct rxe_txq *q)
 {
 	return atomic_read(&q->bytes) >= READ_ONCE(q->limit);
 }
 
 static bool tx_has_many(const struct rxe_tx *tx, u32 skbs)
 {
-	return unlikely(rxe_tx_skbs(tx) >= skbs);
+	return unlikely(rxe_tx_count_skbs(tx) >= skbs);
 }
 
 /*
  * Find the first waiting sender that has half of its own limit free. Few senders are passed
  * over, since all their skbs are within the device's limit.
  */
-static struct rxe_tx *txq_next(const struct rxe_txq *q)
+static struct rxe_tx *txq_find_next(const struct rxe_txq *q)
 {
 	struct rxe_tx *tx;
 
@@ -233,9 +233,9 @@ static void txq_give_turn(struct rxe_txq *q)
 {
 	struct rxe_tx *tx;
 
-	if (q->turn || txq_full(q))
+	if (q->turn || txq_is_full(q))
 		return;
-	tx = txq_next(q);
+	tx = txq_find_next(q);
 	if (!tx)
 		return;
 	list_del_init(&tx->wait);
@@ -318,7 +318,7 @@ bool rxe_tx_busy(const struct rxe_tx *tx)
 {
 	struct rxe_txq *q = tx->q;
 
-	return txq_full(q) || tx_has_many(tx, rxe_knob(txq_sender_skbs)) ||
+	return txq_is_full(q) || tx_has_many(tx, rxe_knob(txq_sender_skbs)) ||
 	       (!list_empty(&q->waiting) && !READ_ONCE(tx->turn));
 }
 
@@ -378,7 +378,7 @@ u32 rxe_tx_room(const struct rxe_tx *tx)
  */
 u32 rxe_tx_share(const struct rxe_tx *tx)
 {
-	u32 skbs = rxe_tx_skbs(tx), most = rxe_knob(txq_sender_skbs);
+	u32 skbs = rxe_tx_count_skbs(tx), most = rxe_knob(txq_sender_skbs);
 
 	return most > skbs ? most - skbs : 0;
 }
@@ -410,7 +410,7 @@ static void txq_adapt(struct rxe_txq *q)
 }
 
 /* @bytes left the queues and @rest remain, while senders wait */
-static noinline void txq_drained(struct rxe_txq *q, u32 bytes, u32 rest)
+static noinline void txq_note_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 {
 	unsigned long flags;
 
@@ -497,7 +497,7 @@ static void tx_free(struct sk_buff *skb)
 		txq_end_timing(q);
 	rest = atomic_sub_return(bytes, &q->bytes);
 	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
-		txq_drained(q, bytes, rest);
+		txq_note_drained(q, bytes, rest);
 	if (skb->sk)
 		tx_drop_sock(skb);
 	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */

@@ -38,7 +38,7 @@ static const char *const icmpv6_unreach_text[] = {
 	[ICMPV6_REJECT_ROUTE]	= "the route rejects it",
 };
 
-static const char *icmp_text(const struct rxe_unreach *it)
+static const char *get_icmp_text(const struct rxe_unreach *it)
 {
 	const char *text = NULL;
 
@@ -49,7 +49,7 @@ static const char *icmp_text(const struct rxe_unreach *it)
 	return text ?: "undeliverable";
 }
 
-static const char *icmpv6_text(const struct rxe_unreach *it)
+static const char *get_icmpv6_text(const struct rxe_unreach *it)
 {
 	const char *text = NULL;
 
@@ -63,7 +63,7 @@ static const char *icmpv6_text(const struct rxe_unreach *it)
 	return text ?: "undeliverable";
 }
 
-static struct rxe_unreach *unreach_slot(struct rxe_netns *ns, const struct in6_addr *dst)
+static struct rxe_unreach *find_unreach_slot(struct rxe_netns *ns, const struct in6_addr *dst)
 {
 	return &ns->unreach[jhash(dst, sizeof(*dst), 0) % RXE_UNREACH_SLOTS];
 }
@@ -72,7 +72,7 @@ static struct rxe_unreach *unreach_slot(struct rxe_netns *ns, const struct in6_a
  * The ICMP header that the skb began with. For IPv4 and IPv6, it has 8 bytes with type and
  * code in the same places. What it encloses follows.
  */
-static const struct icmphdr *icmp_header(const struct sk_buff *skb)
+static const struct icmphdr *find_icmp_header(const struct sk_buff *skb)
 {
 	const void *enclosed = skb_network_header(skb);
 
@@ -82,7 +82,7 @@ static const struct icmphdr *icmp_header(const struct sk_buff *skb)
 }
 
 /* The destination of the enclosed packet, which the UDP layer has checked */
-static void enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *dst)
+static void get_enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *dst)
 {
 	if (v6)
 		*dst = ipv6_hdr(skb)->daddr;
@@ -101,16 +101,16 @@ static void enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr *ds
 int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 {
 	struct rxe_netns *ns = net_generic(sock_net(sk), rxe_net_id);
-	const struct icmphdr *icmp = icmp_header(skb);
+	const struct icmphdr *icmp = find_icmp_header(skb);
 	bool v6 = sk->sk_family == AF_INET6;
 	struct rxe_unreach *slot;
 	struct in6_addr dst;
 
 	if (!icmp)
 		return -ENOENT;
-	enclosed_dst(skb, v6, &dst);
+	get_enclosed_dst(skb, v6, &dst);
 	spin_lock_bh(&ns->unreach_lock);
-	slot = unreach_slot(ns, &dst);
+	slot = find_unreach_slot(ns, &dst);
 	slot->dst = dst;
 	slot->when = jiffies;
 	slot->type = icmp->type;
@@ -134,7 +134,7 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
 		return false;
 	}
 	spin_lock_bh(&ns->unreach_lock);
-	*found = *unreach_slot(ns, dst);
+	*found = *find_unreach_slot(ns, dst);
 	spin_unlock_bh(&ns->unreach_lock);
 	rcu_read_unlock();
 	known = found->known && ipv6_addr_equal(&found->dst, dst);
@@ -147,7 +147,7 @@ static bool port_has_link(const struct rxe_path *path)
 	bool up;
 
 	rcu_read_lock();
-	ndev = rxe_path_ndev(path);
+	ndev = rxe_path_get_ndev(path);
 	up = ndev && netif_running(ndev) && netif_carrier_ok(ndev);
 	rcu_read_unlock();
 	return up;
@@ -183,7 +183,8 @@ void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size
 	else if (udp && find_unreach(rxe, path, &it))
 		scnprintf(why, size, "ICMP said %u s ago: %s (type %u, code %u)",
 			  jiffies_to_msecs(jiffies - it.when) / 1000,
-			  path->proto == RXE_ROCE_V2_IPV6 ? icmpv6_text(&it) : icmp_text(&it),
+			  path->proto == RXE_ROCE_V2_IPV6 ? get_icmpv6_text(&it) :
+							    get_icmp_text(&it),
 			  it.type, it.code);
 	else
 		strscpy(why, "packets or answers are lost, or the queue pair there isn't ready",

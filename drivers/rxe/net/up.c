@@ -63,7 +63,7 @@ static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 bth[RXE_BTH_BYTES];
 
-	return !rxe_skb_bth(skb, 0, bth) ||
+	return !rxe_skb_copy_bth(skb, 0, bth) ||
 	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC ||
 	       rxe_opcode_type(bth[0]) == IB_OPCODE_UC ||
 	       rxe_rx_has_gid(skb, ndev);

@@ -68,8 +68,8 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 	int err = 0;
 
 	/* If it is a VLAN netdev, the receiver takes the VLAN from it */
-	skb->dev = rxe_path_ndev(path);
-	if (skb->dev && rxe_path_intact(path)) {
+	skb->dev = rxe_path_get_ndev(path);
+	if (skb->dev && rxe_path_is_intact(path)) {
 		skb->priority = path->sl;
 		rxe_l3(path->proto)->push(skb, path, 0);
 		rxe_rx_same_dev(rxe, skb, path, train);
@@ -89,7 +89,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 			     const struct rxe_train *train, struct sk_buff *skb)
 {
-	struct net_device *ndev = rxe_path_ndev(path);
+	struct net_device *ndev = rxe_path_get_ndev(path);
 	struct sk_buff *copy;
 
 	if (!ndev)
@@ -110,7 +110,7 @@ static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
  * A CNP isn't ECN-capable. It has its own traffic class and priority, so that it doesn't
  * queue behind data.
  */
-static noinline void rxe_xmit_as_cnp(struct sk_buff *skb, u8 proto)
+static noinline void rxe_xmit_mark_cnp(struct sk_buff *skb, u8 proto)
 {
 	u8 tos = rxe_knob(np_cnp_dscp) << 2;
 
@@ -133,7 +133,7 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 	__skb_set_sw_hash(skb, path->hash, true);
 	l3->push(skb, path, train->npkts);
 	if (unlikely(train->cnp))
-		rxe_xmit_as_cnp(skb, path->proto);
+		rxe_xmit_mark_cnp(skb, path->proto);
 	rxe_seal_skb(skb, path->proto, l3->bytes, train);
 	if (unlikely(path->mcast) && rxe_xmit_members(rxe, path, train, skb)) {
 		consume_skb(skb);

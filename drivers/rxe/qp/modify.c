@@ -30,7 +30,7 @@ static int check_limits(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-static bool mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
+static bool is_mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
 {
 	int bytes = ib_mtu_enum_to_int(mtu);	/* -1 if there is no such MTU */
 
@@ -50,7 +50,7 @@ static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_PKEY_TBL_LEN)
 		return -EINVAL;
-	if ((mask & IB_QP_PATH_MTU) && !mtu_ok(qp, attr->path_mtu))
+	if ((mask & IB_QP_PATH_MTU) && !is_mtu_ok(qp, attr->path_mtu))
 		return -EINVAL;
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > RXE_QPN_MASK)
 		return -EINVAL;
@@ -139,7 +139,7 @@ static int prepare_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int
 }
 
 /* Bytes of payload in a packet that isn't the last of its message */
-static u32 packet_size(bool same_dev, enum ib_mtu path_mtu)
+static u32 get_packet_size(bool same_dev, enum ib_mtu path_mtu)
 {
 	return same_dev ? RXE_LOCAL_MTU : ib_mtu_enum_to_int(path_mtu);
 }
@@ -153,9 +153,9 @@ static int check_path(const struct rxe_qp *qp, int mask, const struct prepared *
 	const struct rxe_sq *sq = &qp->sq;
 
 	if (!(mask & IB_QP_AV) || READ_ONCE(qp->state) != IB_QPS_SQD ||
-	    packet_size(prep->path.same_dev, qp->attr.path_mtu) == qp->mtu)
+	    get_packet_size(prep->path.same_dev, qp->attr.path_mtu) == qp->mtu)
 		return 0;
-	if ((sq->q.tail != sq->q.head && rxe_sendq_at(&sq->q, sq->q.tail)->started) ||
+	if ((sq->q.tail != sq->q.head && rxe_sendq_get_wqe(&sq->q, sq->q.tail)->started) ||
 	    (qp->service->acked && qp->rq.op_flags) || qp->rq.read.active)
 		return -EBUSY;
 	return 0;
@@ -177,7 +177,7 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_PATH_MTU)
 		qp->attr.path_mtu = attr->path_mtu;
 	if (mask & (IB_QP_PATH_MTU | IB_QP_AV))
-		qp->mtu = packet_size(qp->path.same_dev, qp->attr.path_mtu);
+		qp->mtu = get_packet_size(qp->path.same_dev, qp->attr.path_mtu);
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
 	if (mask & IB_QP_PKEY_INDEX)

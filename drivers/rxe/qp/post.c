@@ -25,7 +25,7 @@ static void copy_inline(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	wqe->num_sge = 0;
 }
 
-static u64 wr_length(const struct ib_send_wr *wr)
+static u64 get_wr_length(const struct ib_send_wr *wr)
 {
 	u64 length = 0;
 	int i;
@@ -82,7 +82,7 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 
 	if (!rxe_wr_offered(rules, wr->opcode, wr->send_flags) || wr->num_sge < 0)
 		return -EINVAL;
-	length = wr_length(wr);
+	length = get_wr_length(wr);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
@@ -106,7 +106,7 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 
 static int post_one_send(struct rxe_qp *qp, const struct ib_send_wr *wr)
 {
-	struct rxe_swqe *wqe = rxe_ring_post_place(qp->sq.q.ring);
+	struct rxe_swqe *wqe = rxe_ring_get_post_place(qp->sq.q.ring);
 	int err;
 
 	if (!wqe)

@@ -88,8 +88,8 @@ void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in, enum rxe_drop wh
 {
 	struct sk_buff *skb;
 
-	while ((skb = rxe_inq_first(in))) {
-		rxe_drop(rxe, why, rxe_rx_left(skb));
+	while ((skb = rxe_inq_peek_held(in))) {
+		rxe_drop(rxe, why, rxe_rx_count_left(skb));
 		rxe_inq_unhold(rxe, in, skb);
 	}
 	in->vouched = false;
@@ -110,7 +110,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	spin_lock(&in->queue.lock);
 	spin_unlock(&in->queue.lock);
 	while ((skb = skb_peek(&in->queue))) {
-		rxe_drop(rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
+		rxe_drop(rxe, RXE_DROP_QP_STATE, rxe_rx_count_left(skb));
 		rxe_inq_unqueue(rxe, in, skb);
 	}
 	local_bh_enable();
@@ -121,14 +121,14 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->slow = false;
 }
 
-static u32 train_age(struct sk_buff *skb)
+static u32 get_train_age(struct sk_buff *skb)
 {
 	return (u16)(jiffies - rxe_rx(skb)->since);
 }
 
 static bool is_older(struct sk_buff *skb, u32 ms)
 {
-	return train_age(skb) > msecs_to_jiffies(ms);
+	return get_train_age(skb) > msecs_to_jiffies(ms);
 }
 
 static bool is_old(struct sk_buff *skb)
@@ -163,7 +163,7 @@ static struct sk_buff *copy_train(struct sk_buff *skb)
  * Return: the train or a copy, in which case the train isn't needed any more; NULL if memory
  * is short.
  */
-static struct sk_buff *own_memory(struct sk_buff *skb)
+static struct sk_buff *give_own_memory(struct sk_buff *skb)
 {
 	if (skb->len > RXE_INQ_COPY ||
 	    !(skb->head_frag || skb_shinfo(skb)->nr_frags || skb_has_frag_list(skb)))
@@ -212,7 +212,7 @@ static bool put_train(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *s
 
 	/* A frag_list remains: its packets have IP headers of their own, and aren't verified yet */
 	if (unlikely(waits_long(in)) && !skb_has_frag_list(skb))
-		kept = own_memory(skb);
+		kept = give_own_memory(skb);
 	room = kept && has_room(rxe, in, kept);
 	free_twin(skb, kept, room);
 	if (room) {
@@ -297,13 +297,13 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	}
 	spin_unlock(&in->queue.lock);
 	if (!room) {
-		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(rest));
+		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_count_left(rest));
 		kfree_skb(rest);
 	}
 }
 
 /* One after the last PSN of a held train, whose PSNs are in a row */
-static u32 end_psn(struct sk_buff *skb)
+static u32 get_end_psn(struct sk_buff *skb)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
 
@@ -311,8 +311,8 @@ static u32 end_psn(struct sk_buff *skb)
 }
 
 /* Are @len bytes of two trains the same? */
-static bool same_bytes(const struct sk_buff *a, u32 a_off,
-		       const struct sk_buff *b, u32 b_off, u32 len)
+static bool have_same_bytes(const struct sk_buff *a, u32 a_off,
+			    const struct sk_buff *b, u32 b_off, u32 len)
 {
 	u8 a_buf[RXE_COMPARE_BYTES], b_buf[RXE_COMPARE_BYTES];
 	u32 n;
@@ -331,7 +331,7 @@ static bool same_bytes(const struct sk_buff *a, u32 a_off,
  * IP header's ID may change, and with it the ICRC. A READ request or its response may
  * begin or end elsewhere.
  */
-static u32 shared_part(u8 opcode, u32 len, u32 *off)
+static u32 find_shared_part(u8 opcode, u32 len, u32 *off)
 {
 	u32 flags = rxe_opcode[opcode].flags;
 
@@ -343,8 +343,8 @@ static u32 shared_part(u8 opcode, u32 len, u32 *off)
 }
 
 /* Are the packets of @a at @a_off and of @b at @b_off the same? Their PSNs are equal */
-static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
-			u32 b_off)
+static bool is_same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
+			   u32 b_off)
 {
 	u32 a_len = min(rxe_rx(a)->pkt, a->len - a_off), a_skip;
 	u32 b_len = min(rxe_rx(b)->pkt, b->len - b_off), b_skip;
@@ -355,24 +355,24 @@ static bool same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 		return false;
 	if (a_op != b_op && !(rxe_opcode[a_op].flags & RXE_OP_READ_RESP))
 		return false;
-	a_len = shared_part(a_op, a_len, &a_skip);
-	b_len = shared_part(b_op, b_len, &b_skip);
+	a_len = find_shared_part(a_op, a_len, &a_skip);
+	b_len = find_shared_part(b_op, b_len, &b_skip);
 	return a_len == b_len &&
-	       same_bytes(a, a_off + a_skip, b, b_off + b_skip, a_len);
+	       have_same_bytes(a, a_off + a_skip, b, b_off + b_skip, a_len);
 }
 
 /*
  * The first held train that ends after @psn, or NULL. A linear search would be slow: the peer
  * decides how many trains are held, and in which order they come.
  */
-static struct sk_buff *held_after(const struct rxe_inq *in, u32 psn)
+static struct sk_buff *find_held_after(const struct rxe_inq *in, u32 psn)
 {
 	struct rb_node *node = in->held.rb_root.rb_node;
 	struct sk_buff *held, *found = NULL;
 
 	while (node) {
 		held = rb_to_skb(node);
-		if (rxe_psn_diff(end_psn(held), psn) > 0) {
+		if (rxe_psn_diff(get_end_psn(held), psn) > 0) {
 			found = held;
 			node = node->rb_left;
 		} else {
@@ -386,7 +386,7 @@ static struct sk_buff *held_after(const struct rxe_inq *in, u32 psn)
 static enum same compare_packet(const struct rxe_inq *in, struct sk_buff *skb, u32 off,
 				u32 psn)
 {
-	struct sk_buff *held = held_after(in, psn);
+	struct sk_buff *held = find_held_after(in, psn);
 	const struct rxe_rx *rx;
 	s32 n;
 
@@ -396,7 +396,7 @@ static enum same compare_packet(const struct rxe_inq *in, struct sk_buff *skb, u
 	n = rxe_psn_diff(psn, rx->psn);
 	if (n < 0)
 		return NOTHING_SHARED;
-	return same_packet(skb, off, held, rx->done + n * rx->pkt) ? SAME : DIFFERENT;
+	return is_same_packet(skb, off, held, rx->done + n * rx->pkt) ? SAME : DIFFERENT;
 }
 
 /* Compare a train that came too early with the held ones; count its packets that aren't held */
@@ -406,7 +406,7 @@ static enum same compare_early(const struct rxe_inq *in, struct sk_buff *skb, u3
 	enum same one, result = NOTHING_SHARED;
 	u32 off, psn = rx->psn;
 
-	if (!held_after(in, psn))
+	if (!find_held_after(in, psn))
 		return NOTHING_SHARED;	/* the usual case: behind all held trains */
 	for (off = rx->done; off < rx->end && result != DIFFERENT; off += rx->pkt) {
 		one = compare_packet(in, skb, off, psn);
@@ -451,12 +451,12 @@ static bool begins_before(struct rb_node *a, const struct rb_node *b)
 /* Return: false if memory is short, or there is no room. @skb is consumed if true */
 static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb)
 {
-	struct sk_buff *held = own_memory(skb);
+	struct sk_buff *held = give_own_memory(skb);
 	bool room = held && in->held_bytes + held->truesize <= rxe_knob(held_qp_bytes) &&
 		    charge_train(rxe, held, RXE_AS_HELD);
 
 	if (!room)
-		rxe_drop(rxe, held ? RXE_DROP_QUEUE : RXE_DROP_MEMORY, rxe_rx_left(skb));
+		rxe_drop(rxe, held ? RXE_DROP_QUEUE : RXE_DROP_MEMORY, rxe_rx_count_left(skb));
 	free_twin(skb, held, room);
 	if (!room)
 		return false;
@@ -478,7 +478,7 @@ static bool insert_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff 
 void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected)
 {
-	struct sk_buff *first = rxe_inq_first(in);
+	struct sk_buff *first = rxe_inq_peek_held(in);
 	u32 fresh = 0;
 
 	unlink_queued(rxe, in, skb);
@@ -486,12 +486,12 @@ void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 	switch (compare_early(in, skb, &fresh)) {
 	case DIFFERENT:
 		drop_distrusted(rxe, in);
-		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_left(skb));
+		rxe_drop(rxe, RXE_DROP_EARLY, rxe_rx_count_left(skb));
 		break;
 	case SAME:
 		if (fresh)
 			rxe_drop(rxe, RXE_DROP_EARLY, fresh);
-		rxe_inq_skip(in, rxe_psn_add(end_psn(skb), -1));
+		rxe_inq_skip(in, rxe_psn_add(get_end_psn(skb), -1));
 		consume_skb(skb);
 		return;
 	default:
@@ -538,7 +538,7 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *f
 {
 	struct rxe_rx *rx = rxe_rx(first);
 
-	if (rxe_psn_diff(end_psn(first), expected) <= 0) {
+	if (rxe_psn_diff(get_end_psn(first), expected) <= 0) {
 		rxe_inq_unhold(rxe, in, first);
 		return;
 	}
@@ -559,7 +559,7 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *f
 void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		    struct sk_buff *skb, u32 expected)
 {
-	struct sk_buff *first = rxe_inq_first(in);
+	struct sk_buff *first = rxe_inq_peek_held(in);
 
 	if (!first || rxe_psn_diff(rxe_rx(first)->psn, expected) >= 0)
 		return;
@@ -575,7 +575,7 @@ void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
 		break;
 	}
 	for (; first && rxe_psn_diff(rxe_rx(first)->psn, expected) < 0;
-	     first = rxe_inq_first(in))
+	     first = rxe_inq_peek_held(in))
 		trim_held(rxe, in, first, expected);
 }
 
@@ -594,7 +594,7 @@ struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected)
 		in->skipped = false;
 	if (!in->vouched)
 		return NULL;
-	first = rxe_inq_first(in);
+	first = rxe_inq_peek_held(in);
 	if (first && rxe_psn_diff(rxe_rx(first)->psn, expected) <= 0)
 		return first;
 	in->vouched = false;
@@ -610,7 +610,7 @@ struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected)
  */
 u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 {
-	struct sk_buff *first = rxe_inq_first(in);
+	struct sk_buff *first = rxe_inq_peek_held(in);
 	s32 npkts = S32_MAX, skipped = -1;
 
 	if (in->vouched && first)
@@ -627,7 +627,7 @@ u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected)
 static void drop_old(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
-	rxe_drop(rxe, RXE_DROP_AGE, rxe_rx_left(skb));
+	rxe_drop(rxe, RXE_DROP_AGE, rxe_rx_count_left(skb));
 	if (rxe_rx(skb)->held) {
 		rxe_inq_skip(in, rxe_rx(skb)->psn);
 		rxe_inq_unhold(rxe, in, skb);
@@ -674,7 +674,7 @@ void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
 		uncharge_train(rxe, skb);
 		if (put_train(rxe, in, skb))
 			continue;
-		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_left(skb));
+		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_count_left(skb));
 		kfree_skb(skb);
 	}
 	spin_unlock(&in->queue.lock);
@@ -697,12 +697,12 @@ void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 
 	if (!rxe_inq_holds(in) || time_before(jiffies, in->expires))
 		return;
-	for (skb = rxe_inq_first(in); skb; skb = next) {
+	for (skb = rxe_inq_peek_held(in); skb; skb = next) {
 		next = skb_rb_next(skb);
 		if (is_old(skb))
 			drop_old(rxe, in, skb);
 		else
-			age = max(age, train_age(skb));
+			age = max(age, get_train_age(skb));
 	}
 	in->expires = jiffies + max(most - age + 1, most / 8);
 }

@@ -69,7 +69,7 @@ static inline bool rxe_inq_holds(const struct rxe_inq *in)
 }
 
 /* The first held train, or NULL */
-static inline struct sk_buff *rxe_inq_first(const struct rxe_inq *in)
+static inline struct sk_buff *rxe_inq_peek_held(const struct rxe_inq *in)
 {
 	return rb_to_skb(rb_first_cached(&in->held));
 }

@@ -25,11 +25,11 @@ int rxe_recvq_init(struct rxe_recvq *recvq, struct ib_ucontext *uctx,
 	spin_lock_init(&recvq->lock);
 	recvq->max_sge = cap->max_recv_sge;
 	ring = rxe_ring_create(uctx, max(cap->max_recv_wr, 1U),
-			       rxe_recvq_wqe_size(cap->max_recv_sge));
+			       rxe_recvq_get_wqe_size(cap->max_recv_sge));
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	recvq->ring = ring;
-	cap->max_recv_wr = rxe_ring_capacity(ring);
+	cap->max_recv_wr = rxe_ring_get_capacity(ring);
 	return 0;
 }
 
@@ -49,15 +49,15 @@ void rxe_recvq_free(struct rxe_recvq *recvq)
  */
 void rxe_recvq_reset(struct rxe_recvq *recvq)
 {
-	u32 left = rxe_ring_capacity(recvq->ring) + 1;
+	u32 left = rxe_ring_get_capacity(recvq->ring) + 1;
 
-	while (left-- && rxe_ring_head(recvq->ring))
+	while (left-- && rxe_ring_get_head(recvq->ring))
 		rxe_ring_pop(recvq->ring);
 }
 
 static int post_one_recv(struct rxe_recvq *recvq, const struct ib_recv_wr *wr)
 {
-	struct rxe_recv_wqe *wqe = rxe_ring_post_place(recvq->ring);
+	struct rxe_recv_wqe *wqe = rxe_ring_get_post_place(recvq->ring);
 	int i;
 
 	if (!wqe)
@@ -110,7 +110,7 @@ int rxe_recvq_post(struct rxe_recvq *recvq, const struct ib_recv_wr *wr,
  */
 bool rxe_recvq_take(struct rxe_recvq *recvq, struct rxe_rwqe *wqe)
 {
-	const void *elem = rxe_ring_head(recvq->ring);
+	const void *elem = rxe_ring_get_head(recvq->ring);
 
 	if (!elem)
 		return false;

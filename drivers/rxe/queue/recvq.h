@@ -26,7 +26,7 @@ struct rxe_recvq {
 };
 
 /* Bytes of a posted work request with @max_sge SGEs */
-static inline u32 rxe_recvq_wqe_size(u32 max_sge)
+static inline u32 rxe_recvq_get_wqe_size(u32 max_sge)
 {
 	return sizeof(struct rxe_recv_wqe) + max_sge * sizeof(struct rxe_sge);
 }

@@ -14,7 +14,7 @@ static const u32 max_msg = RXE_MAX_MSG;
  * Bytes for the scatter list, or for inline data, behind a work request. The data of an
  * ATOMIC WRITE is always inline.
  */
-static u32 data_bytes(const struct ib_qp_cap *cap)
+static u32 get_data_bytes(const struct ib_qp_cap *cap)
 {
 	return max3((size_t)cap->max_inline_data,
 		    cap->max_send_sge * sizeof(struct ib_sge), sizeof(u64));
@@ -36,7 +36,7 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 		   struct ib_qp_cap *cap)
 {
 	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
-	u32 data = data_bytes(cap);
+	u32 data = get_data_bytes(cap);
 	struct rxe_ring *ring;
 
 	ring = rxe_ring_create(uctx, max(cap->max_send_wr, 1U), head + data);
@@ -47,7 +47,7 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 	q->wqes = kvcalloc(ring->mask + 1, q->stride, RXE_GFP_USER);
 	if (!q->wqes)
 		return -ENOMEM;
-	cap->max_send_wr = rxe_ring_capacity(ring);
+	cap->max_send_wr = rxe_ring_get_capacity(ring);
 	cap->max_inline_data = min_t(u32, data, RXE_MAX_INLINE);
 	q->rules = (struct rxe_wr_rules) {
 		.services	= uctx ? service->wrs : service->kernel_wrs,
@@ -78,7 +78,7 @@ void rxe_sendq_free(struct rxe_sendq *q)
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 {
 	struct rxe_ring *ring = q->ring;
-	u32 num = rxe_ring_pending(ring), i;
+	u32 num = rxe_ring_count_pending(ring), i;
 
 	/* A process decides how many there are, and its AHs aren't held */
 	for (i = 0; !is_user && i < num; i++)
@@ -98,6 +98,6 @@ void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 void rxe_sendq_reset(struct rxe_sendq *q, bool is_user)
 {
 	for (; q->tail != q->head; q->tail++)
-		rxe_swqe_put_ah(rxe_sendq_at(q, q->tail));
+		rxe_swqe_put_ah(rxe_sendq_get_wqe(q, q->tail));
 	rxe_sendq_drop_posted(q, is_user);
 }

@@ -35,13 +35,13 @@ struct rxe_sendq {
 };
 
 /**
- * rxe_sendq_at - a work request
+ * rxe_sendq_get_wqe - a work request
  * @q: the queue
  * @index: @q->tail up to @q->head
  *
  * Return: the copy, or its place.
  */
-static inline struct rxe_swqe *rxe_sendq_at(const struct rxe_sendq *q, u32 index)
+static inline struct rxe_swqe *rxe_sendq_get_wqe(const struct rxe_sendq *q, u32 index)
 {
 	return q->wqes + (size_t)(index & q->ring->mask) * q->stride;
 }

@@ -15,7 +15,7 @@
 /* Context: lock */
 static void check_limit(struct rxe_sharedq *shared)
 {
-	if (!shared->limit || rxe_ring_pending(shared->q.ring) >= shared->limit)
+	if (!shared->limit || rxe_ring_count_pending(shared->q.ring) >= shared->limit)
 		return;
 	shared->limit = 0;
 	schedule_work(&shared->low);
@@ -28,7 +28,7 @@ static void check_limit(struct rxe_sharedq *shared)
 static const void *peek_oldest(const struct rxe_sharedq *shared)
 {
 	const struct rxe_ring *ring = shared->q.ring, *old = shared->old;
-	const void *elem = rxe_ring_head(ring);
+	const void *elem = rxe_ring_get_head(ring);
 
 	if (elem && old && ring->index < shared->moving)
 		return rxe_ring_peek(old, ring->index);
@@ -54,7 +54,7 @@ bool rxe_sharedq_take(struct rxe_sharedq *shared, struct rxe_rwqe *wqe)
 	if (elem) {
 		rxe_import_recv(q->max_sge, elem, wqe);
 		if (shared->old)
-			rxe_ring_next(q->ring);	/* freed by move_end() */
+			rxe_ring_advance(q->ring);	/* freed by move_end() */
 		else
 			rxe_ring_pop(q->ring);
 		check_limit(shared);
@@ -81,7 +81,7 @@ int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 	int err = 0;
 
 	spin_lock_irq(&q->lock);
-	if (limit > rxe_ring_capacity(q->ring)) {
+	if (limit > rxe_ring_get_capacity(q->ring)) {
 		err = -EINVAL;
 	} else {
 		shared->limit = limit;
@@ -98,11 +98,11 @@ int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 {
 	struct rxe_recvq *q = &shared->q;
-	u32 room = rxe_ring_capacity(new), num;
+	u32 room = rxe_ring_get_capacity(new), num;
 	bool fits;
 
 	spin_lock_irq(&q->lock);
-	num = rxe_ring_pending(q->ring);	/* read once: a process may change it */
+	num = rxe_ring_count_pending(q->ring);	/* read once: a process may change it */
 	fits = num <= room;
 	if (fits) {
 		new->buf->producer_index = num;
@@ -148,7 +148,7 @@ struct rxe_ring *rxe_sharedq_move(struct rxe_sharedq *shared, struct rxe_ring *n
 	if (num < 0)
 		return ERR_PTR(num);
 	for (i = 0; i < num; i++) {
-		memcpy(rxe_ring_elem(new, i), rxe_ring_peek(old, i), 1 << new->shift);
+		memcpy(rxe_ring_get_elem(new, i), rxe_ring_peek(old, i), 1 << new->shift);
 		cond_resched();
 	}
 	move_end(shared);

@@ -51,7 +51,7 @@ static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
 }
 
 /* Bytes of a ring in whole pages, or 0 if an mminfo has no room for that number */
-static size_t buf_size(u32 elems, u32 stride)
+static size_t get_buf_size(u32 elems, u32 stride)
 {
 	size_t size = size_add(sizeof(struct rxe_queue_buf),
 			       size_mul(elems, stride));
@@ -129,7 +129,7 @@ static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
 {
 	void *buf = NULL;
 
-	if (rxe_memory_left(size))
+	if (rxe_has_memory_left(size))
 		buf = uctx ? alloc_user(size) : vzalloc(size);
 	if (!buf)
 		return -ENOMEM;
@@ -164,8 +164,8 @@ struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
 
 	if (!num || num >= BIT(30) || !elem_size || elem_size > SZ_64K)
 		return ERR_PTR(-EINVAL);
-	size = buf_size(roundup_pow_of_two(num + 1),
-			roundup_pow_of_two(elem_size));
+	size = get_buf_size(roundup_pow_of_two(num + 1),
+			    roundup_pow_of_two(elem_size));
 	if (!size)
 		return ERR_PTR(-EINVAL);
 

@@ -22,12 +22,12 @@ struct rxe_allowance {
 void rxe_allowance_changed(const struct rxe_qp *qp, struct rxe_allowance was);
 
 /**
- * rxe_allowance - the allowance now
+ * rxe_allowance_get - the allowance now
  * @sq: the send queue
  *
  * Return: the allowance.
  */
-static inline struct rxe_allowance rxe_allowance(const struct rxe_sq *sq)
+static inline struct rxe_allowance rxe_allowance_get(const struct rxe_sq *sq)
 {
 	return (struct rxe_allowance){ .rate = sq->cc.rate, .window = sq->cc.window };
 }

@@ -22,13 +22,13 @@ static u64 pma_limit(u64 value, u32 bits)
 }
 
 /* In units of four bytes */
-static u64 pma_words(const struct rxe_dev *rxe, enum rxe_counter bytes)
+static u64 pma_get_words(const struct rxe_dev *rxe, enum rxe_counter bytes)
 {
 	return rxe_count_sum(rxe, bytes) / 4;
 }
 
 /* Packets that came with an error, or found no buffer */
-static u64 pma_rcv_errors(const struct rxe_dev *rxe)
+static u64 pma_count_rcv_errors(const struct rxe_dev *rxe)
 {
 	return rxe_count_sum(rxe, RXE_CNT_DROP_ICRC) +
 	       rxe_count_sum(rxe, RXE_CNT_DROP_MALFORMED) +
@@ -36,13 +36,13 @@ static u64 pma_rcv_errors(const struct rxe_dev *rxe)
 	       rxe_count_sum(rxe, RXE_CNT_DROP_MEMORY);
 }
 
-static u64 pma_xmit_discards(const struct rxe_dev *rxe)
+static u64 pma_count_xmit_discards(const struct rxe_dev *rxe)
 {
 	return rxe_count_sum(rxe, RXE_CNT_DROP_TX) +
 	       rxe_count_sum(rxe, RXE_CNT_DROP_TX_MEM);
 }
 
-static void pma_class_port_info(void *data)
+static void pma_fill_class_port_info(void *data)
 {
 	struct ib_class_port_info *info = data;
 
@@ -51,22 +51,22 @@ static void pma_class_port_info(void *data)
 	info->capability_mask = IB_PMA_CLASS_CAP_ALLPORTSELECT | IB_PMA_CLASS_CAP_EXT_WIDTH;
 }
 
-static void pma_port_counters(const struct rxe_dev *rxe, void *data)
+static void pma_fill_port_counters(const struct rxe_dev *rxe, void *data)
 {
 	struct ib_pma_portcounters *cnt = data;
 
 	cnt->link_downed_counter = pma_limit(rxe_count_sum(rxe, RXE_CNT_LINK_DOWNED), 8);
-	cnt->port_rcv_errors = cpu_to_be16(pma_limit(pma_rcv_errors(rxe), 16));
-	cnt->port_xmit_discards = cpu_to_be16(pma_limit(pma_xmit_discards(rxe), 16));
-	cnt->port_xmit_data = cpu_to_be32(pma_limit(pma_words(rxe, RXE_CNT_SENT_BYTES), 32));
-	cnt->port_rcv_data = cpu_to_be32(pma_limit(pma_words(rxe, RXE_CNT_RCVD_BYTES), 32));
+	cnt->port_rcv_errors = cpu_to_be16(pma_limit(pma_count_rcv_errors(rxe), 16));
+	cnt->port_xmit_discards = cpu_to_be16(pma_limit(pma_count_xmit_discards(rxe), 16));
+	cnt->port_xmit_data = cpu_to_be32(pma_limit(pma_get_words(rxe, RXE_CNT_SENT_BYTES), 32));
+	cnt->port_rcv_data = cpu_to_be32(pma_limit(pma_get_words(rxe, RXE_CNT_RCVD_BYTES), 32));
 	cnt->port_xmit_packets =
 		cpu_to_be32(pma_limit(rxe_count_sum(rxe, RXE_CNT_SENT_PKTS), 32));
 	cnt->port_rcv_packets =
 		cpu_to_be32(pma_limit(rxe_count_sum(rxe, RXE_CNT_RCVD_PKTS), 32));
 }
 
-static void pma_port_counters_ext(const struct rxe_dev *rxe, void *data)
+static void pma_fill_port_counters_ext(const struct rxe_dev *rxe, void *data)
 {
 	struct ib_pma_portcounters_ext *cnt = data;
 	u64 sent_mcast = rxe_count_sum(rxe, RXE_CNT_SENT_MCAST);
@@ -74,8 +74,8 @@ static void pma_port_counters_ext(const struct rxe_dev *rxe, void *data)
 	u64 sent = rxe_count_sum(rxe, RXE_CNT_SENT_PKTS);
 	u64 rcvd = rxe_count_sum(rxe, RXE_CNT_RCVD_PKTS);
 
-	cnt->port_xmit_data = cpu_to_be64(pma_words(rxe, RXE_CNT_SENT_BYTES));
-	cnt->port_rcv_data = cpu_to_be64(pma_words(rxe, RXE_CNT_RCVD_BYTES));
+	cnt->port_xmit_data = cpu_to_be64(pma_get_words(rxe, RXE_CNT_SENT_BYTES));
+	cnt->port_rcv_data = cpu_to_be64(pma_get_words(rxe, RXE_CNT_RCVD_BYTES));
 	cnt->port_xmit_packets = cpu_to_be64(sent);
 	cnt->port_rcv_packets = cpu_to_be64(rcvd);
 	cnt->port_unicast_xmit_packets = cpu_to_be64(sent - sent_mcast);
@@ -85,7 +85,7 @@ static void pma_port_counters_ext(const struct rxe_dev *rxe, void *data)
 }
 
 /* Counters are those of the port that the request names */
-static bool pma_port_named(const struct ib_pma_mad *in)
+static bool pma_is_port_named(const struct ib_pma_mad *in)
 {
 	const struct ib_pma_portcounters *cnt = (const void *)in->data;
 
@@ -97,19 +97,19 @@ static u16 pma_get(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
 		   struct ib_pma_mad *out)
 {
 	if (in->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO) {
-		pma_class_port_info(out->data);
+		pma_fill_class_port_info(out->data);
 		return 0;
 	}
 	if (in->mad_hdr.attr_id != IB_PMA_PORT_COUNTERS &&
 	    in->mad_hdr.attr_id != IB_PMA_PORT_COUNTERS_EXT)
 		return IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB;
-	if (!pma_port_named(in))
+	if (!pma_is_port_named(in))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	memcpy(out->data, in->data, offsetof(struct ib_pma_portcounters, symbol_error_counter));
 	if (in->mad_hdr.attr_id == IB_PMA_PORT_COUNTERS)
-		pma_port_counters(rxe, out->data);
+		pma_fill_port_counters(rxe, out->data);
 	else
-		pma_port_counters_ext(rxe, out->data);
+		pma_fill_port_counters_ext(rxe, out->data);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include <stats/allowance.h>
 
 /* Rate 0 means no limit, so it is the highest rate */
-static bool rate_less(u64 rate, u64 than)
+static bool is_lower_rate(u64 rate, u64 than)
 {
 	return rate - 1 < than - 1;
 }
@@ -22,7 +22,7 @@ void rxe_allowance_changed(const struct rxe_qp *qp, struct rxe_allowance was)
 {
 	const struct rxe_cc *cc = &qp->sq.cc;
 
-	if (rate_less(cc->rate, was.rate) || cc->window < was.window)
+	if (is_lower_rate(cc->rate, was.rate) || cc->window < was.window)
 		trace_rxe_cut(qp, was.rate, was.window);
 	else if (cc->rate != was.rate || cc->window != was.window)
 		trace_rxe_increase(qp, was.rate, was.window);

@@ -52,7 +52,7 @@ void rxe_sq_finish_memops(struct rxe_qp *qp)
 	struct rxe_swqe *wqe;
 
 	while (sq->memops) {
-		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 		if (!wqe->started || !rxe_is_local(wqe))
 			break;
 		finish_wqe(qp, wqe, IB_WC_SUCCESS);
@@ -75,9 +75,9 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 }
 
 /* The oldest work request that isn't complete; NULL if none was started */
-static struct rxe_swqe *oldest_wqe(struct rxe_sq *sq)
+static struct rxe_swqe *get_oldest_wqe(struct rxe_sq *sq)
 {
-	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+	struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 
 	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
 }
@@ -100,7 +100,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 
 static void undo_cut(struct rxe_sq *sq)
 {
-	struct rxe_allowance was = rxe_allowance(sq);
+	struct rxe_allowance was = rxe_allowance_get(sq);
 
 	sq->cc.ops->undo(&sq->cc);
 	rxe_allowance_trace(sq, was);
@@ -143,7 +143,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	struct rxe_sq *sq = &qp->sq;
 	u32 window;
 
-	rxe_recovery_progress(&sq->rec);
+	rxe_recovery_note_progress(&sq->rec);
 	sq->rnr_retries = 0;
 	sq->rnr = RXE_RNR_READY;
 	if (sq->resend.npkts)
@@ -195,7 +195,7 @@ static void fail_retries(struct rxe_qp *qp)
  */
 static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *verdict)
 {
-	struct rxe_allowance was = rxe_allowance(sq);
+	struct rxe_allowance was = rxe_allowance_get(sq);
 
 	if (verdict->timeout)
 		sq->cc.ops->timeout(&sq->cc, sq->flight.top);
@@ -236,7 +236,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
 	count_loss(qp, hint, &verdict);
-	if (rxe_qp_by_wire(qp))
+	if (rxe_qp_uses_wire(qp))
 		shrink_allowance(sq, &verdict);
 	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
 		rxe_out_again(qp, &sq->sender.out, sq->flight.una,
@@ -284,7 +284,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		psn = sq->flight.implied_psn;
 	sq->flight.implied = false;
 	while (rxe_psn_diff(psn, sq->flight.una) >= 0) {
-		wqe = oldest_wqe(sq);
+		wqe = get_oldest_wqe(sq);
 		if (!wqe || wqe->status)
 			break;
 		if (rxe_is_rd_atomic(wqe)) {
@@ -324,7 +324,7 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 	struct rxe_swqe *wqe;
 
 	ack_until(qp, rxe_psn_add(psn, -1));
-	wqe = oldest_wqe(sq);
+	wqe = get_oldest_wqe(sq);
 	if (!wqe || wqe->status || sq->flight.una != psn)
 		return NULL;
 	return wqe;
@@ -334,13 +334,13 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 static void take_empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
 				const struct rxe_pkt *pkt)
 {
-	if (rxe_pkt_data_len(pkt))
+	if (rxe_pkt_get_data_len(pkt))
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 	else
 		finish_response(qp, wqe, pkt->psn);
 }
 
-static struct rxe_list response_list(struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static struct rxe_list make_response_list(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return (struct rxe_list) {
 		.sge		= wqe->sge,
@@ -378,11 +378,11 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return;
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
-	if (rxe_pkt_data_len(pkt) != want) {
+	if (rxe_pkt_get_data_len(pkt) != want) {
 		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	list = response_list(qp, wqe);
+	list = make_response_list(qp, wqe);
 	err = rxe_scatter(qp, &list, done, data, want);
 	if (err) {
 		refuse_placement(qp, err);
@@ -404,7 +404,7 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
 		return;
-	list = response_list(qp, wqe);
+	list = make_response_list(qp, wqe);
 	err = rxe_scatter(qp, &list, 0, &data, orig.len);
 	if (err) {
 		refuse_placement(qp, err);
@@ -424,7 +424,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	settle_timer(qp);
 	rxe_rto_reset(&sq->rto);	/* it may have fired: the peer has answered */
-	rxe_recovery_alive(&sq->rec);
+	rxe_recovery_note_alive(&sq->rec);
 	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
@@ -439,7 +439,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.flight.una != pkt->psn || !oldest_wqe(&qp->sq))
+	if (qp->sq.flight.una != pkt->psn || !get_oldest_wqe(&qp->sq))
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
@@ -515,7 +515,7 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 most = 1;
 
 	spin_lock(&sq->lock);
-	wqe = oldest_wqe(sq);
+	wqe = get_oldest_wqe(sq);
 	if (wqe && rxe_wr_type(wqe)->kind == RXE_WR_READ &&
 	    sq->flight.una == pkt->psn)
 		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
@@ -604,7 +604,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	else
 		rxe_drop(qp->rxe, RXE_DROP_PSN, 1);
 	if (early)
-		rxe_recovery_heard(&sq->rec);
+		rxe_recovery_note_heard(&sq->rec);
 	spin_unlock(&sq->lock);
 	return early;
 }
@@ -643,7 +643,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 		return;
 	spin_lock(&sq->lock);
 	settle_timer(qp);
-	if (sq->flight.una != sq->flight.top && oldest_wqe(sq))
+	if (sq->flight.una != sq->flight.top && get_oldest_wqe(sq))
 		npkts = count_missing_responses(qp);
 	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->flight.una))
 		note_loss(qp, RXE_LOSS_GAP, npkts);
@@ -663,7 +663,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 bool rxe_sq_must_fail(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+	const struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 
 	return sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
 	       (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD);
@@ -681,7 +681,7 @@ void rxe_sq_retire(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	if (rxe_sq_must_fail(qp))
-		fail_oldest(qp, rxe_sendq_at(&sq->q, sq->q.tail)->status);
+		fail_oldest(qp, rxe_sendq_get_wqe(&sq->q, sq->q.tail)->status);
 	spin_unlock(&sq->lock);
 }
 
@@ -704,7 +704,7 @@ void rxe_timeout(struct rxe_qp *qp)
 	if (sq->rnr == RXE_RNR_WAIT) {
 		sq->rnr = RXE_RNR_ALONE;
 		rxe_recovery_restart(&sq->rec, ktime_get());
-	} else if (sq->flight.una != sq->flight.top && oldest_wqe(sq)) {
+	} else if (sq->flight.una != sq->flight.top && get_oldest_wqe(sq)) {
 		recover_loss(qp, RXE_LOSS_SILENCE, 0);
 	}
 out:

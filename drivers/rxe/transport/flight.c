@@ -36,7 +36,7 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
 void rxe_sq_leave_again(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	bool fetch = rxe_is_rd_atomic(rxe_sendq_at(&sq->q, sq->q.tail));
+	bool fetch = rxe_is_rd_atomic(rxe_sendq_get_wqe(&sq->q, sq->q.tail));
 
 	rxe_recovery_leaves(&sq->rec, ktime_get());
 	sq->timed.start = 0;
@@ -74,10 +74,10 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 {
 	const struct rxe_swqe *wqe;
 
-	rxe_recovery_caught_up(&sq->rec, sq->flight.psn);
+	rxe_recovery_catch_up(&sq->rec, sq->flight.psn);
 	sq->flight.psn = sq->flight.top;
 	for (sq->q.cur = sq->q.tail; sq->q.cur != sq->q.head; sq->q.cur++) {
-		wqe = rxe_sendq_at(&sq->q, sq->q.cur);
+		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.cur);
 		if (!wqe->started || rxe_psn_diff(sq->flight.top, wqe->last_psn) <= 0)
 			break;
 	}
@@ -95,13 +95,13 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	const struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
-	u32 queued = rxe_tx_skbs(sq->sender.tx);
+	const struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
+	u32 queued = rxe_tx_count_skbs(sq->sender.tx);
 
 	return (struct rxe_loss_facts) {
 		.una		= sq->flight.una,
-		.rest		= rxe_unanswered(&sq->flight, wqe),
-		.burst		= rxe_sq_alone(sq) ? 1 : rxe_train_most(qp),
+		.rest		= rxe_count_unanswered(&sq->flight, wqe),
+		.burst		= rxe_sq_is_alone(sq) ? 1 : rxe_train_get_most(qp),
 		.rd_atomic	= rxe_is_rd_atomic(wqe),
 		.queued		= queued,
 		.drained	= READ_ONCE(sq->sender.tx->sent) - queued,

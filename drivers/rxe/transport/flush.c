@@ -8,7 +8,7 @@
 static bool flush_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
-	const void *elem = rxe_ring_head(sq->q.ring);
+	const void *elem = rxe_ring_get_head(sq->q.ring);
 	struct rxe_swqe wqe;
 
 	if (!elem)
@@ -17,7 +17,7 @@ static bool flush_posted(struct rxe_qp *qp)
 		rxe_import_flushed(elem, &wqe);
 	else
 		memcpy(&wqe, elem, sizeof(wqe));
-	rxe_ring_next(sq->q.ring);
+	rxe_ring_advance(sq->q.ring);
 	sq->q.head++;
 	rxe_count_send_error(qp, IB_WC_WR_FLUSH_ERR);
 	rxe_sq_finish(qp, &wqe, IB_WC_WR_FLUSH_ERR);
@@ -44,7 +44,7 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 	for (; left && sq->q.tail != sq->q.head; left--) {
 		status = sq->failed ?: IB_WC_WR_FLUSH_ERR;
 		rxe_count_send_error(qp, status);
-		rxe_sq_finish(qp, rxe_sendq_at(&sq->q, sq->q.tail), status);
+		rxe_sq_finish(qp, rxe_sendq_get_wqe(&sq->q, sq->q.tail), status);
 		sq->failed = 0;
 	}
 	while (left && flush_posted(qp))
@@ -134,7 +134,7 @@ static void look_for_recvs(struct work_struct *work)
 	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
 					 flush_work);
 
-	if (rxe_ring_pending(qp->rq.recvq.ring))
+	if (rxe_ring_count_pending(qp->rq.recvq.ring))
 		qp->flush_ms = RXE_FLUSH_MIN_MS;
 	else
 		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
@@ -222,7 +222,7 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 		return;
 	spin_lock(&sq->lock);
 	if (!sq->drained && (sq->q.tail == sq->q.head ||
-			     !rxe_sendq_at(&sq->q, sq->q.tail)->started)) {
+			     !rxe_sendq_get_wqe(&sq->q, sq->q.tail)->started)) {
 		sq->drained = true;
 		drained = true;
 	}

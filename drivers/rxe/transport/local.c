@@ -24,14 +24,14 @@ static bool is_connected_to(const struct rxe_qp *qp, const struct rxe_qp *peer)
 	return rxe_qp_can_receive(peer) && peer->service == qp->service &&
 	       peer->attr.dest_qp_num == rxe_qp_num(qp) &&
 	       there->same_dev && there->proto == here->proto &&
-	       rxe_path_ndev(there) == rxe_path_ndev(here) &&
+	       rxe_path_get_ndev(there) == rxe_path_get_ndev(here) &&
 	       rxe_gid_equal(&there->dgid, &here->sgid) &&
 	       rxe_gid_equal(&there->sgid, &here->dgid);
 }
 
 /* A direct request or response must not overtake packets that wait */
-static bool peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
-		       bool response)
+static bool is_peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
+			  bool response)
 {
 	const struct rxe_inq *in = response ? &peer->responses : &peer->requests;
 
@@ -46,7 +46,7 @@ static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 {
 	struct rxe_qp *peer;
 
-	if (!qp->path.same_dev || !rxe_path_intact(&qp->path) ||
+	if (!qp->path.same_dev || !rxe_path_is_intact(&qp->path) ||
 	    !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
 	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.sender.out);
@@ -55,7 +55,7 @@ static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 		return NULL;
 	if (!rxe_task_enter(&peer->recv_task))
 		goto put;
-	if (peer_ready(qp, peer, response))
+	if (is_peer_ready(qp, peer, response))
 		return peer;
 	rxe_task_leave(&peer->recv_task, false);
 put:
@@ -163,7 +163,7 @@ static bool peer_receives(struct rxe_qp *peer)
 static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
 {
-	u32 bytes = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	u32 bytes = rxe_pkt_get_bytes(pkt->opcode, pkt->payload_len);
 
 	rxe_count(peer->rxe, SENT_PKTS);
 	rxe_count_add(peer->rxe, SENT_BYTES, bytes);

@@ -18,7 +18,7 @@ static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 	struct rxe_pkt pkt = {
 		.opcode = RXE_OPCODE_CNP, .pkey = RXE_PKEY, .qpn = qpn, .becn = true,
 	};
-	u32 len = rxe_pkt_bytes(pkt.opcode, 0);
+	u32 len = rxe_pkt_get_bytes(pkt.opcode, 0);
 	struct rxe_train train;
 	void *p = rxe_train_start(qp->rxe, path, &train, len, 1);
 
@@ -64,7 +64,7 @@ static bool wants_cnp(const struct rxe_qp *qp, struct sk_buff *skb,
 }
 
 /* A connection is one flow. A datagram's flow is that of the sending QP */
-static u32 flow_of(const struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
+static u32 get_flow(const struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {
 	return qp->service->datagram ? rxe_rx_flow(skb, pkt->src_qpn) : 0;
 }
@@ -73,7 +73,7 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
 	bool due = wants_cnp(qp, skb, pkt) &&
-		   rxe_np_due(&qp->rq.np, flow_of(qp, skb, pkt), ktime_get_ns());
+		   rxe_np_due(&qp->rq.np, get_flow(qp, skb, pkt), ktime_get_ns());
 
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
 	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);
@@ -98,7 +98,7 @@ static void take_cnp(struct rxe_qp *qp)
 	}
 	rxe_count(qp, RP_CNP_HANDLED);
 	spin_lock(&qp->sq.lock);
-	was = rxe_allowance(&qp->sq);
+	was = rxe_allowance_get(&qp->sq);
 	cc->ops->cnp(cc, ktime_get_ns());
 	rxe_allowance_trace(&qp->sq, was);
 	spin_unlock(&qp->sq.lock);

@@ -59,7 +59,7 @@ void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts)
 	struct rxe_path *path = &qp->path;
 	const char *netdev = qp->rxe->ndev->name;
 
-	if (!rxe_path_has_ids(path) || !rxe_qp_by_wire(qp) || path->alone ||
+	if (!rxe_path_has_ids(path) || !rxe_qp_uses_wire(qp) || path->alone ||
 	    READ_ONCE(out->train.alone) ||
 	    !rxe_firsts_again(&out->firsts, psn, npkts))
 		return;

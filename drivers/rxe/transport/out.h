@@ -47,7 +47,7 @@ void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
 static inline void *rxe_out_push(struct rxe_qp *qp, struct rxe_out *out,
 				 const struct rxe_pkt *pkt, u32 hint)
 {
-	u32 len = rxe_pkt_bytes(pkt->opcode, pkt->payload_len);
+	u32 len = rxe_pkt_get_bytes(pkt->opcode, pkt->payload_len);
 	void *hdr = NULL;
 
 	if (out->train.npkts && rxe_psn_diff(pkt->psn, out->psn) >= 0)

@@ -84,10 +84,10 @@ static inline bool rxe_outlet_answers(const struct rxe_outlet *outlet)
 }
 
 /* Is the train full, or has the peer taken enough that others should have their turn? */
-static inline bool rxe_outlet_full(const struct rxe_outlet *outlet)
+static inline bool rxe_outlet_is_full(const struct rxe_outlet *outlet)
 {
 	return outlet->peer ? outlet->spent >= RXE_LOCAL_FULL :
-			      rxe_train_full(&outlet->out->train);
+			      rxe_train_is_full(&outlet->out->train);
 }
 
 #endif /* RXE_TRANSPORT_OUTLET_H */

@@ -120,7 +120,7 @@ void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
 	struct rxe_allowance was;
 
 	spin_lock(&qp->sq.lock);
-	was = rxe_allowance(&qp->sq);
+	was = rxe_allowance_get(&qp->sq);
 	if (was.rate)
 		rxe_pacer_sent(&qp->sq.cc, bytes, ktime_get_ns());
 	rxe_allowance_trace(&qp->sq, was);

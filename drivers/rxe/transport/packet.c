@@ -35,7 +35,7 @@ struct packet {
 };
 
 /* Check the ICRC of the packet, or of the @n-th behind it, which is contiguous at @at */
-static __always_inline bool icrc_ok(struct packet *p, u32 n, const void *at)
+static __always_inline bool is_icrc_ok(struct packet *p, u32 n, const void *at)
 {
 	u32 state;
 
@@ -52,7 +52,7 @@ static __always_inline bool icrc_ok(struct packet *p, u32 n, const void *at)
 }
 
 /* The same partition, and not both limited members [10.9.1.1] */
-static bool pkey_ok(u16 pkey)
+static bool is_pkey_ok(u16 pkey)
 {
 	return (pkey & 0x7fff) == (RXE_PKEY & 0x7fff);
 }
@@ -67,7 +67,7 @@ static bool parse_like_last(struct packet *p)
 	return true;
 }
 
-static u32 dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
+static u32 get_dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
 {
 	return rxe_rx(skb)->mcast ? IB_MULTICAST_QPN : rxe_qp_num(qp);
 }
@@ -89,7 +89,7 @@ static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != dest_qpn(qp, p->skb) ||
+	    pkt->qpn != get_dest_qpn(qp, p->skb) ||
 	    (rxe_opcode_type(pkt->opcode) != service && !(pkt->flags & RXE_OP_CNP)) ||
 	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
 		return false;
@@ -118,7 +118,7 @@ static bool find_frame(struct packet *p)
 }
 
 /* Inlined for rxe_take_train(), which calls it per packet; keep_early() is rare */
-static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
+static __always_inline bool check_packet(struct rxe_qp *qp, struct packet *p)
 {
 	if (!find_frame(p)) {
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
@@ -129,11 +129,11 @@ static __always_inline bool packet_ok(struct rxe_qp *qp, struct packet *p)
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 		return false;
 	}
-	if (!icrc_ok(p, 0, p->at)) {
+	if (!is_icrc_ok(p, 0, p->at)) {
 		rxe_drop(qp->rxe, RXE_DROP_ICRC, 1);
 		return false;
 	}
-	if (!pkey_ok(p->pkt.pkey)) {
+	if (!is_pkey_ok(p->pkt.pkey)) {
 		rxe_drop(qp->rxe, RXE_DROP_PKEY, 1);
 		return false;
 	}
@@ -149,7 +149,7 @@ static bool continues_data(struct packet *p, const void *bth)
 		return false;
 	rxe_pkt_parse_psn(&next, bth);
 	if (next.psn != rxe_psn_add(p->pkt.psn, p->num) ||
-	    !icrc_ok(p, p->num, bth))
+	    !is_icrc_ok(p, p->num, bth))
 		return false;
 	p->pkt.ack_req |= next.ack_req;
 	return true;
@@ -199,7 +199,7 @@ static void take_middles(struct rxe_qp *qp, struct packet *p)
 }
 
 /* The payload of a packet, and of the MIDDLE packets taken in with it */
-static __always_inline struct rxe_data payload_of(const struct packet *p)
+static __always_inline struct rxe_data get_payload(const struct packet *p)
 {
 	u32 hdr_len = p->pkt.hdr_len;
 	struct rxe_data data = {
@@ -240,7 +240,7 @@ static bool notice_once(struct rxe_qp *qp, struct packet *p)
 
 static bool give_pkt(struct rxe_qp *qp, struct packet *p)
 {
-	struct rxe_data data = payload_of(p);
+	struct rxe_data data = get_payload(p);
 
 	return qp->service->take(qp, p->skb, &p->pkt, &data);
 }
@@ -259,7 +259,7 @@ static bool receive_pkt(struct rxe_qp *qp, struct packet *p)
 static bool is_from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 {
 	return rx->sqpn == qp->attr.dest_qp_num &&
-	       rx->ndev == rxe_path_ndev(&qp->path);
+	       rx->ndev == rxe_path_get_ndev(&qp->path);
 }
 
 /*
@@ -293,7 +293,7 @@ static bool may_keep_early(struct rxe_qp *qp, const struct packet *p, u32 psn)
 /* Count that the rest of a train came too early and isn't held */
 static enum rxe_fate refuse_early(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff *skb)
 {
-	u32 num = rxe_rx_left(skb);
+	u32 num = rxe_rx_count_left(skb);
 
 	rxe_drop(qp->rxe, RXE_DROP_EARLY, num);
 	if (in == &qp->requests && !rxe_rx(skb)->held)
@@ -323,7 +323,7 @@ static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 		if (p->off >= end)
 			break;
 		p->len = min(rx->pkt, end - p->off);
-		if (!packet_ok(qp, p)) {
+		if (!check_packet(qp, p)) {
 			p->off += p->len;
 			break;
 		}
@@ -352,7 +352,7 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 	struct packet p;
 
 	if (!is_from_peer(qp, skb)) {
-		rxe_drop(qp->rxe, RXE_DROP_ADDR, rxe_rx_left(skb));
+		rxe_drop(qp->rxe, RXE_DROP_ADDR, rxe_rx_count_left(skb));
 		return RXE_USED_UP;
 	}
 	p.skb = skb;
@@ -366,10 +366,10 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 		p.len = min(rx->pkt, skb->len - p.off);
 		p.num = 1;
 		if (!rxe_qp_can_receive(qp)) {
-			rxe_drop(qp->rxe, RXE_DROP_QP_STATE, rxe_rx_left(skb));
+			rxe_drop(qp->rxe, RXE_DROP_QP_STATE, rxe_rx_count_left(skb));
 			return RXE_USED_UP;
 		}
-		if (packet_ok(qp, &p) && receive_pkt(qp, &p))
+		if (check_packet(qp, &p) && receive_pkt(qp, &p))
 			return keep_early(qp, in, &p);
 		if (unlikely(in->parked))
 			return RXE_GOES_ON;

@@ -107,7 +107,7 @@ void rxe_page_came(void *owner)
 }
 
 /* Verified once for all members of the group */
-static bool group_icrc_ok(struct sk_buff *skb, const u8 *bth)
+static bool is_group_icrc_ok(struct sk_buff *skb, const u8 *bth)
 {
 	struct rxe_l3_icrc l3_icrc = {};
 	u32 state;
@@ -171,7 +171,7 @@ static void rcv_group(struct rxe_dev *rxe, struct sk_buff *skb, u32 flags,
 	grp = find_group(rxe, skb);
 	if (!grp || get_unaligned_be24(bth + 5) != IB_MULTICAST_QPN) {
 		drop_train(rxe, skb, RXE_DROP_ADDR);
-	} else if (!group_icrc_ok(skb, bth)) {
+	} else if (!is_group_icrc_ok(skb, bth)) {
 		drop_train(rxe, skb, RXE_DROP_ICRC);
 	} else {
 		rxe_rx(skb)->trusted = true;
@@ -193,7 +193,7 @@ void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb)
 	struct rxe_qp *qp;
 	u32 flags;
 
-	if (!rxe_skb_bth(skb, 0, bth) || !rxe_opcode[bth[0]].flags) {
+	if (!rxe_skb_copy_bth(skb, 0, bth) || !rxe_opcode[bth[0]].flags) {
 		drop_train(rxe, skb, RXE_DROP_MALFORMED);
 		return;
 	}
@@ -212,18 +212,18 @@ void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb)
 }
 
 /* The PSN that continues the packets taken in so far */
-static u32 expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
+static u32 get_expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 {
 	return in == &qp->requests ? qp->rq.epsn : qp->sq.flight.una;
 }
 
 /* A held train that is due now, or else the next in the queue */
-static struct sk_buff *next_train(struct rxe_qp *qp, struct rxe_inq *in)
+static struct sk_buff *get_next_train(struct rxe_qp *qp, struct rxe_inq *in)
 {
 	struct sk_buff *due = NULL;
 
 	if (rxe_inq_waits(in))
-		due = rxe_inq_due(in, expected_psn(qp, in));
+		due = rxe_inq_due(in, get_expected_psn(qp, in));
 	return due ?: skb_peek(&in->queue);
 }
 
@@ -250,18 +250,18 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 			  struct sk_buff *skb, enum rxe_fate fate)
 {
 	if (fate == RXE_TOO_EARLY) {
-		rxe_inq_hold(qp->rxe, in, skb, expected_psn(qp, in));
+		rxe_inq_hold(qp->rxe, in, skb, get_expected_psn(qp, in));
 		return;
 	}
 	if (fate == RXE_REFUSED)
-		rxe_inq_skip(in, expected_psn(qp, in));
+		rxe_inq_skip(in, get_expected_psn(qp, in));
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
 /* Does the next packet still wait? Only a page can take longer than until this run */
-static bool still_parked(struct rxe_inq *in)
+static bool is_still_parked(struct rxe_inq *in)
 {
-	in->parked = in->parked && rxe_fault_busy(in->fault);
+	in->parked = in->parked && rxe_fault_is_busy(in->fault);
 	return in->parked;
 }
 
@@ -278,19 +278,19 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 	while (*budget) {
 		if (in == &qp->requests && qp->rq.read.active)
 			return true;
-		if (unlikely(in->parked) && still_parked(in))
+		if (unlikely(in->parked) && is_still_parked(in))
 			return false;
-		skb = next_train(qp, in);
+		skb = get_next_train(qp, in);
 		if (!skb)
 			return false;
 		rxe_task_spend(budget, rxe_rx(skb)->end - rxe_rx(skb)->done);
-		expected = expected_psn(qp, in);
+		expected = get_expected_psn(qp, in);
 		fate = rxe_take_train(qp, in, skb);
-		if (!rxe_rx(skb)->held && expected != expected_psn(qp, in))
-			note_in_order(qp, in, skb, expected_psn(qp, in));
+		if (!rxe_rx(skb)->held && expected != get_expected_psn(qp, in))
+			note_in_order(qp, in, skb, get_expected_psn(qp, in));
 		if (fate == RXE_GOES_ON) {
 			if (rxe_rx(skb)->held)
-				rxe_rx(skb)->psn = expected_psn(qp, in);
+				rxe_rx(skb)->psn = get_expected_psn(qp, in);
 			return !in->parked;
 		}
 		if (rxe_rx(skb)->held)
@@ -298,7 +298,7 @@ static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
 		else
 			finish_queued(qp, in, skb, fate);
 	}
-	return next_train(qp, in);
+	return get_next_train(qp, in);
 }
 
 /* Finish a READ response in progress before the requests behind it */
@@ -309,7 +309,7 @@ static bool receive_requests(struct rxe_qp *qp)
 
 	if (qp->rq.read.active && !rxe_qp_can_receive(qp))
 		rxe_read_stop(&qp->rq.read);	/* the QP is silent in ERR [10.3.1] */
-	if (unlikely(qp->requests.parked) && still_parked(&qp->requests))
+	if (unlikely(qp->requests.parked) && is_still_parked(&qp->requests))
 		return false;
 	while (more && budget) {
 		if (qp->rq.read.active && rxe_read_continue(qp, &budget))
@@ -367,16 +367,16 @@ bool rxe_recv_end(struct rxe_qp *qp)
 }
 
 /* Does the READ response in progress wait for a queue that is stuck? */
-static bool read_stuck(const struct rxe_qp *qp)
+static bool is_read_stuck(const struct rxe_qp *qp)
 {
 	return qp->rq.read.active && qp->rq.read.blocked &&
 	       rxe_tx_stuck(qp->rq.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
 }
 
 /* Has the next packet waited too long for a page? */
-static bool page_stuck(const struct rxe_inq *in)
+static bool is_page_stuck(const struct rxe_inq *in)
 {
-	return in->parked && rxe_fault_busy(in->fault) &&
+	return in->parked && rxe_fault_is_busy(in->fault) &&
 	       time_after(jiffies, in->fault->since + msecs_to_jiffies(rxe_knob(inq_age_ms)));
 }
 
@@ -396,9 +396,9 @@ static void expire_trains(struct rxe_qp *qp)
 {
 	u32 ms = rxe_knob(inq_age_ms);
 
-	if (read_stuck(qp) || page_stuck(&qp->requests))
+	if (is_read_stuck(qp) || is_page_stuck(&qp->requests))
 		rxe_inq_expire_queue(qp->rxe, &qp->requests, ms);
-	if (page_stuck(&qp->responses))
+	if (is_page_stuck(&qp->responses))
 		rxe_inq_expire_queue(qp->rxe, &qp->responses, ms);
 	wait_behind_read(qp);
 	if (rxe_inq_waits(&qp->requests))

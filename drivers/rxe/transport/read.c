@@ -45,7 +45,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, RX_READ_REQ);
 	if (!keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return false;
-	npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
+	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	if (rq->out.firsts.score)
 		rxe_firsts_new(&rq->out.firsts, pkt->psn, npkts);
 	rxe_rq_advance(rq, npkts);
@@ -67,7 +67,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	u32 npkts = rxe_num_pkts(pkt->dma_len, qp->mtu);
+	u32 npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
 	if (npkts > before || pkt->dma_len > RXE_MAX_MSG ||
@@ -78,7 +78,7 @@ void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	qp->rq.read.again = true;
 }
 
-static u8 response_opcode(bool first, bool last)
+static u8 get_response_opcode(bool first, bool last)
 {
 	if (first)
 		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
@@ -92,7 +92,7 @@ static void set_next_pkt(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 	const struct rxe_rq *rq = &qp->rq;
 	bool last = rq->read.resid <= qp->mtu;
 
-	pkt->opcode = response_opcode(rq->read.first, last);
+	pkt->opcode = get_response_opcode(rq->read.first, last);
 	pkt->payload_len = min(rq->read.resid, qp->mtu);
 	pkt->pad = rxe_pad(pkt->payload_len);
 	pkt->psn = rq->read.psn;
@@ -113,12 +113,12 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
  * Trains to send before the queues below are checked again. It is one, or as many single
  * packets as these queues and the budget have room for.
  */
-static u32 run_length(const struct rxe_qp *qp, u32 budget)
+static u32 get_run_length(const struct rxe_qp *qp, u32 budget)
 {
 	const struct rxe_rq *rq = &qp->rq;
 	u32 npkts;
 
-	if (!rxe_qp_by_wire(qp) || !rq->out.train.alone)
+	if (!rxe_qp_uses_wire(qp) || !rq->out.train.alone)
 		return 1;
 	npkts = min(budget, rxe_tx_room(rq->tx)) >> ilog2(qp->mtu);
 	return clamp(npkts, 1U, max(rxe_tx_share(rq->tx), 1U));
@@ -132,17 +132,17 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 			   struct rxe_data *data, u32 trains, u32 room)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 hint = max(rxe_num_pkts(rq->read.resid, qp->mtu), rq->batch);
+	u32 hint = max(rxe_count_pkts(rq->read.resid, qp->mtu), rq->batch);
 	u32 begin = rq->read.resid, stop = begin - min(begin, room);
 	struct rxe_pkt pkt;
 
 	outlet->spent = 0;
-	rxe_pkt_response(qp, &pkt);
+	rxe_pkt_init_response(qp, &pkt);
 	do {
 		set_next_pkt(qp, &pkt);
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
-		trains -= rxe_outlet_full(outlet);
+		trains -= rxe_outlet_is_full(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
 	if (rxe_is_paced(qp))
 		rxe_pace_charge(qp, begin - rq->read.resid);
@@ -161,8 +161,8 @@ static int check_read_data(struct rxe_qp *qp, u32 *room)
 	if (!rq->read.resid)
 		return 0;
 	len = rxe_key_step(rq->read.key, rq->read.resid);
-	err = rxe_key_ready(rq->read.key, false, rq->read.va, len, rq->read.resid,
-			    qp->requests.fault);
+	err = rxe_key_prepare(rq->read.key, false, rq->read.va, len, rq->read.resid,
+			      qp->requests.fault);
 	qp->requests.parked = err == -EAGAIN;
 	*room = min(*room, len);
 	return err;
@@ -184,11 +184,11 @@ static void fail_read(struct rxe_qp *qp)
 }
 
 /* Return: bytes that may leave now; 0: the task runs again when some may */
-static u32 read_room(struct rxe_qp *qp)
+static u32 get_read_room(struct rxe_qp *qp)
 {
 	u32 room = rxe_is_paced(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
 
-	qp->rq.read.blocked = !room || (rxe_qp_by_wire(qp) && rxe_tx_full(qp->rq.tx));
+	qp->rq.read.blocked = !room || (rxe_qp_uses_wire(qp) && rxe_tx_full(qp->rq.tx));
 	return qp->rq.read.blocked ? 0 : room;
 }
 
@@ -216,7 +216,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	}
 	seg.key = rq->read.key;
 	rxe_outlet_responses(&outlet, qp, rq->tx);
-	while (rq->read.active && *budget && (room = read_room(qp))) {
+	while (rq->read.active && *budget && (room = get_read_room(qp))) {
 		err = check_read_data(qp, &room);
 		if (err == -EAGAIN)
 			break;
@@ -225,7 +225,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 			break;
 		}
 		send_responses(qp, &outlet, &data,
-			       run_length(qp, min(*budget, room)), room);
+			       get_run_length(qp, min(*budget, room)), room);
 		rxe_task_spend(budget, outlet.spent);
 	}
 	return rq->read.active;

@@ -26,7 +26,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
 	struct rxe_pkt pkt;
 
-	rxe_pkt_response(qp, &pkt);
+	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.syndrome = syndrome;
@@ -53,7 +53,7 @@ void rxe_send_empty_response(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_pkt pkt;
 
-	rxe_pkt_response(qp, &pkt);
+	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY;
 	pkt.psn = psn;
 	send_reply(qp, &pkt, qp->rq.batch);
@@ -69,7 +69,7 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 {
 	struct rxe_pkt pkt;
 
-	rxe_pkt_response(qp, &pkt);
+	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.atomic_orig = orig;

@@ -37,7 +37,7 @@ struct run {
 	struct rxe_pkt		pkt;
 };
 
-static u32 wqe_size(const struct rxe_swqe *wqe)
+static u32 measure_wqe(const struct rxe_swqe *wqe)
 {
 	if (wqe->flags & IB_SEND_INLINE)
 		return sizeof(*wqe) + wqe->length;
@@ -70,16 +70,16 @@ bool rxe_sq_import(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	const void *elem;
 
-	if (sq->q.head - sq->q.tail >= rxe_ring_capacity(sq->q.ring))
+	if (sq->q.head - sq->q.tail >= rxe_ring_get_capacity(sq->q.ring))
 		return false;
-	elem = rxe_ring_head(sq->q.ring);
+	elem = rxe_ring_get_head(sq->q.ring);
 	if (!elem)
 		return false;
 	if (qp->is_user)
-		import_posted(qp, elem, rxe_sendq_at(&sq->q, sq->q.head));
+		import_posted(qp, elem, rxe_sendq_get_wqe(&sq->q, sq->q.head));
 	else
-		memcpy(rxe_sendq_at(&sq->q, sq->q.head), elem, wqe_size(elem));
-	rxe_ring_next(sq->q.ring);
+		memcpy(rxe_sendq_get_wqe(&sq->q, sq->q.head), elem, measure_wqe(elem));
+	rxe_ring_advance(sq->q.ring);
 	sq->q.head++;
 	return true;
 }
@@ -88,7 +88,7 @@ bool rxe_sq_import(struct rxe_qp *qp)
 static s32 count_missing_pkts(struct rxe_sq *sq, const struct rxe_swqe *wqe)
 {
 	s32 ahead = rxe_psn_diff(sq->resend.psn, sq->flight.una);
-	s32 npkts = min_t(s32, sq->resend.npkts, rxe_unanswered(&sq->flight, wqe) - ahead);
+	s32 npkts = min_t(s32, sq->resend.npkts, rxe_count_unanswered(&sq->flight, wqe) - ahead);
 
 	if (sq->q.tail == sq->q.head || !wqe->started || wqe->status || npkts <= 0) {
 		sq->resend.npkts = 0;	/* acknowledged, or will be sent anyway */
@@ -109,7 +109,7 @@ static s32 limit_paced_pkts(struct rxe_qp *qp, s32 most)
 static bool pick_missing(struct rxe_qp *qp, struct pick *pick)
 {
 	struct rxe_sq *sq = &qp->sq;
-	struct rxe_swqe *wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+	struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 	s32 npkts = count_missing_pkts(sq, wqe);
 
 	if (npkts > 0 && rxe_is_paced(qp) && !rxe_is_rd_atomic(wqe))
@@ -141,7 +141,7 @@ static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 span = rxe_psn_diff(sq->flight.psn, sq->flight.una) +
-		   rxe_num_pkts(wqe->length, qp->mtu);
+		   rxe_count_pkts(wqe->length, qp->mtu);
 
 	if (READ_ONCE(qp->state) == IB_QPS_SQD)
 		return false;
@@ -159,7 +159,7 @@ static bool may_start(const struct rxe_qp *qp, struct rxe_swqe *wqe)
 static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 {
 	struct rxe_sq *sq = &qp->sq;
-	u32 npkts = rxe_num_pkts(wqe->length, qp->mtu);
+	u32 npkts = rxe_count_pkts(wqe->length, qp->mtu);
 
 	wqe->first_psn = sq->flight.psn;
 	wqe->last_psn = rxe_psn_add(sq->flight.psn, npkts - 1);
@@ -172,7 +172,7 @@ static void start_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe)
 
 static void finish_sent(struct rxe_qp *qp)
 {
-	struct rxe_swqe *wqe = rxe_sendq_at(&qp->sq.q, qp->sq.q.tail);
+	struct rxe_swqe *wqe = rxe_sendq_get_wqe(&qp->sq.q, qp->sq.q.tail);
 
 	if (unlikely(wqe->status)) {
 		rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
@@ -207,11 +207,11 @@ static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 }
 
 /* Packets that fill the current train: a run should end with a full train */
-static s32 train_room(const struct rxe_qp *qp)
+static s32 get_train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
 
-	return rxe_train_room(&qp->sq.sender.out.train, pkt) ?: rxe_train_most(qp);
+	return rxe_train_get_room(&qp->sq.sender.out.train, pkt) ?: rxe_train_get_most(qp);
 }
 
 /*
@@ -227,7 +227,7 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 
 	pick->hint = npkts;
 	if (npkts > RXE_PICK_TAIL) {
-		fits = train_room(qp);
+		fits = get_train_room(qp);
 		if (npkts > fits + RXE_PICK_TAIL)
 			npkts = fits;
 	}
@@ -238,7 +238,7 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 }
 
 /* Packets that may leave, as far as the window limits them; perhaps negative */
-static s32 window_room(const struct rxe_sq *sq)
+static s32 get_window_room(const struct rxe_sq *sq)
 {
 	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
 
@@ -253,7 +253,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	s32 room = left;
 
 	if (qp->service->acked)
-		room = window_room(sq);
+		room = get_window_room(sq);
 	sq->timed.limited |= room < left;
 	if (rxe_is_paced(qp) && room > 0 && !rxe_is_rd_atomic(wqe))
 		room = limit_paced_pkts(qp, room);
@@ -263,7 +263,7 @@ static void pick_pkts(struct rxe_qp *qp, struct pick *pick)
 	} else {
 		pick_data(qp, pick, room, left);
 	}
-	pick->hint += sq->q.head - sq->q.cur - 1 + rxe_ring_pending(sq->q.ring);
+	pick->hint += sq->q.head - sq->q.cur - 1 + rxe_ring_count_pending(sq->q.ring);
 }
 
 /* Assign PSNs to the picked packets */
@@ -282,7 +282,7 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 		sq->q.cur++;
 	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
 		sq->flight.top = sq->flight.psn;
-		if (rxe_qp_by_wire(qp))
+		if (rxe_qp_uses_wire(qp))
 			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1),
 				      rxe_is_rd_atomic(wqe));
 	}
@@ -352,7 +352,7 @@ static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 	while (left--) {
 		if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 			return NULL;
-		wqe = rxe_sendq_at(&sq->q, sq->q.cur);
+		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.cur);
 		if (likely(!rxe_is_local(wqe)) || wqe->status)
 			return wqe;
 		if (!wqe->started && !rxe_memop(qp, wqe))
@@ -414,7 +414,7 @@ static bool may_send(const struct rxe_qp *qp)
  */
 static void leave_to_flush(struct rxe_qp *qp)
 {
-	if (rxe_sq_in_flush(qp) && rxe_ring_pending(qp->sq.q.ring))
+	if (rxe_sq_is_in_flush(qp) && rxe_ring_count_pending(qp->sq.q.ring))
 		rxe_task_schedule(&qp->recv_task);
 }
 
@@ -440,7 +440,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 }
 
 /* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE opcodes have the same order [table 38] */
-static u8 data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
+static u8 get_data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
@@ -473,7 +473,7 @@ static void set_data_pkt(const struct rxe_qp *qp, const struct pick *pick, u32 n
 	bool last = psn == wqe->last_psn;
 
 	pkt->psn = psn;
-	pkt->opcode = qp->service->opcode + data_opcode(wqe, psn == wqe->first_psn, last);
+	pkt->opcode = qp->service->opcode + get_data_opcode(wqe, psn == wqe->first_psn, last);
 	pkt->payload_len = min(qp->mtu, wqe->length - off);
 	pkt->solicited = last && (wqe->flags & IB_SEND_SOLICITED);
 	pkt->ack_req = qp->service->acked &&
@@ -613,7 +613,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 }
 
 /* A process yields on need_resched(). A softirq doesn't: ksoftirqd would have to continue it */
-static bool budget_left(const struct rxe_qp *qp, const struct run *run)
+static bool has_budget_left(const struct rxe_qp *qp, const struct run *run)
 {
 	const struct rxe_out *out = &qp->sq.sender.out;
 	u32 trains = out->trains + !!out->train.npkts;
@@ -635,16 +635,16 @@ bool rxe_rc_requester_due(const struct rxe_qp *qp)
 	if (READ_ONCE(sq->resend.npkts))
 		return true;
 	return (READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
-		rxe_ring_pending(sq->q.ring)) &&
+		rxe_ring_count_pending(sq->q.ring)) &&
 	       rxe_psn_diff(READ_ONCE(sq->flight.psn), READ_ONCE(sq->flight.una)) <
 	       (s32)READ_ONCE(sq->cc.window) &&
 	       !(READ_ONCE(qp->pace.waits) & RXE_PACE_SEND);
 }
 
 /* Must the QP wait for its turn at the queues below? */
-static bool queues_busy(const struct rxe_qp *qp)
+static bool must_await_turn(const struct rxe_qp *qp)
 {
-	return rxe_qp_by_wire(qp) && rxe_tx_busy(qp->sq.sender.tx) &&
+	return rxe_qp_uses_wire(qp) && rxe_tx_busy(qp->sq.sender.tx) &&
 	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.sender.tx);
 }
 
@@ -654,7 +654,7 @@ static bool have_queues_room(const struct rxe_qp *qp, struct run *run)
 	if (run->trains == qp->sq.sender.out.trains)
 		return true;
 	run->trains = qp->sq.sender.out.trains;
-	return !queues_busy(qp);
+	return !must_await_turn(qp);
 }
 
 /* Return: true if the budget was spent, and there may be more to send */
@@ -666,15 +666,15 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	qp->sq.sender.out.trains = 0;
 	run.trains = 0;
 	rxe_outlet_requests(&run.outlet, qp);
-	rxe_pkt_to_peer(qp, &run.pkt);
+	rxe_pkt_init(qp, &run.pkt);
 	do {
-		go_on = emit_pick(qp, &run, p) && budget_left(qp, &run);
+		go_on = emit_pick(qp, &run, p) && has_budget_left(qp, &run);
 	} while (go_on && have_queues_room(qp, &run) && pick_run(qp, p));
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
-	return !go_on && !rxe_fault_busy(qp->sq.sender.fault) &&
-	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_pending(qp->sq.q.ring));
+	return !go_on && !rxe_fault_is_busy(qp->sq.sender.fault) &&
+	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_count_pending(qp->sq.q.ring));
 }
 
 /**
@@ -690,7 +690,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!rxe_fault_busy(qp->sq.sender.fault) && !queues_busy(qp) && pick_run(qp, &p))
+	if (!rxe_fault_is_busy(qp->sq.sender.fault) && !must_await_turn(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
 	return more;
 }

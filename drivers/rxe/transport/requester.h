@@ -178,14 +178,14 @@ static inline bool rxe_sq_is_read(const struct rxe_sq *sq)
 }
 
 /* Does the path take only single packets, as of the last packet that was sent? */
-static inline bool rxe_sq_alone(const struct rxe_sq *sq)
+static inline bool rxe_sq_is_alone(const struct rxe_sq *sq)
 {
 	return READ_ONCE(sq->sender.out.train.alone);
 }
 
 /* Packets of the oldest work request that were sent and aren't acknowledged */
-static inline s32 rxe_unanswered(const struct rxe_flight *flight,
-				 const struct rxe_swqe *wqe)
+static inline s32 rxe_count_unanswered(const struct rxe_flight *flight,
+				       const struct rxe_swqe *wqe)
 {
 	return min(rxe_psn_diff(flight->psn, flight->una),
 		   rxe_psn_diff(wqe->last_psn, flight->una) + 1);

@@ -161,7 +161,7 @@ static bool continues_message(const struct rxe_rq *rq, u32 flags)
 	return rq->op_flags && (flags & rq->op_flags);
 }
 
-static bool op_enabled(const struct rxe_qp *qp, u32 flags)
+static bool is_op_enabled(const struct rxe_qp *qp, u32 flags)
 {
 	int access = qp->attr.qp_access_flags;
 
@@ -176,7 +176,7 @@ static bool op_enabled(const struct rxe_qp *qp, u32 flags)
 }
 
 /* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long [9.7.4.1.6] */
-static bool length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static bool is_length_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	if (!(pkt->flags & RXE_OP_PAYLOAD))
 		return true;
@@ -227,7 +227,7 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 }
 
 /* Bytes that still fit into the receive work request in use */
-static u32 send_room(const struct rxe_rq *rq)
+static u32 get_recv_room(const struct rxe_rq *rq)
 {
 	u64 most = min_t(u64, rq->wqe.length, RXE_MAX_MSG);
 
@@ -239,7 +239,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key, qp->requests.fault };
-	u32 len = rxe_pkt_data_len(pkt);
+	u32 len = rxe_pkt_get_data_len(pkt);
 	int err;
 
 	if (!rxe_rq_next(qp))
@@ -247,7 +247,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	list.num_sge = rq->wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->off = 0;
-	if (len > send_room(rq)) {
+	if (len > get_recv_room(rq)) {
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
@@ -306,7 +306,7 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_rq *rq = &qp->rq;
 	bool start = pkt->flags & RXE_OP_START;
 	bool end = pkt->flags & RXE_OP_END;
-	u32 len = rxe_pkt_data_len(pkt);
+	u32 len = rxe_pkt_get_data_len(pkt);
 	int err = 0;
 
 	if ((pkt->flags & RXE_OP_IMMDT) && !rxe_rq_next(qp))
@@ -320,8 +320,8 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (!keep_write_key(qp, start))
 		return refuse_write(qp, pkt);
 	if (len)
-		err = rxe_key_ready(rq->write.key, true, rq->write.va, len, rq->write.resid,
-				    qp->requests.fault);
+		err = rxe_key_prepare(rq->write.key, true, rq->write.va, len, rq->write.resid,
+				      qp->requests.fault);
 	if (err)
 		return err == -EAGAIN ? wait_for_page(qp) : refuse_write(qp, pkt);
 	if (start)
@@ -360,11 +360,11 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
-	if (!continues_message(&qp->rq, pkt->flags) || !length_ok(qp, pkt))
+	if (!continues_message(&qp->rq, pkt->flags) || !is_length_ok(qp, pkt))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SINGLE)
 		return execute_single(qp, pkt, data);
-	if (!op_enabled(qp, pkt->flags))
+	if (!is_op_enabled(qp, pkt->flags))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SEND)
 		return execute_send(qp, pkt, data);
@@ -398,7 +398,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, DUP_REQ);
 	rxe_gap_late(&qp->rq.gap, pkt->psn);
 	if (pkt->flags & RXE_OP_READ_REQ) {
-		if (op_enabled(qp, pkt->flags))
+		if (is_op_enabled(qp, pkt->flags))
 			rxe_read_again(qp, pkt);
 	} else if (pkt->flags & RXE_OP_SINGLE) {
 		rxe_single_again(qp, pkt);
@@ -415,7 +415,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct sk_buff *first = rxe_inq_first(&qp->requests);
+	struct sk_buff *first = rxe_inq_peek_held(&qp->requests);
 	struct rxe_rq *rq = &qp->rq;
 
 	if (rq->nak_sent && rxe_psn_diff(pkt->psn, rq->early_psn) <= 0) {
@@ -468,7 +468,7 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
 
 	return diff > 0 && diff <= rxe_knob(window_max) &&
-	       op_enabled(qp, pkt->flags) && length_ok(qp, pkt);
+	       is_op_enabled(qp, pkt->flags) && is_length_ok(qp, pkt);
 }
 
 /**
@@ -488,7 +488,7 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (pkt->flags & RXE_OP_WRITE)
 		room = rq->write.resid ? rq->write.resid - 1 : 0;	/* LAST isn't empty */
 	else
-		room = rq->wqe.valid ? send_room(rq) : 0;
+		room = rq->wqe.valid ? get_recv_room(rq) : 0;
 	return max(room >> ilog2(qp->mtu), 1u);
 }
 

@@ -57,30 +57,30 @@ static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig
 	return 0;
 }
 
-static u32 flush_types(const struct rxe_pkt *pkt)
+static u32 get_flush_types(const struct rxe_pkt *pkt)
 {
 	return pkt->feth & RXE_FETH_TYPE_MASK;
 }
 
 /* The access that a FLUSH needs of the QP and of the R_Key [A19.4.3] */
-static int flush_access(const struct rxe_pkt *pkt)
+static int get_flush_access(const struct rxe_pkt *pkt)
 {
-	u32 types = flush_types(pkt);
+	u32 types = get_flush_types(pkt);
 
 	return (types & IB_FLUSH_GLOBAL ? IB_ACCESS_FLUSH_GLOBAL : 0) |
 	       (types & IB_FLUSH_PERSISTENT ? IB_ACCESS_FLUSH_PERSISTENT : 0);
 }
 
-static u32 flush_level(const struct rxe_pkt *pkt)
+static u32 get_flush_level(const struct rxe_pkt *pkt)
 {
 	return pkt->feth >> RXE_FETH_LEVEL_SHIFT & RXE_FETH_LEVEL_MASK;
 }
 
-static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static bool is_flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	u32 level = flush_level(pkt);
-	u32 types = flush_types(pkt);
-	int access = flush_access(pkt);
+	u32 level = get_flush_level(pkt);
+	u32 types = get_flush_types(pkt);
+	int access = get_flush_access(pkt);
 
 	return types && !(types & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT)) &&
 	       (level == IB_FLUSH_RANGE || level == IB_FLUSH_MR) &&
@@ -91,7 +91,7 @@ static bool flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * Do the next step of a persistent FLUSH. The first step waits for the next run. So a run does
  * at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
  */
-static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
+static u8 persist_range(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
 {
 	struct rxe_persist *p = &rq->persist;
 	u32 step;
@@ -109,13 +109,13 @@ static u8 persist(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
 
 static u8 flush_key(struct rxe_rq *rq, const struct rxe_pkt *pkt, const struct rxe_key *key)
 {
-	if (!(flush_types(pkt) & IB_FLUSH_PERSISTENT)) {
+	if (!(get_flush_types(pkt) & IB_FLUSH_PERSISTENT)) {
 		smp_mb();	/* earlier writes are visible before the answer is */
 		return 0;
 	}
-	if (flush_level(pkt) == IB_FLUSH_MR)
-		return persist(rq, key, key->iova, key->length);
-	return persist(rq, key, pkt->va, pkt->dma_len);
+	if (get_flush_level(pkt) == IB_FLUSH_MR)
+		return persist_range(rq, key, key->iova, key->length);
+	return persist_range(rq, key, pkt->va, pkt->dma_len);
 }
 
 /* [A19.4.1] Return: as rxe_single_execute() */
@@ -125,14 +125,14 @@ static u8 execute_flush(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	int err;
 	u8 res;
 
-	if (!flush_valid(qp, pkt))
+	if (!is_flush_valid(qp, pkt))
 		return RXE_NAK_INV_REQ;
-	if (flush_level(pkt) == IB_FLUSH_MR)
+	if (get_flush_level(pkt) == IB_FLUSH_MR)
 		err = rxe_key_get_all(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
-				      flush_access(pkt), &key);
+				      get_flush_access(pkt), &key);
 	else if (pkt->dma_len)
 		err = rxe_key_get(qp->ibqp.pd, &qp->ibqp, pkt->rkey,
-				  flush_access(pkt), pkt->va, pkt->dma_len, &key);
+				  get_flush_access(pkt), pkt->va, pkt->dma_len, &key);
 	else
 		return 0;	/* zero bytes need no key [C9-88] */
 	if (err)

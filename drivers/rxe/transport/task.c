@@ -99,7 +99,7 @@ void rxe_task_leave(struct rxe_task *task, bool more)
  * Run the task. If more work is requested meanwhile, it runs once more, but only once, so
  * that others get this CPU. Return: true if there is more to do.
  */
-static bool task_turn(struct rxe_task *task)
+static bool task_take_turn(struct rxe_task *task)
 {
 	bool more;
 
@@ -119,7 +119,7 @@ static bool task_turn(struct rxe_task *task)
  */
 void rxe_task_run(struct rxe_task *task)
 {
-	if (__this_cpu_read(task_depth) >= RXE_TASK_DEPTH || task_turn(task))
+	if (__this_cpu_read(task_depth) >= RXE_TASK_DEPTH || task_take_turn(task))
 		rxe_task_schedule(task);
 }
 
@@ -140,7 +140,7 @@ bool rxe_task_work(struct rxe_task *task)
 
 	do {
 		local_bh_disable();
-		more = task_turn(task);
+		more = task_take_turn(task);
 		local_bh_enable();
 		if (more)
 			cond_resched();

@@ -191,8 +191,8 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 	sample.at = ktime_to_ns(now);
 	sample.limited = sq->timed.limited;
 	sample.fetch = sq->timed.fetch;
-	sample.lossy = rxe_recovery_lossy(&sq->rec, now);
-	was = rxe_allowance(sq);
+	sample.lossy = rxe_recovery_is_lossy(&sq->rec, now);
+	was = rxe_allowance_get(sq);
 	INDIRECT_CALL_1(sq->cc.ops->acked, rxe_window_acked, &sq->cc, &sample,
 			sq->flight.una);
 	rxe_allowance_trace(sq, was);

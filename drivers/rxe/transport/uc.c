@@ -23,7 +23,7 @@ static void fail_stalled(struct rxe_qp *qp)
 
 	rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
 	spin_lock(&sq->lock);
-	wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+	wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 	if (sq->q.tail != sq->q.head && wqe->status) {
 		rxe_count_send_error(qp, wqe->status);
 		rxe_sq_finish(qp, wqe, wqe->status);
@@ -84,7 +84,7 @@ void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type e
  * [9.8.2.2]. Other packets before the expected PSN are late or duplicates: they change
  * nothing.
  */
-static bool uc_in_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+static bool uc_check_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 	s32 diff = rxe_psn_diff(pkt->psn, rq->epsn);
@@ -112,7 +112,7 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	struct rxe_rq *rq = &qp->rq;
 
 	rxe_respond_established(qp);
-	if (!uc_in_sequence(qp, pkt))
+	if (!uc_check_sequence(qp, pkt))
 		rxe_drop(qp->rxe, RXE_DROP_REST, pkt->more + 1);
 	else if (rxe_respond_execute(qp, pkt, data))
 		rq->op_flags = pkt->flags & RXE_OP_END ?

@@ -53,7 +53,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 	void *p;
 
 	ud_init_pkt(qp, wqe, &pkt);
-	len = rxe_pkt_bytes(pkt.opcode, wqe->length);
+	len = rxe_pkt_get_bytes(pkt.opcode, wqe->length);
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);
 	if (!p)
 		goto sent;
@@ -79,14 +79,14 @@ sent:
 	return IB_WC_SUCCESS;
 }
 
-static struct rxe_swqe *ud_next_wqe(struct rxe_qp *qp)
+static struct rxe_swqe *ud_get_next_wqe(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe = NULL;
 
 	spin_lock(&sq->lock);
 	if (sq->q.tail != sq->q.head || rxe_sq_import(qp))
-		wqe = rxe_sendq_at(&sq->q, sq->q.tail);
+		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 	spin_unlock(&sq->lock);
 	return wqe;
 }
@@ -105,7 +105,7 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	if (wqe->status)
 		return false;
-	if (rxe_fault_busy(qp->sq.sender.fault))
+	if (rxe_fault_is_busy(qp->sq.sender.fault))
 		return true;
 	if (wqe->ah->path.same_dev)
 		return false;
@@ -133,13 +133,13 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 			return rxe_sq_flush(qp);
 		if (state != IB_QPS_RTS)
 			return false;
-		wqe = ud_next_wqe(qp);
+		wqe = ud_get_next_wqe(qp);
 		if (!wqe || ud_must_wait(qp, wqe))
 			return false;
 		cost = wqe->length;
 		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe, &cost);
 		if (status == -EAGAIN)
-			return !rxe_fault_busy(qp->sq.sender.fault);
+			return !rxe_fault_is_busy(qp->sq.sender.fault);
 		rxe_task_spend(&budget, cost);
 		if (status) {
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
@@ -162,11 +162,11 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp)
 	const struct rxe_sq *sq = &qp->sq;
 
 	return READ_ONCE(sq->q.tail) != READ_ONCE(sq->q.head) ||
-	       rxe_ring_pending(sq->q.ring);
+	       rxe_ring_count_pending(sq->q.ring);
 }
 
 /* Data that kernel consumers need to answer: MAC, VLAN, kind of network header */
-static void gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
+static void fill_gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 {
 	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 	wc->network_hdr_type = rxe_rx_network(skb);
@@ -220,7 +220,7 @@ static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
 		wc.ex.imm_data = pkt->imm;
 	}
 	if (!qp->is_user)
-		gsi_wc(qp, skb, &wc);
+		fill_gsi_wc(qp, skb, &wc);
 	rxe_recv_done(qp, &wc, pkt->solicited);
 }
 

@@ -78,8 +78,8 @@ static struct rxe_ah_ref *ah_ref_create(struct ib_ah *ibah,
 }
 
 /* Give the AH a number and tell user space */
-static int ah_number(struct rxe_dev *rxe, struct rxe_ah *ah,
-		     struct rxe_ah_ref *r, struct ib_udata *udata)
+static int ah_assign_number(struct rxe_dev *rxe, struct rxe_ah *ah,
+			    struct rxe_ah_ref *r, struct ib_udata *udata)
 {
 	struct rxe_create_ah_resp resp = {};
 	int err;
@@ -125,7 +125,7 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 	if (udata)
 		rxe_path_unprivileged(rxe, &r->path, rdma_ah_read_grh(attr->ah_attr));
 	ah->num = 0;
-	err = udata ? ah_number(rxe, ah, r, udata) : 0;
+	err = udata ? ah_assign_number(rxe, ah, r, udata) : 0;
 	if (err)
 		goto err_ref;
 	rcu_assign_pointer(ah->r, r);

@@ -98,7 +98,7 @@ static __always_inline void cq_publish(struct rxe_cq *cq)
  * A QP that uses a dead CQ goes to ERR with the first completion that it loses [11.6.3.4].
  * Exception: a flushed completion, since its QP has stopped already.
  */
-static void cq_overflow(struct rxe_cq *cq, enum ib_wc_status status)
+static void cq_handle_overflow(struct rxe_cq *cq, enum ib_wc_status status)
 {
 	if (cq->may_lose || (cq->overflow && status == IB_WC_WR_FLUSH_ERR))
 		return;
@@ -124,16 +124,16 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 	void *place;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	place = cq->overflow ? NULL : rxe_ring_space(cq->ring);
+	place = cq->overflow ? NULL : rxe_ring_get_space(cq->ring);
 	if (!place) {
-		cq_overflow(cq, wc->status);
+		cq_handle_overflow(cq, wc->status);
 		goto unlock;
 	}
 	if (cq->is_user)
 		wc_to_user(place, wc);
 	else
 		*(struct ib_wc *)place = *wc;
-	rxe_ring_next(cq->ring);
+	rxe_ring_advance(cq->ring);
 	cq->wakes |= IB_CQ_NEXT_COMP;
 	if (solicited || wc->status != IB_WC_SUCCESS)
 		cq->wakes |= IB_CQ_SOLICITED;
@@ -221,7 +221,7 @@ static void cq_end_hold(struct rxe_cq *cq)
 		cq_set_due(cq);
 }
 
-static enum hrtimer_restart cq_period_over(struct hrtimer *timer)
+static enum hrtimer_restart cq_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_cq *cq = container_of(timer, struct rxe_cq, timer);
 	unsigned long flags;
@@ -305,7 +305,7 @@ static int cq_respond(const struct rxe_ring *ring, struct ib_udata *udata)
 
 static void cq_init(struct rxe_cq *cq, u32 vector)
 {
-	cq->ibcq.cqe = rxe_ring_capacity(cq->ring);
+	cq->ibcq.cqe = rxe_ring_get_capacity(cq->ring);
 	cq->ibcq.comp_vector = vector;
 	cpus_read_lock();	/* or a CPU may go offline between its count and its choice */
 	cq->cpu = cpumask_local_spread(vector, NUMA_NO_NODE);
@@ -316,7 +316,7 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	INIT_WORK(&cq->overflow_work, cq_overflow_work);
 	INIT_CSD(&cq->csd, cq_schedule_tasklet, cq);
 	tasklet_setup(&cq->tasklet, cq_tasklet);
-	rxe_hrtimer_setup(&cq->timer, cq_period_over, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&cq->timer, cq_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }
 
@@ -369,7 +369,7 @@ err_limit:
 }
 
 /* Read the consumer's index. A process may write any value, so it is masked. */
-static u32 cq_cons(const struct rxe_ring *ring)
+static u32 cq_get_cons(const struct rxe_ring *ring)
 {
 	/* Pairs with the release in rxe_poll_cq() or in the process */
 	return smp_load_acquire(&ring->buf->consumer_index) & ring->mask;
@@ -387,17 +387,17 @@ static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 	u32 num;
 
 	spin_lock_irq(&cq->lock);
-	*cons = cq_cons(old);	/* read once: a process may change it at any time */
+	*cons = cq_get_cons(old);	/* read once: a process may change it at any time */
 	num = (old->index - *cons) & old->mask;
-	if (num <= rxe_ring_capacity(new)) {
+	if (num <= rxe_ring_get_capacity(new)) {
 		new->index = num;
 		cq->moving = true;
 		/* Pairs with rxe_cq_next() */
 		smp_store_release(&cq->ring, new);
-		cq->ibcq.cqe = rxe_ring_capacity(new);
+		cq->ibcq.cqe = rxe_ring_get_capacity(new);
 	}
 	spin_unlock_irq(&cq->lock);
-	return num <= rxe_ring_capacity(new) ? num : -EINVAL;
+	return num <= rxe_ring_get_capacity(new) ? num : -EINVAL;
 }
 
 static void cq_move_end(struct rxe_cq *cq)
@@ -424,7 +424,7 @@ static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
 	if (num < 0)
 		return num;
 	for (i = 0; i < num; i++) {
-		memcpy(rxe_ring_elem(new, i), rxe_ring_elem(old, cons + i),
+		memcpy(rxe_ring_get_elem(new, i), rxe_ring_get_elem(old, cons + i),
 		       1 << new->shift);
 		cond_resched();
 	}
@@ -572,12 +572,12 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	if (cq->is_user)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
-	cons = cq_cons(cq->ring);
+	cons = cq_get_cons(cq->ring);
 	while (n < num && !cq->moving && cons != cq->ring->index) {
-		wc[n++] = *(struct ib_wc *)rxe_ring_elem(cq->ring, cons);
+		wc[n++] = *(struct ib_wc *)rxe_ring_get_elem(cq->ring, cons);
 		cons = (cons + 1) & cq->ring->mask;
 	}
-	/* Pairs with rxe_ring_space() */
+	/* Pairs with rxe_ring_get_space() */
 	smp_store_release(&cq->ring->buf->consumer_index, cons);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
@@ -602,8 +602,8 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 
 	rcu_read_lock();	/* rxe_resize_cq() */
 	ring = smp_load_acquire(&cq->ring);	/* cq_move_begin() */
-	*polled = cq_cons(ring);
-	wc = rxe_ring_elem(ring, *polled);
+	*polled = cq_get_cons(ring);
+	wc = rxe_ring_get_elem(ring, *polled);
 	if (*polled != READ_ONCE(ring->index))
 		qpn = READ_ONCE(wc->qp_num);
 	rcu_read_unlock();
@@ -650,7 +650,7 @@ int rxe_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irqflags);
 	cq->armed |= flags & IB_CQ_SOLICITED_MASK;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = cq_cons(cq->ring) != cq->ring->index;
+		missed = cq_get_cons(cq->ring) != cq->ring->index;
 	cq_flush_some(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;

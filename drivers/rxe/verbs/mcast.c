@@ -61,7 +61,7 @@ static struct rxe_mcast_grp *create_grp(struct rxe_dev *rxe, const union ib_gid 
 	struct rxe_mcast_grp *grp;
 	int err;
 
-	if (mcast->num_grps >= RXE_MAX_MCAST_GRP || !rxe_memory_left(0))
+	if (mcast->num_grps >= RXE_MAX_MCAST_GRP || !rxe_has_memory_left(0))
 		return ERR_PTR(-ENOMEM);
 	grp = kzalloc(sizeof(*grp), RXE_GFP_USER);
 	if (!grp)

@@ -27,7 +27,7 @@ static void srq_raise_limit(struct work_struct *work)
 		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
-static struct ib_ucontext *srq_uctx(struct ib_udata *udata)
+static struct ib_ucontext *srq_get_uctx(struct ib_udata *udata)
 {
 	struct rxe_ucontext *uctx =
 		rdma_udata_to_drv_context(udata, struct rxe_ucontext, ibuc);
@@ -47,7 +47,7 @@ static int srq_init(struct rxe_srq *srq, struct ib_srq_attr *attr,
 	srq->is_user = udata;
 	mutex_init(&srq->modify);
 	INIT_WORK(&srq->shared.low, srq_raise_limit);
-	err = rxe_recvq_init(&srq->shared.q, srq_uctx(udata), &cap);
+	err = rxe_recvq_init(&srq->shared.q, srq_get_uctx(udata), &cap);
 	attr->max_wr = cap.max_recv_wr;
 	return err;
 }
@@ -120,8 +120,8 @@ static struct rxe_ring *create_resized_ring(const struct rxe_srq *srq, u32 max_w
 		return ERR_PTR(-EINVAL);
 	if (udata && ib_copy_from_udata(&cmd, udata, sizeof(cmd)))
 		return ERR_PTR(-EFAULT);
-	ring = rxe_ring_create(srq_uctx(udata), max_wr,
-			       rxe_recvq_wqe_size(srq->shared.q.max_sge));
+	ring = rxe_ring_create(srq_get_uctx(udata), max_wr,
+			       rxe_recvq_get_wqe_size(srq->shared.q.max_sge));
 	if (IS_ERR(ring) || !udata)
 		return ring;
 	rxe_ring_mminfo(ring, &mi);
@@ -148,7 +148,7 @@ static int resize_srq(struct rxe_srq *srq, u32 max_wr, struct ib_udata *udata)
 static int check_modify(const struct rxe_srq *srq, const struct ib_srq_attr *attr,
 			int mask)
 {
-	u32 room = rxe_ring_capacity(srq->shared.q.ring);
+	u32 room = rxe_ring_get_capacity(srq->shared.q.ring);
 
 	if (mask & IB_SRQ_MAX_WR) {
 		if (!attr->max_wr || attr->max_wr > RXE_MAX_SRQ_WR)
@@ -208,7 +208,7 @@ int rxe_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	struct rxe_srq *srq = to_rxe_srq(ibsrq);
 
 	mutex_lock(&srq->modify);
-	attr->max_wr = rxe_ring_capacity(srq->shared.q.ring);
+	attr->max_wr = rxe_ring_get_capacity(srq->shared.q.ring);
 	attr->max_sge = srq->shared.q.max_sge;
 	attr->srq_limit = READ_ONCE(srq->shared.limit);
 	mutex_unlock(&srq->modify);

@@ -90,7 +90,7 @@ static void put_udp(struct icrc_head *head, const void *udph)
 	head->len += sizeof(*udp);
 }
 
-static u32 head_crc(const struct icrc_head *head)
+static u32 compute_head_crc(const struct icrc_head *head)
 {
 	return rxe_crc32(RXE_ICRC_LRH_STATE, head->bytes, head->len);
 }
@@ -106,7 +106,7 @@ u32 rxe_icrc_start_v1(const void *grh)
 	struct icrc_head head;
 
 	put_ipv6(&head, grh);
-	return head_crc(&head);
+	return compute_head_crc(&head);
 }
 
 /**
@@ -122,7 +122,7 @@ u32 rxe_icrc_start_ipv4(const void *iph, const void *udph)
 
 	put_ipv4(&head, iph);
 	put_udp(&head, udph);
-	return head_crc(&head);
+	return compute_head_crc(&head);
 }
 
 /**
@@ -138,7 +138,7 @@ u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph)
 
 	put_ipv6(&head, ip6h);
 	put_udp(&head, udph);
-	return head_crc(&head);
+	return compute_head_crc(&head);
 }
 
 /**

@@ -68,7 +68,7 @@ static const u8 *parse_resp(struct rxe_pkt *pkt, const u8 *h)
  * A response with data is an ACK. There are four NAK codes (RD has a fifth one). All
  * other syndromes are reserved [9.7.5.1.1].
  */
-static bool aeth_ok(const struct rxe_pkt *pkt)
+static bool is_aeth_ok(const struct rxe_pkt *pkt)
 {
 	switch (pkt->syndrome & RXE_AETH_TYPE_MASK) {
 	case RXE_AETH_ACK:
@@ -129,5 +129,5 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len)
 	h = parse_req(pkt, h + RXE_BTH_BYTES);
 	h = parse_resp(pkt, h);
 	parse_tail(pkt, h);
-	return !(op->flags & RXE_OP_AETH) || aeth_ok(pkt);
+	return !(op->flags & RXE_OP_AETH) || is_aeth_ok(pkt);
 }
