@@ -127,6 +127,37 @@ events() {
 	return "$1"
 }
 
+# A program that has connected by RDMA_CM hears that the bond has another MAC address now
+address_change() {
+	local server client
+	ip -n A link set bond0 type bond primary s0 && use_gid v2-ipv4 || return 1
+	PORT=$((PORT + 1))
+	srv timeout 60 rping -s -a "$SRV4" -p $PORT > /tmp/rping-srv 2>&1 & server=$!
+	srv cm_ready $PORT || return 1
+	cli stdbuf -oL -eL timeout 60 rping -c -a "$SRV4" -p $PORT -C 1000000 > /tmp/rping-cli 2>&1 & client=$!
+	wait_for 20 eval "rdma resource show cm_id | grep -q 'CONNECT .*:$PORT '" && ip -n A link set s0 down &&
+		wait_for 20 grep -q ADDR_CHANGE /tmp/rping-cli
+	set -- $?
+	tail -n 3 /tmp/rping-cli >&2
+	ip -n A link set s0 up
+	kill $client $server 2> /dev/null
+	wait $client $server || true
+	return "$1"
+}
+
+# A bridge on the bond, with a device of its own
+bridge() {
+	local ns n=1
+	for ns in A B; do
+		ip -n $ns link add br0 type bridge forward_delay 0 && ip -n $ns link set bond0 master br0 &&
+			ip -n $ns link set br0 up && ip -n $ns addr add 198.18.8.$n/24 dev br0 &&
+			in_netns $ns rxe_add br$ns br0 || return 1
+		n=2
+	done
+	SRV_DEV=brB CLI_DEV=brA SRV_NET=br0 CLI_NET=br0 SRV4=198.18.8.2 CLI4=198.18.8.1
+	use_gid v2-ipv4 && wait_for 20 cli ping -q -c 1 -W 1 "$SRV4" && run_rc_pingpong && run_rping
+}
+
 # A VLAN on the bond: its addresses are GIDs of the bond's device
 vlan() {
 	SRV4=198.18.7.2 CLI4=198.18.7.1
@@ -137,12 +168,15 @@ vlan() {
 }
 
 load_ours
-modprobe -a bonding 8021q
+modprobe -a bonding 8021q bridge
 try mode-1-up bond_up active-backup
 try mode-1-failover-v2 failover v2-ipv4 write
 try mode-1-failover-v1 failover v1-ipv4 send
 try mode-1-events events
 try mode-1-end bond_down
+try mode-1-active-mac-up bond_up active-backup fail_over_mac active
+try mode-1-address-change address_change
+try mode-1-active-mac-end bond_down
 try mode-2-up bond_up balance-xor xmit_hash_policy layer3+4
 try mode-2-failover failover v2-ipv4 send
 try mode-2-end bond_down
@@ -150,4 +184,5 @@ try mode-4-up bond_up 802.3ad xmit_hash_policy layer3+4 lacp_rate fast
 try mode-4-failover failover v2-ipv4 write
 try mode-4-spread spread
 try mode-4-vlan vlan
+try mode-4-bridge bridge
 try mode-4-end bond_down

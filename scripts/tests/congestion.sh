@@ -160,6 +160,38 @@ slows() {
 	awk "BEGIN { exit !($slow * 10 < $fast) }"
 }
 
+# READ: the responder slows down. A mark on nearly all of its packets
+slows_read() {
+	local fast slow
+	mark 0 A
+	flows -o read -T 1000 > /tmp/unmarked && mark 99 A && flows -o read -T 1000 > /tmp/marked || return 1
+	read -r _ fast _ < /tmp/unmarked && read -r _ slow _ < /tmp/marked
+	say "$fast MB/s, $slow with marks"
+	awk "BEGIN { exit !($slow * 10 < $fast) }"
+}
+
+# GRO merges packets, not their marks: each one that was set on a single packet is counted
+gro_marks() { # nft's word for the family
+	local set before
+	switch_is trains 0 && switch_is capture_singly 0 && srv ethtool -K veth gro on && cli ethtool -K veth tso off &&
+		ip netns exec A nft -f - <<- END || return 1
+		table inet marks {
+			chain out {
+				type filter hook postrouting priority 0
+				udp dport 4791 $1 ecn ect0 numgen random mod 100 < 20 counter $1 ecn set ce
+			}
+		}
+	END
+	before=$(counter rxeB np_ecn_marked_roce_packets)
+	flows -o write -T 400 >&2 || return 1
+	set=$(ip netns exec A nft list ruleset | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')
+	ip netns exec A nft flush ruleset
+	say "$set marks set, $(($(counter rxeB np_ecn_marked_roce_packets) - before)) counted"
+	[ "$set" -gt 20 ] && [ $(($(counter rxeB np_ecn_marked_roce_packets) - before)) = "$set" ] || return 1
+	cli ethtool -K veth tso on
+	switch_is trains 1 && switch_is capture_singly 1
+}
+
 path_up veth
 use_gid v2-ipv4
 try refuses refused
@@ -183,8 +215,11 @@ try uc marked_run A run_uc_pingpong
 mark 0
 mark 20 A
 try read marked_run B flows -o read -T 400
+try slows-read slows_read
 mark 0 A
+try gro-marks gro_marks ip
 use_gid v2-ipv6
+try gro-marks-ipv6 gro_marks ip6
 mark 20
 try ipv6 marked_run A flows -o write -T 400
 try swift chosen swift

@@ -89,6 +89,23 @@ by_tos() {
 	return "$1"
 }
 
+# The mark is set on their way out, after the first look for a route
+by_mark() {
+	ip -n A rule add fwmark 7 table 100 && ip netns exec A nft -f - <<- END || return 1
+	table ip m {
+		chain c {
+			type route hook output priority -150
+			udp dport 4791 meta mark set 7
+		}
+	}
+	END
+	use_gid v2-ipv4 && goes_by S run_rc_pingpong
+	set -- $?
+	ip netns exec A nft flush ruleset
+	ip -n A rule del fwmark 7 table 100
+	return "$1"
+}
+
 # moved_to ROUTER: the packets go there now, and by the same queue pairs
 moved_to() {
 	wait_for 10 goes_by "$1" stream_moves && stream_alive
@@ -142,6 +159,18 @@ drop() { # VERDICT
 	END
 }
 
+# A router that gives packets another source address: their ICRCs and their senders are wrong
+masquerade() {
+	ip netns exec R nft -f - <<-END
+	table ip n {
+		chain c {
+			type nat hook postrouting priority srcnat
+			oifname "toB" udp dport 4791 masquerade
+		}
+	}
+	END
+}
+
 # dropped COUNT: so many packets were
 dropped() {
 	[ "$(ip netns exec R nft list ruleset | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge "$1" ]
@@ -190,6 +219,7 @@ try across-ipv6 across v2-ipv6
 try ecmp ecmp
 try by-source by_source
 try by-tos by_tos
+try by-mark by_mark
 try route-change changes route_change
 try neighbour-change changes neighbour_change
 try own-mac-change changes own_mac_change
@@ -197,6 +227,7 @@ try neighbour-moves changes neighbour_moves
 try short-drop undo changes short_drop
 # before ICMP errors come, which count for a while
 try ends-drop undo ends 'drop "counter drop"' 'packets or answers are lost'
+try ends-nat undo ends masquerade 'packets or answers are lost'
 try small-mtu-fits undo small_mtu
 try ends-mtu undo ends 'ip -n R link set toB mtu 900' 'too big'
 try ends-reject undo ends 'drop "reject with icmpx type admin-prohibited"' 'a firewall rejects it'

@@ -112,6 +112,34 @@ moves() {
 	wait_for 10 eval '[ "$(gid_netdevs vlanC)" = veth.5 ]' && use_gid v2-ipv4 && run_rc_pingpong && run_rping
 }
 
+# A VLAN on a VLAN: each frame has both tags, in both directions
+double_tagged() { # TYPE
+	local ns mac tags total n=1
+	for ns in A B; do
+		ip -n $ns link add link veth name outer type vlan proto 802.1ad id 10 && ip -n $ns link set outer up &&
+			ip -n $ns link add link outer name inner type vlan id 6 && ip -n $ns link set inner up &&
+			ip -n $ns addr add 198.18.6.$n/24 dev inner || return 1
+		n=2
+	done
+	path veth
+	SRV4=198.18.6.2 CLI4=198.18.6.1
+	wait_for 10 gid_index rxeA "$1" 198.18.6.1 && wait_for 10 gid_index rxeB "$1" 198.18.6.2 && use_gid "$1-ipv4" || return 1
+	capture_begin A veth /tmp/qinq.pcap || return 1
+	run_rc_pingpong && run_rping || return 1
+	capture_end
+	for ns in A B; do
+		mac=$(mac_of $ns veth)
+		total=$(tcpdump -r /tmp/qinq.pcap -nne 2> /dev/null | grep " $mac >" | grep -c '\.4791: \|0x8915')
+		tags=$(tcpdump -r /tmp/qinq.pcap -nne 2> /dev/null | grep " $mac >" | grep 'vlan 10,.*vlan 6,' | grep -c '\.4791: \|0x8915')
+		say "$ns sent $total frames, $tags with both tags"
+		[ "$tags" -gt 10 ] && [ "$total" = "$tags" ] || return 1
+	done
+}
+
+double_gone() {
+	ip -n A link del outer && ip -n B link del outer
+}
+
 netdev_goes() {
 	ip -n C link del veth.5 && wait_for 20 eval "! [ -e $SYS/vlanC ]"
 }
@@ -131,6 +159,11 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ll; do
 	done
 done
 try v2-tagged tagged v2-ipv4
+for version in v2 v1; do
+	try $version-two-tags double_tagged $version
+	try $version-two-tags-gone double_gone
+done
+vlan_path
 try moves-along moves_along
 path veth
 use_gid v2-ipv4

@@ -14,7 +14,7 @@
 #include "odp_util.h"
 
 /* rdma-core 44 hasn't got it (Makefile) */
-#ifdef HAVE_FLUSH
+#if HAVE_FLUSH
 #define ACCESS_FLUSH	IBV_ACCESS_FLUSH_GLOBAL
 #else
 #define ACCESS_FLUSH	0

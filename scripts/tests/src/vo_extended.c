@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "vo.h"
 
-#ifdef HAVE_FLUSH
+#if HAVE_FLUSH
 #define OPS	(IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_FLUSH)
 #else
 #define OPS	IBV_QP_EX_WITH_ATOMIC_WRITE
@@ -54,7 +54,7 @@ bool atomic_write(struct end e[2])
 	return true;
 }
 
-#ifdef HAVE_FLUSH
+#if HAVE_FLUSH
 /* A WRITE, and a FLUSH of its bytes or of all of the region */
 bool flush(struct end e[2])
 {
