@@ -33,6 +33,48 @@ removed() {
 	srv nvme-target hide && wait_for 60 gone
 }
 
+has_srq() {
+	local text
+	text=$(srv rdma resource show srq) && say "$text" && grep -q 'type BASIC.*comm.*nvmet' <<< "$text"
+}
+
+# All connections' receives in shared queues, one for each processor of the target
+shared_receives() {
+	try "$type-srq-target" srv env USE_SRQ=1 nvme-target up "$SRV_CM"
+	try "$type-srq-connect" connect --ctrl-loss-tmo=600
+	try "$type-srq-made" has_srq
+	try "$type-srq-parallel" parallel
+	try "$type-srq-4k" write_compare 4k 64k
+	end
+}
+
+# dim on|off: the RDMA core moderates the events of the host's completion queues by what they bring
+dim() {
+	rdma dev set rxe0 adaptive-moderation "$1" && dim_is "$1" dev show rxe0 -d
+}
+
+# dim_is on|off WHAT...: what `rdma WHAT` says
+dim_is() {
+	local text
+	text=$(rdma "${@:2}") && say "$text" && grep -q "adaptive-moderation $1" <<< "$text"
+}
+
+# Completion queues have it if the device had it when they were made. The RDMA core keeps those of
+# earlier connections until the device is deleted.
+new_moderated_device() {
+	rdma link delete rxe0 && rxe_add && use_gid v2-ipv4 && dim on
+}
+
+moderated() {
+	try "$type-dim-on" new_moderated_device
+	try "$type-dim-target" srv nvme-target up "$SRV_CM"
+	try "$type-dim-connect" connect --ctrl-loss-tmo=600
+	try "$type-dim-queues" dim_is on resource show cq -dd
+	try "$type-dim-parallel" parallel
+	end
+	try "$type-dim-off" dim off
+}
+
 begin() {
 	try "$type-target" srv nvme-target up "${SRV_CM%%%*}"
 	try "$type-discover" discover
@@ -70,6 +112,10 @@ type=v2-ipv6
 use_gid $type
 begin
 end
+type=v2-ipv4
+use_gid $type
+shared_receives
+moderated
 path loop
 use_gid v2-ipv4
 type=loop
