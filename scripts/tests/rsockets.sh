@@ -13,6 +13,19 @@ run_stream() { # PROGRAM SIZE
 		"$1" -s "$SRV_CM" -p $PORT -I 20 -C 1 -S "$2" -T v
 }
 
+# A file of 5 MiB. The client wants its options last; the server stays.
+run_rcopy() {
+	local status=0
+	PORT=$((PORT + 1))
+	srv timeout $LIMIT rcopy -p $PORT &
+	dd if=/dev/urandom of=/tmp/data bs=1M count=5 status=none && srv cm_ready $PORT &&
+		cli timeout $LIMIT rcopy /tmp/data "$SRV_CM:/tmp/copy" -p $PORT &&
+		srv cat /tmp/copy | cmp - /tmp/data || status=1
+	srv pkill -x rcopy || true
+	wait
+	return $status
+}
+
 path_up vms
 for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	use_gid $type
@@ -20,6 +33,7 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 		try $type-rstream-$size run_stream rstream $size
 		try $type-riostream-$size run_stream riostream $size
 	done
+	[ $type = v2-ipv6 ] || try $type-rcopy run_rcopy	# its "SERVER:FILE" has one colon
 done
 try resources-gone wait_for 10 resources_gone
 try resources-gone-peer on_b_tools wait_for 10 resources_gone
