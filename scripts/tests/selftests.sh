@@ -2,6 +2,7 @@
 # test: the kernel's own tests of RDMA (tools/testing/selftests/rdma)
 # nodes: 1
 # level: long
+# suites: all
 # timeout: 200
 # needs: selftests
 . "$(dirname "$0")/lib.sh"
