@@ -4,9 +4,9 @@
  * else sends, too.
  *
  * Two processes, joined by TCP. In rounds of some seconds, each with new queue pairs, both sides
- * post random operations of RC, UC and UD. Each kind must succeed at some time. What is posted may succeed or fail; what may not happen is
- * that it does neither: no completion within HANG_MS is a failure, and so is a work request that
- * isn't flushed at the end of the round.
+ * post random operations of RC, UC and UD. Each kind must succeed at some time. What is posted may
+ * succeed or fail; what may not happen is that it does neither: no completion within HANG_MS is a
+ * failure, and so is a work request that isn't flushed at the end of the round.
  */
 #include <getopt.h>
 
@@ -226,7 +226,8 @@ static int post_ex_kind(struct flow *f, enum kind kind)
 
 static void post_connected(struct flow *f)
 {
-	struct ibv_sge sge = { (uintptr_t)buf, rnd_range(&seed, 0, rnd(&seed) & 1 ? 64 : SIZE / 2), mr->lkey };
+	uint32_t len = rnd_range(&seed, 0, rnd(&seed) & 1 ? 64 : SIZE / 2);
+	struct ibv_sge sge = { (uintptr_t)buf, len, mr->lkey };
 	enum kind kind = pick_kind(f);
 	struct ibv_send_wr wr = { .wr_id = send_id(f, kind), .sg_list = &sge, .num_sge = 1,
 				  .opcode = kind_wr[kind] }, *bad;

@@ -4,7 +4,8 @@
  * few or none, when the size changes under load, when a queue pair dies, when the ring is spoilt.
  *
  * All queue pairs are on one device and loop back, or the senders have another device (-D).
- * Queue pair i of "to" receives from queue pair i of "from", by way of the shared queue. Prints "ok NAME" or "fail NAME why" per case.
+ * Queue pair i of "to" receives from queue pair i of "from", by way of the shared queue. Prints
+ * "ok NAME" or "fail NAME why" per case.
  */
 #include <getopt.h>
 #include <pthread.h>
