@@ -31,7 +31,7 @@ run() { # SCRIPT
 		skip "${1%.sh}" "the names of devices are unique in all namespaces before Linux 7.1"
 		return
 	fi
-	(cd "$folder" && timeout 60 bash "./$1" >&2) || status=$?
+	(cd "$folder" && timeout 240 bash "./$1" >&2) || status=$?
 	case $status in
 	0) ok "${1%.sh}" ;;
 	4) skip "${1%.sh}" "it asks for what this machine lacks" ;;
