@@ -64,7 +64,7 @@ bool is_swap_there(void)
 
 /*
  * All pages are in the swap, and nowhere else. A page that is being written to it, or has been used
- * meanwhile, is in memory, too: if nobody changes it, the next try takes it away.
+ * meanwhile, is in memory, too. It is mapped again: if nobody changes it, the next try takes it away.
  */
 bool swap_out(struct end *e)
 {
@@ -72,12 +72,14 @@ bool swap_out(struct end *e)
 	unsigned char in[BYTES / PAGE];
 
 	do {
-		for (i = 0; i < BYTES; i += PAGE)
-			(void)*(volatile uint8_t *)(e->buf + i);
 		if (madvise(e->buf, BYTES, MADV_PAGEOUT) || mincore(e->buf, BYTES, in))
 			die("MADV_PAGEOUT: %s", strerror(errno));
-		for (left = 0, i = 0; i < BYTES / PAGE; i++)
-			left += in[i] & 1;
+		for (left = 0, i = 0; i < BYTES / PAGE; i++) {
+			if (!(in[i] & 1))
+				continue;
+			(void)*(volatile uint8_t *)(e->buf + i * PAGE);
+			left++;
+		}
 		if (!left)
 			return true;
 		usleep(1000);
