@@ -24,7 +24,8 @@ programs() { # PREFIX TYPE
 	SRV_BIND=$SRV_CM
 	SRV_GID=$(srv gid_index rxe0 v2 "$SRV_CM")
 	CLI_GID=$(cli gid_index rxe0 v2 "$([ "$2" = v2-ipv4 ] && echo "$CLI4" || echo "$CLI6")")
-	try "$1-$2-rc_random" run_rc_random -n 2000 -q 3 -s 7 -m 262144
+	# The ICRC of the shipped module's FLUSH isn't that of the specification: each end drops the other's
+	try "$1-$2-rc_random" run_rc_random -n 2000 -q 3 -s 7 -m 262144 --no-flush
 	for program in rc_pingpong uc_pingpong ud_pingpong rping ucmatose; do
 		try "$1-$2-$program" "run_$program"
 	done

@@ -112,7 +112,7 @@ static void agree_with_peer(struct side *s)
 	s->h.mtu = p.active_mtu;
 	s->h.gids = s->gids;
 	s->h.atomics = d.atomic_cap != IBV_ATOMIC_NONE;
-	s->h.ex = ex_ops(s->ctx);
+	s->h.ex = ex_ops(s->ctx) & ~(s->no_flush ? EX_FLUSH : 0);
 	write_all(s->ctl, &s->h, sizeof(s->h));
 	read_all(s->ctl, &o, sizeof(o));
 	if (o.magic != MAGIC)

@@ -63,6 +63,7 @@ static const char usage[] =
 "  -s, --seed N        seed (1); the same seed makes the same operations\n"
 "  -m, --max-size N    largest message (1048576)\n"
 "  -t, --timeout N     timeout of this side's queue pairs: 4.096 us * 2^N (18)\n"
+"  -F, --no-flush      no FLUSH\n"
 "  -b, --busy          poll the completion queues instead of waiting for events\n"
 "  -h, --help          this text\n";
 
@@ -70,7 +71,7 @@ static const struct option options[] = {
 	{ "dev", 1, NULL, 'd' }, { "dev2", 1, NULL, 'D' }, { "gid", 1, NULL, 'g' },
 	{ "gid2", 1, NULL, 'G' }, { "count", 1, NULL, 'n' }, { "qps", 1, NULL, 'q' },
 	{ "seed", 1, NULL, 's' }, { "max-size", 1, NULL, 'm' }, { "timeout", 1, NULL, 't' },
-	{ "busy", 0, NULL, 'b' },
+	{ "busy", 0, NULL, 'b' }, { "no-flush", 0, NULL, 'F' },
 	{ "listen", 1, NULL, 'l' }, { "connect", 1, NULL, 'c' }, { "help", 0, NULL, 'h' }, {},
 };
 
@@ -136,7 +137,7 @@ int main(int argc, char **argv)
 
 	a.timeout = 18;
 	a.h = (struct hello) { .seed = 1, .count = 100000, .qps = 6, .max_size = 1 << 20 };
-	while ((o = getopt_long(argc, argv, "d:D:g:G:n:q:s:m:t:bl:c:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:D:g:G:n:q:s:m:t:bFl:c:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': a.dev = optarg; break;
 		case 'D': b.dev = optarg; break;
@@ -148,6 +149,7 @@ int main(int argc, char **argv)
 		case 'm': a.h.max_size = strtoul(optarg, NULL, 0); break;
 		case 't': a.timeout = strtoul(optarg, NULL, 0); break;
 		case 'b': a.busy_poll = true; break;
+		case 'F': a.no_flush = true; break;
 		case 'l': port = optarg; break;
 		case 'c': target = optarg; break;
 		case 'h': fputs(usage, stdout); return 0;

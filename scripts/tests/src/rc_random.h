@@ -86,7 +86,7 @@ struct side {
 	const char *name, *dev;
 	int gid[GIDS_CAP], gids;
 	int ctl;
-	bool busy_poll, master;
+	bool busy_poll, master, no_flush;
 	uint8_t timeout;
 	struct hello h;
 	struct ibv_context *ctx;
