@@ -205,14 +205,11 @@ bool c_read_zero(void) { return accept_zero_len(R); }
 /* a WRITE of three packets on UC: nobody is told, and nothing is written [9.9.3] */
 bool c_uc_bad_rkey(void)
 {
-	struct pair *p = pair_make();
+	struct pair *p = pair_make_of(IBV_QPT_UC);
 	struct ibv_sge sge = sge_of(p->src, 3000, p->src_mr->lkey);
 	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey ^ 0x5500);
 	int i;
 
-	CHECK(!ibv_destroy_qp(p->a) && !ibv_destroy_qp(p->b), "destroy_qp failed");
-	p->a = new_qp(p->pd, p->ca, IBV_QPT_UC);
-	p->b = new_qp(p->pd, p->cb, IBV_QPT_UC);
 	p->ra.access = p->rb.access = IBV_ACCESS_REMOTE_WRITE;
 	pair_connect(p);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
