@@ -302,7 +302,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 mtu = 256 << how % 5;
 	struct rxe_wr_rules rules = {
 		.services = how & 0x40 ? RXE_WR_FOR_UD :
-			    how & 0x08 ? RXE_WR_FOR_UC : RXE_WR_FOR_RC | RXE_WR_FOR_PROCESS_RC,
+			    (how & 0x08 ? RXE_WR_FOR_UC : RXE_WR_FOR_RC) | RXE_WR_FOR_PROCESS,
 		.datagram = how & 0x40,
 		.max_sge = sges,
 		.max_inline = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1),
