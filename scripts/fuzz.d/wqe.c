@@ -203,6 +203,8 @@ static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 		return true;
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_LOCAL_INV:
+	case IB_WR_BIND_MW:
 		return !rules->datagram;
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
@@ -210,8 +212,6 @@ static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 	case IB_WR_FLUSH:
 	case IB_WR_ATOMIC_WRITE:
 	case IB_WR_SEND_WITH_INV:
-	case IB_WR_LOCAL_INV:
-	case IB_WR_BIND_MW:
 		return rules->services & RXE_WR_FOR_RC;
 	default:
 		return false;
