@@ -13,12 +13,6 @@
 
 #include "odp_util.h"
 
-/* rdma-core 44 hasn't got it (Makefile) */
-#if HAVE_FLUSH
-#define ACCESS_FLUSH	IBV_ACCESS_FLUSH_GLOBAL
-#else
-#define ACCESS_FLUSH	0
-#endif
 #define BYTES		(64 * PAGE)		/* memory of an end */
 #define ACCESS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | ACCESS_FLUSH)
