@@ -80,30 +80,39 @@ uptime_ms() {
 	awk '{ printf "%d", $1 * 1000 }' /proc/uptime
 }
 
-# one_flow N AT MS: sender N's, for so long from that time on
+# one_flow N AT MS: sender N's, for so long, AT ms after the start
 one_flow() {
 	local port=$((22000 + $1)) gid
 	gid=$(gid_index rxeD v2 10.0.0.2)
-	ip netns exec D rc_flows -d rxeD -g "$gid" --listen $port -l 90 &
+	ip netns exec D rc_flows -d rxeD -g "$gid" --listen $port -l 900 &
 	ip netns exec D bash -c ". $TESTS/lib.sh; wait_tcp $port"
 	gid=$(gid_index "rxeS$1" v2 "10.$1.0.2")
-	ip netns exec "S$1" rc_flows -d "rxeS$1" -g "$gid" --connect 10.0.0.2:$port --at "$2" -T "$3" \
-		--every 50 -l 90 > "/tmp/flow$1" && wait $!
+	ip netns exec "S$1" rc_flows -d "rxeS$1" -g "$gid" --connect 10.0.0.2:$port --after /tmp/start \
+		--at "$2" -T "$3" --every 50 -l 900 > "/tmp/flow$1" && wait $!
 }
 
-# run_flows MS FLOWS...: FLOW is FROM-TO, ms of the run.  Leaves in /tmp/run what happened
+# all_ready FILES: each has the line of a program that is ready
+all_ready() {
+	[ "$(grep -l ready "$@" 2> /dev/null | wc -l)" = $# ]
+}
+
+# run_flows MS FLOWS...: FLOW is FROM-TO, ms of the run.  Leaves in /tmp/run what happened.  The
+# start is decided when all programs are loaded and connected: that may take any time.
 run_flows() {
 	local ms=$1 start flow n=0 pids=() pid watch status=0
 	shift
-	rm -f /tmp/flow*
-	start=$(($(uptime_ms) + 2000 + 200 * $#))
-	ip netns exec R python3 "$TESTS/py/queue_watch.py" out 2: $start "$ms" > /tmp/queue &
+	rm -f /tmp/flow* /tmp/start
+	ip netns exec R python3 "$TESTS/py/queue_watch.py" out 2: /tmp/start "$ms" > /tmp/queue &
 	watch=$!
 	for flow; do
 		n=$((n + 1))
-		one_flow $n $((start + ${flow%-*})) $((${flow#*-} - ${flow%-*})) &
+		one_flow $n ${flow%-*} $((${flow#*-} - ${flow%-*})) &
 		pids+=($!)
 	done
+	wait_for 600 all_ready /tmp/queue $(seq -f /tmp/flow%.0f $n) || return 1
+	start=$(($(uptime_ms) + 1000))
+	echo $start > /tmp/start.new
+	mv /tmp/start.new /tmp/start
 	for pid in "${pids[@]}"; do
 		wait "$pid" || status=1
 	done

@@ -19,7 +19,7 @@ loop write 65536 .07
 loop send 65536 .07
 loop read 65536 .07
 veth write 64 .45
-veth pingpong 64 .50
+veth pingpong 64 .53
 veth write 65536 .20
 veth send 65536 .20
 veth read 65536 .21"

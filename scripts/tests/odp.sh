@@ -3,7 +3,7 @@
 # nodes: 1
 # level: core
 # debug: yes
-# timeout: 300
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"

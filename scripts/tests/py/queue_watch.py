@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: queue_watch.py NETDEV HANDLE START MS
 
-What is in a queueing discipline, every 10 ms of MS from START on (monotonic clock, ms):
+Prints "ready", and waits for the file START, which has a time of the monotonic clock in ms.
+From then on, it prints every 10 ms of MS what is in a queueing discipline:
 
 	queue MS BYTES PACKETS SENT DROPS MARKS
 
 SENT (bytes), DROPS and MARKS (of RED) count from the beginning."""
 
+import os
 import socket
 import struct
 import sys
@@ -62,8 +64,13 @@ def main():
     if len(sys.argv) != 5:
         sys.exit(__doc__)
     index, handle = socket.if_nametoindex(sys.argv[1]), int(sys.argv[2].rstrip(":"), 16) << 16
-    start, ms = int(sys.argv[3]), int(sys.argv[4])
+    ms = int(sys.argv[4])
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    print("ready", flush=True)
+    while not os.path.exists(sys.argv[3]):
+        time.sleep(0.005)
+    with open(sys.argv[3], encoding="ascii") as file:
+        start = int(file.read())
     for due in range(start, start + ms + 1, 10):
         time.sleep(max(due / 1000 - time.monotonic(), 0))
         print("queue", int(time.monotonic() * 1000), *look(netlink, index, handle))

@@ -56,6 +56,7 @@ static struct hello me = {
 }, peer;
 static const char *dev;
 static int gid_index = -1, ctl;
+static const char *after;
 static uint64_t limit_ms = 60000, start_ms, at_ms, every_ms;
 static struct ibv_comp_channel *chan;
 static struct ibv_cq *cq;
@@ -231,14 +232,30 @@ static struct result add_up(uint64_t ms)
 	return r;
 }
 
+/* A time that several programs begin at: it is decided when all are ready */
+static uint64_t common_start(void)
+{
+	unsigned long long ms;
+	FILE *f;
+
+	printf("ready\n");
+	fflush(stdout);
+	while (!(f = fopen(after, "r")))
+		poll(NULL, 0, 5);
+	if (fscanf(f, "%llu", &ms) != 1)
+		die("%s has no time", after);
+	fclose(f);
+	return ms;
+}
+
 static void wait_for_start(void)
 {
-	uint64_t now = now_ms();
+	uint64_t begin = after ? common_start() + at_ms : 0, now = now_ms();
 
-	if (at_ms && now >= at_ms)
-		die("ready %llu ms too late", (unsigned long long)(now - at_ms));
-	for (; now < at_ms; now = now_ms())
-		poll(NULL, 0, at_ms - now);
+	if (after && now >= begin)
+		die("ready %llu ms too late", (unsigned long long)(now - begin));
+	for (; now < begin; now = now_ms())
+		poll(NULL, 0, begin - now);
 	start_ms = now;
 }
 
@@ -331,7 +348,9 @@ static const char usage[] =
 "  -t, --timeout N     of the queue pairs: 4.096 us * 2^N (14, as most tools have it)\n"
 "  -r, --retry N       of the queue pairs (7)\n"
 "  -T, --time MS       for so long (4000)\n"
-"  -a, --at MS         begin at this time of the monotonic clock (at once)\n"
+"  -A, --after FILE    print \"ready\", and wait for FILE, which has a time of the\n"
+"                      monotonic clock in ms (begin at once)\n"
+"  -a, --at MS         begin so long after that time (0)\n"
 "  -e, --every MS      tell how far it is, so often (never)\n"
 "  -l, --limit S       ends what doesn't end by itself (60)\n"
 "  -h, --help          this text\n";
@@ -340,7 +359,7 @@ static const struct option options[] = {
 	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "op", 1, NULL, 'o' },
 	{ "both", 0, NULL, 'b' }, { "qps", 1, NULL, 'q' }, { "size", 1, NULL, 's' },
 	{ "depth", 1, NULL, 'p' }, { "timeout", 1, NULL, 't' }, { "retry", 1, NULL, 'r' },
-	{ "time", 1, NULL, 'T' }, { "at", 1, NULL, 'a' },
+	{ "time", 1, NULL, 'T' }, { "after", 1, NULL, 'A' }, { "at", 1, NULL, 'a' },
 	{ "every", 1, NULL, 'e' }, { "limit", 1, NULL, 'l' }, { "listen", 1, NULL, 'L' },
 	{ "connect", 1, NULL, 'C' }, { "help", 0, NULL, 'h' }, {},
 };
@@ -360,7 +379,7 @@ int main(int argc, char **argv)
 	char *target = NULL, *port = NULL, *colon = NULL;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "d:g:o:bq:s:p:t:r:T:a:e:l:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:g:o:bq:s:p:t:r:T:A:a:e:l:h", options, NULL)) != -1) {
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
@@ -372,6 +391,7 @@ int main(int argc, char **argv)
 		case 't': me.timeout = atoi(optarg); break;
 		case 'r': me.retry = atoi(optarg); break;
 		case 'T': me.ms = strtoul(optarg, NULL, 0); break;
+		case 'A': after = optarg; break;
 		case 'a': at_ms = strtoull(optarg, NULL, 0); break;
 		case 'e': every_ms = strtoull(optarg, NULL, 0); break;
 		case 'l': limit_ms = strtoull(optarg, NULL, 0) * 1000; break;

@@ -442,7 +442,7 @@ static UNUSED int wait_wc_ms(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 /* As wait_wc_ms(), with a deadline that only a hang exceeds. */
 static UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	return wait_wc_ms(cq, wc, 20000);
+	return wait_wc_ms(cq, wc, 60000);
 }
 
 /* Waits for the next event of a channel */

@@ -82,7 +82,7 @@ bool swap_out(struct end *e)
 		}
 		if (!left)
 			return true;
-		usleep(1000);
+		compact_memory();	/* the kernel's lists of new pages give them up */
 	} while (now_ms() < end);
 	return false;
 }

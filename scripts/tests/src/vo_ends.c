@@ -85,6 +85,7 @@ void connect_ends(struct end e[2])
 		};
 
 		r.access |= ACCESS_FLUSH;
+		r.timeout = 20;		/* 4 s: a page may take as long on a busy host */
 		if (e[i].qp->qp_type != IBV_QPT_UD) {
 			rc_up(e[i].qp, &r, a[i].psn, &a[!i]);
 			continue;
@@ -215,7 +216,7 @@ static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
 		got = status_of(&e[1]);
 		CHECK(!got, "receive of %u bytes: status %d", len, got);
 	} else if (e[0].qp->qp_type == IBV_QPT_UC) {
-		uint64_t end = now_ms() + 20000;
+		uint64_t end = now_ms() + 60000;
 
 		/* nothing tells when it has come */
 		while (memcmp(dst, want, len) && now_ms() < end)
