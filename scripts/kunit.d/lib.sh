@@ -37,6 +37,13 @@ source_unpack() {
 	mv "$dir.part" "$dir"
 }
 
+# Before 6.14, User-Mode Linux has room for 2,696 bytes of FPU state, and hands as many back.  A host
+# whose CPU has AMX refuses less than all 11 KiB ("ptrace set fp regs failed").
+source_mend() { # DIR
+	local file=$1/arch/x86/um/user-offsets.c
+	! grep -q 'HOST_FP_SIZE, 2696' "$file" || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' "$file"
+}
+
 # source_fetch DIR [VERSION]: prints the package's file, fetched to DIR
 source_fetch() {
 	local dir=$1 pkg=$SOURCE_PKG${2:+=$2}
@@ -59,7 +66,7 @@ kernel_source() (
 	exec 7>"$KERNELS/source.lock"
 	flock 7
 	for dir in "$KERNELS/$SOURCE_PKG"_*; do
-		[ -e "$dir/Kbuild" ] && echo "$dir" && exit
+		[ -e "$dir/Kbuild" ] && source_mend "$dir" && echo "$dir" && exit
 	done
 	tmp=$(mktemp -d)
 	deb=$(source_fetch "$tmp")
@@ -67,6 +74,7 @@ kernel_source() (
 	dir=$KERNELS/${dir%_all.deb}
 	slowly kernel-unpack "unpacking ${dir##*/}" "$tmp/log" source_unpack "$dir" "$deb"
 	rm -rf "$tmp"
+	source_mend "$dir"
 	echo "$dir"
 )
 
@@ -93,7 +101,7 @@ test_kernel() {
 	# shellcheck disable=SC2086 # a list
 	frags=$(printf "$KERNEL_D/%s.config\n" $frags)
 	# shellcheck disable=SC2086
-	key=$({ cat $frags; gcc --version; } | sha256sum | cut -c1-12)
+	key=$({ cat $frags; gcc --version; cat "$src/arch/x86/um/user-offsets.c"; } | sha256sum | cut -c1-12)
 	out=$KERNELS/${src##*_}-$kind-$key
 	mkdir -p "$out"
 	exec 9>"$out/lock"
