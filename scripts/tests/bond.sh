@@ -140,7 +140,7 @@ address_change() {
 	set -- $?
 	tail -n 3 /tmp/rping-cli >&2
 	ip -n A link set s0 up
-	kill $client $server 2> /dev/null
+	pkill -x rping
 	wait $client $server || true
 	return "$1"
 }
