@@ -123,6 +123,8 @@
 	KNOB(txq_stuck_ns, 300 * NSEC_PER_MSEC, NSEC_PER_MSEC,			\
 	     10ULL * NSEC_PER_SEC,						\
 	     "time without progress after which a queue counts as stuck")	\
+	KNOB(txq_force, 64, 1, SZ_1K,						\
+	     "senders per millisecond that send once while the queue is stuck")	\
 	/* received trains: queue/inq.c */					\
 	KNOB(queue_free_bytes, SZ_128K, 0, SZ_16M,				\
 	     "memory of received trains per QP outside of the device's limit")	\

@@ -12,16 +12,20 @@
 #define BYTES	100u	/* of an skb */
 
 static struct {
-	u64 knob;
+	u64 knobs[RXE_NUM_KNOBS];
 	struct rxe_txq *q;
 	struct rxe_tx *tx[SENDERS];
 	struct sk_buff_head queue[SENDERS];
 	u32 called[SENDERS];
+	ktime_t called_at[SENDERS];
 } fix;
 
 static void sent(void *owner)
 {
-	++*(u32 *)owner;
+	int i = (u32 *)owner - fix.called;
+
+	fix.called_at[i] = ktime_get();
+	WRITE_ONCE(fix.called[i], fix.called[i] + 1);
 }
 
 static const struct rxe_net_ops ops = { .sent = sent };
@@ -31,7 +35,7 @@ static int tx_init(struct kunit *test)
 	int i;
 
 	memset(&fix, 0, sizeof(fix));
-	fix.knob = rxe_knob(txq_sender_skbs);
+	memcpy(fix.knobs, rxe_knobs, sizeof(fix.knobs));
 	rxe_knobs[RXE_KNOB_txq_sender_skbs] = SKBS;
 	rxe_tx_set_ops(&ops);
 	fix.q = rxe_txq_create();
@@ -53,7 +57,7 @@ static void tx_exit(struct kunit *test)
 		rxe_tx_destroy(fix.tx[i]);
 	}
 	rxe_txq_put(fix.q);
-	rxe_knobs[RXE_KNOB_txq_sender_skbs] = fix.knob;
+	memcpy(rxe_knobs, fix.knobs, sizeof(fix.knobs));
 }
 
 /* The sender puts skbs into the queues until it must wait. Return: how many */
@@ -129,6 +133,25 @@ static void last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
+/* While nothing leaves, all waiting senders may send, but few at once and each only once */
+static void stuck(struct kunit *test)
+{
+	int i, tries = 5000;
+
+	rxe_knobs[RXE_KNOB_txq_stuck_ns] = 10 * NSEC_PER_MSEC;
+	rxe_knobs[RXE_KNOB_txq_force] = 2;
+	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
+	for (i = 1; i < SENDERS; i++)
+		KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);
+	while (!READ_ONCE(fix.called[SENDERS - 1]) && tries--)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_GE(test, fix.called_at[2] - fix.called_at[1], (ktime_t)NSEC_PER_MSEC);
+	for (i = 0; i < SENDERS; i++) {
+		KUNIT_EXPECT_EQ(test, fix.called[i], 1u);
+		KUNIT_EXPECT_EQ(test, fill(test, i, 1), 1u);
+	}
+}
+
 /* The time through an empty queue: the shortest of late, and two long ones replace it */
 static void empty_queue(struct kunit *test)
 {
@@ -153,6 +176,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(own_half),
 	KUNIT_CASE(passed_over),
 	KUNIT_CASE(last),
+	KUNIT_CASE(stuck),
 	KUNIT_CASE(empty_queue),
 	{}
 };

@@ -23,8 +23,9 @@
  * sends in one run. So many senders share a slow netdev evenly. The limit is per device:
  * a stuck netdev stops only its own senders.
  *
- * If nothing leaves for txq_stuck_ns, each waiting sender may send once. If the queue stays
- * stuck, the retransmission timer of these packets ends in an error.
+ * If nothing leaves for txq_stuck_ns, each waiting sender may send once, txq_force of them per
+ * millisecond. If the queue stays stuck, the retransmission timer of these packets ends in an
+ * error.
  *
  * While no sender waits, only two counters are updated, without a lock.
  *
@@ -85,15 +86,26 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 	rxe_net_ops = ops;
 }
 
-/* Let all waiting senders send once; they keep their places. Context: lock held */
-static void txq_force(struct rxe_txq *q)
+/*
+ * Let some waiting senders send once. There may be a great many, so each call takes the next few
+ * to the end of the list. A first sender that is forced already shows that all have had theirs.
+ *
+ * Context: lock held. Return: true if some may be left.
+ */
+static bool txq_force(struct rxe_txq *q)
 {
+	u32 left = rxe_knob(txq_force);
 	struct rxe_tx *tx;
 
-	list_for_each_entry(tx, &q->waiting, wait) {
+	while (left--) {
+		tx = list_first_entry(&q->waiting, struct rxe_tx, wait);
+		if (tx->forced)
+			return false;
+		list_move_tail(&tx->wait, &q->waiting);
 		WRITE_ONCE(tx->forced, true);
 		rxe_net_ops->sent(tx->owner);
 	}
+	return true;
 }
 
 static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
@@ -108,10 +120,8 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 		;	/* armed again while we waited for the lock */
 	} else if (!list_empty(&q->waiting)) {
 		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
-		if (!ktime_before(now, due)) {
-			txq_force(q);
-			due = ktime_add_ns(now, rxe_knob(txq_stuck_ns));
-		}
+		if (!ktime_before(now, due))
+			due = ktime_add_ns(now, txq_force(q) ? NSEC_PER_MSEC : rxe_knob(txq_stuck_ns));
 		hrtimer_set_expires(timer, due);
 		restart = HRTIMER_RESTART;
 	}
