@@ -15,10 +15,8 @@ static bool exceed_rnr(enum ibv_wr_opcode op, int rnr_retry)
 	pair_connect(p);
 	wr = remote_wr(op, &sge, ADDR(p, 0), p->dst_mr->rkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR) ||
-	    !expect_state(p->a, IBV_QPS_ERR))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR) &&
+	       expect_state(p->a, IBV_QPS_ERR) && pair_free(p);
 }
 
 bool c_rnr_0(void) { return exceed_rnr(IBV_WR_SEND, 0); }
@@ -86,9 +84,7 @@ bool c_dead_peer_no_timer(void)
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
 	CHECK(!wait_wc_ms(p->ca, &wc, 500), "completed with %s", ibv_wc_status_str(wc.status));
 	qp_to_state(p->a, IBV_QPS_ERR);
-	if (!expect_status(p->ca, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR) && pair_free(p);
 }
 
 /* a queue pair that isn't in RTR or beyond drops what comes, whoever sends it */
@@ -104,9 +100,7 @@ bool c_peer_in_init(void)
 	rc_to_init(p->b, &p->rb);
 	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_RETRY_EXC_ERR, IBV_WC_RETRY_EXC_ERR))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_RETRY_EXC_ERR, IBV_WC_RETRY_EXC_ERR) && pair_free(p);
 }
 
 /*
@@ -154,9 +148,8 @@ bool c_wrong_source_qp(void)
 	/* the real connection lives on */
 	sge = sge_of(p->src, 100, p->src_mr->lkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0) || !expect_status(p->cb, IBV_WC_SUCCESS, 0))
-		return false;
-	return pair_free(x) && pair_free(p);
+	return expect_status(p->ca, IBV_WC_SUCCESS, 0) && expect_status(p->cb, IBV_WC_SUCCESS, 0) &&
+	       pair_free(x) && pair_free(p);
 }
 
 static bool read_at_depth(int initiator, int responder, bool fence)
@@ -228,7 +221,7 @@ static bool access_sysfs(const char *name, const char *mode, uint64_t *value)
 	FILE *file;
 	bool ok;
 
-	snprintf(path, sizeof(path), "%s/%s", ctx->device->ibdev_path, name);
+	snprintf(path, sizeof(path), "%s/%s", place[0].ctx->device->ibdev_path, name);
 	file = fopen(path, mode);
 	if (!file)
 		return false;
@@ -283,7 +276,7 @@ bool c_sqd_new_address(void)
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_SQD,
 		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .sgid_index = gid_index, .hop_limit = 1 } },
+			     .grh = { .sgid_index = place[0].gid_index, .hop_limit = 1 } },
 	};
 	uint64_t before, now, end = now_ms() + 5000;
 

@@ -12,7 +12,7 @@
 bool c_cq_full(void)
 {
 	struct pair *p = pair_make();
-	struct ibv_cq *cq = ibv_create_cq(ctx, 2, NULL, NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(place[0].ctx, 2, NULL, NULL, 0);
 	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
 	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
 	int i;
@@ -43,7 +43,7 @@ bool c_cq_overrun_ignored(void)
 		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	};
 	struct pair *p = pair_make();
-	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(place[0].ctx, &attr);
 	uint64_t end = now_ms() + 10000, next = 0;
 	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
 	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
@@ -95,7 +95,7 @@ bool c_cq_timestamps(void)
 	};
 
 	errno = 0;
-	CHECK(!ibv_create_cq_ex(ctx, &attr), "a CQ with timestamps was created");
+	CHECK(!ibv_create_cq_ex(place[0].ctx, &attr), "a CQ with timestamps was created");
 	CHECK(errno == EOPNOTSUPP, "errno %d", errno);
 	return true;
 }
@@ -150,7 +150,7 @@ bool c_notify_moderated(void)
 	uint64_t start;
 	int i;
 
-	CHECK(!ibv_query_device_ex(ctx, NULL, &attr), "query_device_ex failed");
+	CHECK(!ibv_query_device_ex(place[0].ctx, NULL, &attr), "query_device_ex failed");
 	CHECK(attr.cq_mod_caps.max_cq_count == 0xffff && attr.cq_mod_caps.max_cq_period == 0xffff,
 	      "at most %d completions and %d us", attr.cq_mod_caps.max_cq_count,
 	      attr.cq_mod_caps.max_cq_period);
@@ -184,9 +184,7 @@ bool c_notify_error(void)
 	CHECK(!ibv_req_notify_cq(p->cb, 1), "req_notify_cq failed");
 	qp_to_state(p->b, IBV_QPS_ERR);
 	CHECK(wait_cq_event(p, 5000), "no event for a flush");
-	if (!expect_flush(p->cb, 1, 1))
-		return false;
-	return pair_free(p);
+	return expect_flush(p->cb, 1, 1) && pair_free(p);
 }
 
 bool c_limit_cq(void)
@@ -195,14 +193,14 @@ bool c_limit_cq(void)
 	struct ibv_cq *cq;
 
 	errno = 0;
-	REFUSED(ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0), "max_cqe+1");
-	cq = ibv_create_cq(ctx, dev.max_cqe, NULL, NULL, 0);
+	REFUSED(ibv_create_cq(place[0].ctx, dev.max_cqe + 1, NULL, NULL, 0), "max_cqe+1");
+	cq = ibv_create_cq(place[0].ctx, dev.max_cqe, NULL, NULL, 0);
 	CHECK(cq && cq->cqe >= dev.max_cqe, "max_cqe itself: %s", strerror(errno));
 	CHECK(!ibv_destroy_cq(cq), "destroy_cq: %s", strerror(errno));
-	REFUSED(ibv_create_cq(ctx, 0, NULL, NULL, 0), "a CQ of 0");
-	REFUSED(ibv_create_cq(ctx, 10, NULL, NULL, ctx->num_comp_vectors),
+	REFUSED(ibv_create_cq(place[0].ctx, 0, NULL, NULL, 0), "a CQ of 0");
+	REFUSED(ibv_create_cq(place[0].ctx, 10, NULL, NULL, place[0].ctx->num_comp_vectors),
 		"completion vector num_comp_vectors");
-	cq = ibv_create_cq(ctx, 10, NULL, NULL, ctx->num_comp_vectors - 1);
+	cq = ibv_create_cq(place[0].ctx, 10, NULL, NULL, place[0].ctx->num_comp_vectors - 1);
 	CHECK(cq, "the last completion vector refused: %s", strerror(errno));
 	ibv_destroy_cq(cq);
 	return pair_free(p);

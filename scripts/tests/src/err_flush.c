@@ -10,9 +10,7 @@ bool c_flush_sends(void)
 
 	post_n(p, 100, 20, true);	/* no receive: they wait in RNR */
 	qp_to_state(p->a, IBV_QPS_ERR);
-	if (!expect_flush(p->ca, 100, 20))
-		return false;
-	return pair_free(p);
+	return expect_flush(p->ca, 100, 20) && pair_free(p);
 }
 
 /* flushed requests complete even if they weren't signalled */
@@ -22,9 +20,7 @@ bool c_flush_unsignalled(void)
 
 	post_n(p, 100, 20, false);
 	qp_to_state(p->a, IBV_QPS_ERR);
-	if (!expect_flush(p->ca, 100, 20))
-		return false;
-	return pair_free(p);
+	return expect_flush(p->ca, 100, 20) && pair_free(p);
 }
 
 bool c_flush_recvs(void)
@@ -35,9 +31,7 @@ bool c_flush_recvs(void)
 	for (i = 0; i < 20; i++)
 		recv_one(p->b, 100 + i, p->dst, 100, p->dst_mr->lkey);
 	qp_to_state(p->b, IBV_QPS_ERR);
-	if (!expect_flush(p->cb, 100, 20))
-		return false;
-	return pair_free(p);
+	return expect_flush(p->cb, 100, 20) && pair_free(p);
 }
 
 bool c_flush_posted_in_error(void)
@@ -51,9 +45,7 @@ bool c_flush_posted_in_error(void)
 		return false;
 	for (i = 0; i < 5; i++)
 		recv_one(p->a, 200 + i, p->src, 100, p->src_mr->lkey);
-	if (!expect_flush(p->ca, 200, 5))
-		return false;
-	return pair_free(p);
+	return expect_flush(p->ca, 200, 5) && pair_free(p);
 }
 
 /* a receive has no doorbell, and is flushed even if nothing else happens for long */
@@ -101,7 +93,7 @@ bool c_flush_many(void)
 {
 	const int num = 5000;
 	struct pair *p = pair_make();
-	struct ibv_cq *cq = ibv_create_cq(ctx, 2 * num, NULL, NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(place[0].ctx, 2 * num, NULL, NULL, 0);
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = num, .max_recv_wr = num, .max_send_sge = 1,
@@ -149,10 +141,9 @@ bool c_flush_after_error(void)
 	wr[1].next = &wr[2];
 	wr[2].wr_id = 100;
 	CHECK(!ibv_post_send(p->a, wr, &bad), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS) ||
-	    !expect_status(p->ca, REM_ACC, REM_ACC) || !expect_flush(p->ca, 100, 1))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS) &&
+	       expect_status(p->ca, REM_ACC, REM_ACC) && expect_flush(p->ca, 100, 1) &&
+	       pair_free(p);
 }
 
 bool c_reset_and_reuse(void)
@@ -168,9 +159,8 @@ bool c_reset_and_reuse(void)
 	pair_connect(p);
 	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
 	post_n(p, 50, 1, true);
-	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0) || !expect_status(p->cb, IBV_WC_SUCCESS, 0))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_SUCCESS, 0) && expect_status(p->cb, IBV_WC_SUCCESS, 0) &&
+	       pair_free(p);
 }
 
 /* what is in flight ends, then the event comes [10.3.1.5] */

@@ -10,10 +10,8 @@ static bool refuse_local(struct pair *p, enum ibv_wr_opcode op, struct ibv_sge s
 
 	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR) ||
-	    !expect_state(p->a, IBV_QPS_ERR))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR) &&
+	       expect_state(p->a, IBV_QPS_ERR) && pair_free(p);
 }
 
 bool c_send_bad_lkey(void)
@@ -74,10 +72,9 @@ static bool refuse_recv(struct pair *p, uint32_t len, uint32_t room, uint32_t lk
 
 	recv_one(p->b, 9, p->dst, room, lkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->cb, here, here) || !expect_status(p->ca, there, there) ||
-	    !expect_state(p->a, IBV_QPS_ERR) || !expect_state(p->b, IBV_QPS_ERR))
-		return false;
-	return expect_qp_event(p->b, 0) && pair_free(p);
+	return expect_status(p->cb, here, here) && expect_status(p->ca, there, there) &&
+	       expect_state(p->a, IBV_QPS_ERR) && expect_state(p->b, IBV_QPS_ERR) &&
+	       expect_qp_event(p->b, 0) && pair_free(p);
 }
 
 bool c_recv_too_long(void)

@@ -77,7 +77,7 @@ bool c_mr_empty(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_LEN(addr); i++) {
-		mr = ibv_reg_mr(p->pd, addr[i], 0, ALL_ACCESS);
+		mr = ibv_reg_mr(p->pd, addr[i], 0, ACCESS_ALL);
 		CHECK(mr, "0 bytes at %p: %s", addr[i], strerror(errno));
 		if (!use_empty_mr(p, mr, addr[i]))
 			return false;
@@ -92,7 +92,7 @@ bool c_mr_empty_one_past(void)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd_b, p->dst, 0, ALL_ACCESS);
+	p->dst_mr = new_mr(p->pd_b, p->dst, 0, ACCESS_ALL);
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
@@ -104,7 +104,7 @@ bool c_mr_empty_rereg(void)
 
 	ibv_dereg_mr(p->dst_mr);
 	p->dst_mr = new_mr(p->pd2_b, p->dst, 0, 0);
-	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS),
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL),
 	      "other rights: %s", strerror(errno));
 	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd_b, NULL, 0, 0),
 	      "other PD: %s", strerror(errno));

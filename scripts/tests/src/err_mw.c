@@ -18,7 +18,7 @@ static struct pair *mw_pair_of(enum ibv_qp_type type)
 
 	pair_connect(p);
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	return p;
 }
 
@@ -250,7 +250,7 @@ bool c_mw_bind_other_pd(void)
 	struct ibv_mw_bind_info info;
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd2_b, p->dst, BUF_LEN, ALL_ACCESS | IBV_ACCESS_MW_BIND);
+	p->dst_mr = new_mr(p->pd2_b, p->dst, BUF_LEN, ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	info = window_of(p, REM_WRITE);
 	return bind_refused(p, info);
 }
@@ -421,16 +421,22 @@ static bool load_round(struct pair *p, struct ibv_mw *mw, int round)
 	return true;
 }
 
-bool c_mw_rounds(void)
+static bool load_rounds(enum ibv_mw_type type, int num,
+			bool (*load)(struct pair *p, struct ibv_mw *mw, int round))
 {
 	struct pair *p = mw_pair();
-	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = new_mw(p, type);
 	int i;
 
-	for (i = 0; i < 1000; i++)
-		if (!load_round(p, mw, i))
+	for (i = 0; i < num; i++)
+		if (!load(p, mw, i))
 			return false;
 	return mw_free(p, mw);
+}
+
+bool c_mw_rounds(void)
+{
+	return load_rounds(IBV_MW_TYPE_2, 1000, load_round);
 }
 
 /* Type 1, which only a bind takes back; and READs */
@@ -459,14 +465,7 @@ static bool load_round_type1(struct pair *p, struct ibv_mw *mw, int round)
 
 bool c_mw_rounds_type1(void)
 {
-	struct pair *p = mw_pair();
-	struct ibv_mw *mw = new_mw(p, IBV_MW_TYPE_1);
-	int i;
-
-	for (i = 0; i < 300; i++)
-		if (!load_round_type1(p, mw, i))
-			return false;
-	return mw_free(p, mw);
+	return load_rounds(IBV_MW_TYPE_1, 300, load_round_type1);
 }
 
 /* As many as query_device says, and not one more */

@@ -12,11 +12,8 @@ struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type typ
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 4,
 			 .max_recv_sge = 4, .max_inline_data = 64 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp(pd, &ia);
 }
 
 int qp_to_sqd(struct ibv_qp *qp)
@@ -24,14 +21,6 @@ int qp_to_sqd(struct ibv_qp *qp)
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
 
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
-}
-
-struct addr addr_of(struct ibv_qp *qp)
-{
-	return (struct addr) {
-		.qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff,
-		.gid = qp->context == ctx ? gid : gid_b,
-	};
 }
 
 void pair_connect(struct pair *p)
@@ -44,14 +33,12 @@ void pair_connect(struct pair *p)
 
 static void make_domains(struct pair *p)
 {
-	p->pd = p->pd_b = ibv_alloc_pd(ctx);
-	p->pd2 = p->pd2_b = ibv_alloc_pd(ctx);
-	if (ctx_b != ctx) {
-		p->pd_b = ibv_alloc_pd(ctx_b);
-		p->pd2_b = ibv_alloc_pd(ctx_b);
+	p->pd = p->pd_b = new_pd(place[0].ctx);
+	p->pd2 = p->pd2_b = new_pd(place[0].ctx);
+	if (place[1].ctx != place[0].ctx) {
+		p->pd_b = new_pd(place[1].ctx);
+		p->pd2_b = new_pd(place[1].ctx);
 	}
-	if (!p->pd || !p->pd2 || !p->pd_b || !p->pd2_b)
-		die("alloc_pd: %s", strerror(errno));
 }
 
 /* All but the connection, so that a case can change ra and rb first. */
@@ -60,10 +47,10 @@ struct pair *pair_make_of(enum ibv_qp_type type)
 	struct pair *p = calloc(1, sizeof(*p));
 
 	make_domains(p);
-	p->chan = ibv_create_comp_channel(ctx);
-	p->chan_b = ibv_create_comp_channel(ctx_b);
-	p->ca = ibv_create_cq(ctx, 4 * DEPTH, NULL, p->chan, 0);
-	p->cb = ibv_create_cq(ctx_b, 4 * DEPTH, NULL, p->chan_b, 0);
+	p->chan = ibv_create_comp_channel(place[0].ctx);
+	p->chan_b = ibv_create_comp_channel(place[1].ctx);
+	p->ca = ibv_create_cq(place[0].ctx, 4 * DEPTH, NULL, p->chan, 0);
+	p->cb = ibv_create_cq(place[1].ctx, 4 * DEPTH, NULL, p->chan_b, 0);
 	if (!p->ca || !p->cb)
 		die("cannot make objects: %s", strerror(errno));
 	p->src = new_pages(BUF_LEN);
@@ -71,11 +58,11 @@ struct pair *pair_make_of(enum ibv_qp_type type)
 	rnd_fill(p->src, BUF_LEN, 1);
 	memset(p->dst, 0, BUF_LEN);
 	p->src_mr = new_mr(p->pd, p->src, BUF_LEN, IBV_ACCESS_LOCAL_WRITE);
-	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ALL_ACCESS);
+	p->dst_mr = new_mr(p->pd_b, p->dst, BUF_LEN, ACCESS_ALL);
 	p->a = new_qp(p->pd, p->ca, type);
 	p->b = new_qp(p->pd_b, p->cb, type);
-	p->ra = rc_attr(gid_index);
-	p->rb = rc_attr(gid_index_b);
+	p->ra = rc_attr(place[0].gid_index);
+	p->rb = rc_attr(place[1].gid_index);
 	return p;
 }
 
@@ -92,25 +79,6 @@ struct pair *pair_up(void)
 	return p;
 }
 
-/* Within ms milliseconds; false is none */
-static bool next_event(struct ibv_context *c, struct ibv_async_event *e, int64_t ms)
-{
-	struct pollfd f = { .fd = c->async_fd, .events = POLLIN };
-
-	if (poll(&f, 1, ms > 0 ? ms : 0) <= 0 || ibv_get_async_event(c, e))
-		return false;
-	ibv_ack_async_event(e);
-	return true;
-}
-
-void drain_events(void)
-{
-	struct ibv_async_event e;
-
-	while (next_event(ctx, &e, 0) || next_event(ctx_b, &e, 0))
-		;
-}
-
 /* Takes events of side a's device until one of the type comes. */
 bool wait_event(enum ibv_event_type type, int ms)
 {
@@ -119,7 +87,7 @@ bool wait_event(enum ibv_event_type type, int ms)
 	int64_t left = ms;
 
 	do {
-		if (next_event(ctx, &e, left) && e.event_type == type)
+		if (next_event(place[0].ctx, &e, left) && e.event_type == type)
 			return true;
 		left = end - now_ms();
 	} while (left > 0);
@@ -169,7 +137,7 @@ bool pair_free(struct pair *p)
 	bad |= ibv_destroy_comp_channel(p->chan) | ibv_destroy_comp_channel(p->chan_b);
 	bad |= ibv_dereg_mr(p->src_mr) | ibv_dereg_mr(p->dst_mr);
 	bad |= ibv_dealloc_pd(p->pd) | ibv_dealloc_pd(p->pd2);
-	if (ctx_b != ctx)
+	if (place[1].ctx != place[0].ctx)
 		bad |= ibv_dealloc_pd(p->pd_b) | ibv_dealloc_pd(p->pd2_b);
 	free(p->src);
 	free(p->dst);
@@ -246,16 +214,6 @@ bool expect_status(struct ibv_cq *cq, enum ibv_wc_status want, enum ibv_wc_statu
 	CHECK(wait_wc(cq, &wc), "no completion, expected %s", ibv_wc_status_str(want));
 	CHECK(wc.status == want || wc.status == or, "completed with %s, expected %s",
 	      ibv_wc_status_str(wc.status), ibv_wc_status_str(want));
-	return true;
-}
-
-bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want)
-{
-	uint64_t end = now_ms() + 5000;
-
-	while (qp_state(qp) != want && now_ms() < end)
-		usleep(1000);
-	CHECK(qp_state(qp) == want, "queue pair is in state %d, expected %d", qp_state(qp), want);
 	return true;
 }
 

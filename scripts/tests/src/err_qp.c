@@ -51,7 +51,8 @@ bool c_modify_missing_attr(void)
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = p->b->qp_num,
 		.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 } },
+			     .grh = { .dgid = place[0].gid, .hop_limit = 1,
+				      .sgid_index = place[0].gid_index } },
 	};
 	int bit;
 
@@ -71,7 +72,7 @@ static bool refuse_rtr(struct pair *p, const char *what)
 	struct addr b = addr_of(p->b);
 
 	CHECK(rc_to_rtr(p->a, &p->ra, &b), "RTR accepted %s", what);
-	p->ra = rc_attr(gid_index);
+	p->ra = rc_attr(place[0].gid_index);
 	return true;
 }
 
@@ -161,10 +162,11 @@ bool c_query_qp(void)
 	      q.rnr_retry, q.min_rnr_timer);
 	CHECK((int)q.qp_access_flags == p->ra.access, "access flags 0x%x", q.qp_access_flags);
 	CHECK(q.port_num == 1 && q.ah_attr.port_num == 1, "port_num");
-	CHECK(q.ah_attr.is_global && !memcmp(&q.ah_attr.grh.dgid, &gid, 16), "dgid");
-	CHECK(q.ah_attr.grh.sgid_index == gid_index, "sgid_index %d", q.ah_attr.grh.sgid_index);
+	CHECK(q.ah_attr.is_global && !memcmp(&q.ah_attr.grh.dgid, &place[0].gid, 16), "dgid");
+	CHECK(q.ah_attr.grh.sgid_index == place[0].gid_index, "sgid_index %d",
+	      q.ah_attr.grh.sgid_index);
 	/* the RDMA core replaces hop_limit by the route's, unless it is link-local */
-	CHECK(q.ah_attr.grh.hop_limit == 9 || gid.raw[0] != 0xfe, "hop_limit %d",
+	CHECK(q.ah_attr.grh.hop_limit == 9 || place[0].gid.raw[0] != 0xfe, "hop_limit %d",
 	      q.ah_attr.grh.hop_limit);
 	CHECK(q.ah_attr.grh.traffic_class == 0x28, "traffic_class");
 	CHECK(q.ah_attr.sl == 3, "sl %d", q.ah_attr.sl);

@@ -125,7 +125,7 @@ static bool refuse_other_pd(enum ibv_wr_opcode op)
 	struct pair *p = pair_up();
 
 	ibv_dereg_mr(p->dst_mr);
-	p->dst_mr = new_mr(p->pd2_b, p->dst, BUF_LEN, ALL_ACCESS);
+	p->dst_mr = new_mr(p->pd2_b, p->dst, BUF_LEN, ACCESS_ALL);
 	return refused(p, op, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
@@ -155,9 +155,8 @@ bool c_responder_event(void)
 	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), 0x12345678);
 
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, REM_ACC, REM_ACC) || !expect_state(p->b, IBV_QPS_ERR))
-		return false;
-	return expect_qp_event(p->b, IBV_EVENT_QP_ACCESS_ERR) && pair_free(p);
+	return expect_status(p->ca, REM_ACC, REM_ACC) && expect_state(p->b, IBV_QPS_ERR) &&
+	       expect_qp_event(p->b, IBV_EVENT_QP_ACCESS_ERR) && pair_free(p);
 }
 
 /*
@@ -194,9 +193,7 @@ static bool accept_zero_len(enum ibv_wr_opcode op)
 	struct ibv_send_wr wr = remote_wr(op, &sge, 0xdead, 0xdeadbeef);
 
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
-	if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
-		return false;
-	return pair_free(p);
+	return expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS) && pair_free(p);
 }
 
 bool c_write_zero(void) { return accept_zero_len(W); }

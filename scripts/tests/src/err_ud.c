@@ -16,7 +16,7 @@ static struct ibv_ah *new_ah(struct ibv_pd *pd, int index)
 {
 	struct ibv_ah_attr a = {
 		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = gid_b, .sgid_index = index, .hop_limit = 64 },
+		.grh = { .dgid = place[1].gid, .sgid_index = index, .hop_limit = 64 },
 	};
 
 	return ibv_create_ah(pd, &a);
@@ -30,7 +30,7 @@ static struct ud make_ud(void)
 	u.rx = new_qp(u.p->pd_b, u.p->cb, IBV_QPT_UD);
 	ud_up(u.tx, u.qkey, 7);
 	ud_up(u.rx, u.qkey, 7);
-	u.ah = new_ah(u.p->pd, gid_index);
+	u.ah = new_ah(u.p->pd, place[0].gid_index);
 	if (!u.ah)
 		die("create_ah: %s", strerror(errno));
 	return u;
@@ -58,12 +58,13 @@ static int send_ud(struct ud *u, uint32_t len, uint32_t qkey, int flags)
 /* The GRH slot holds a GRH, or in its last 20 bytes an IPv4 header [A17.4.5.1] */
 static bool check_grh(const uint8_t *grh)
 {
-	bool v4 = !memcmp(gid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+	bool v4 = !memcmp(place[0].gid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
 
 	if (v4 && grh[20] == 0x45)
-		return !memcmp(grh + 32, gid.raw + 12, 4) && !memcmp(grh + 36, gid_b.raw + 12, 4);
-	return grh[0] >> 4 == 6 && !memcmp(grh + 8, gid.raw, 16) &&
-	       !memcmp(grh + 24, gid_b.raw, 16);
+		return !memcmp(grh + 32, place[0].gid.raw + 12, 4) &&
+		       !memcmp(grh + 36, place[1].gid.raw + 12, 4);
+	return grh[0] >> 4 == 6 && !memcmp(grh + 8, place[0].gid.raw, 16) &&
+	       !memcmp(grh + 24, place[1].gid.raw, 16);
 }
 
 bool c_ud_send(void)

@@ -101,12 +101,9 @@ static void setup(const char *dev)
 {
 	ctx = open_device(dev);
 	ex = ex_ops(ctx);
-	if (ex & EX_FLUSH)
-		attr.access |= ACCESS_FLUSH;
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 2 * QPS * (DEPTH + RECVS), NULL, NULL, 0);
-	if (!pd || !cq)
-		die("cannot make objects: %s", strerror(errno));
+	attr.access |= ex_access(ex);
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, 2 * QPS * (DEPTH + RECVS));
 	buf = new_pages(SIZE);
 	rnd_fill(buf, SIZE, 1);
 	mr = new_mr(pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | attr.access);
@@ -131,26 +128,16 @@ static void create(struct flow *f)
 	struct addr *a = &me.qp[f - flow];
 
 	*f = (struct flow) { .windows = WINDOWS };
-	f->qp = service_of(f) ? ibv_create_qp(pd, &ia) : new_rc_ex(pd, &ia, ex);
-	if (!f->qp)
-		die("create_qp: %s", strerror(errno));
+	f->qp = create_qp_ex(pd, &ia, ex);
 	a->qpn = f->qp->qp_num;
 	a->psn = rnd(&seed) & 0xffffff;
-	if (ibv_query_gid(ctx, 1, attr.gid_index, &a->gid))
-		die("no GID with index %d", attr.gid_index);
+	a->gid = gid_at(ctx, attr.gid_index);
 }
 
 static void connect_ud(struct ibv_qp *qp)
 {
-	struct ibv_ah_attr av = {
-		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = peer.qp[UD].gid, .sgid_index = attr.gid_index, .hop_limit = 64 },
-	};
-
 	ud_up(qp, QKEY, 0);
-	ah = ibv_create_ah(pd, &av);
-	if (!ah)
-		die("create_ah: %s", strerror(errno));
+	ah = create_ah(pd, &attr, peer.qp[UD].gid);
 }
 
 /* Before the peer knows the keys.  Somebody may have killed the queue pair by then. */

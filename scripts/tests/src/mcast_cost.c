@@ -112,10 +112,8 @@ static struct ibv_qp *new_qp(void)
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = SLOTS,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp *qp = create_qp(pd, &init);
 
-	if (!qp)
-		die("create_qp: %m");
 	ud_up(qp, QKEY, 0);
 	return qp;
 }
@@ -136,17 +134,14 @@ static void join(union ibv_gid *group)
 static void set_up(const char *dev, int gid_index, union ibv_gid *group)
 {
 	size_t bytes = (size_t)stride * (1 + members * SLOTS);
-	struct ibv_ah_attr to = {
-		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = *group, .sgid_index = gid_index, .hop_limit = 1 },
-	};
+	struct rc_attr near = { .gid_index = gid_index, .hop_limit = 1 };
 
 	ctx = open_device(dev);
-	pd = ibv_alloc_pd(ctx);
+	pd = new_pd(ctx);
 	channel = ibv_create_comp_channel(ctx);
 	cq = ibv_create_cq(ctx, SLOTS * (members + 1), NULL, channel, 0);
-	ah = ibv_create_ah(pd, &to);
-	if (!pd || !channel || !cq || !ah)
+	ah = create_ah(pd, &near, *group);
+	if (!channel || !cq)
 		die("cannot set up %s: %m", dev);
 	buf = new_pages(bytes);
 	rnd_fill(buf, bytes, 1);

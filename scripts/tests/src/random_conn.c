@@ -39,9 +39,7 @@ static void make_qp(struct side *s, struct conn *c, uint32_t q)
 	c->rcq = q % 2 ? c->scq : make_cq(s, ROUND, q);
 	ia.send_cq = c->scq;
 	ia.recv_cq = c->rcq;
-	c->qp = new_rc_ex(s->pd, &ia, s->h.ex);
-	if (!c->qp)
-		die("create_qp with %u SGEs: %s", s->h.max_sge, strerror(errno));
+	c->qp = create_qp_ex(s->pd, &ia, s->h.ex);
 	c->max_inline = ia.cap.max_inline_data;
 	if (c->max_inline > INLINE_CAP)
 		c->max_inline = INLINE_CAP;

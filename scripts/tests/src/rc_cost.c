@@ -77,23 +77,22 @@ static void end_open(struct end *e)
 	size_t bytes = (size_t)stride * depth * 2;
 
 	e->ctx = open_device(e->dev);
-	e->pd = ibv_alloc_pd(e->ctx);
+	e->pd = new_pd(e->ctx);
 	e->channel = ibv_create_comp_channel(e->ctx);
 	e->cq = ibv_create_cq(e->ctx, 4 * depth, NULL, e->channel, 0);
 	e->buf = aligned_alloc(4096, (bytes + 4095) & ~4095ul);
-	if (!e->pd || !e->channel || !e->cq || !e->buf)
+	if (!e->channel || !e->cq || !e->buf)
 		die("cannot set up %s: %m", e->dev);
 	rnd_fill(e->buf, bytes, (uintptr_t)e);
-	e->mr = ibv_reg_mr(e->pd, e->buf, bytes, IBV_ACCESS_LOCAL_WRITE |
-			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_ATOMIC | (binds ? IBV_ACCESS_MW_BIND : 0));
+	e->mr = new_mr(e->pd, e->buf, bytes, ACCESS_ALL | (binds ? IBV_ACCESS_MW_BIND : 0));
 	if (shared)
 		init.srq = e->srq = ibv_create_srq(e->pd, &srq);
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &init);
-	if (!e->mr || !e->qp || (shared && !e->srq) || ibv_query_gid(e->ctx, 1, e->gid_index, &e->info.addr.gid))
-		die("cannot set up %s: %m", e->dev);
+	if (shared && !e->srq)
+		die("create_srq: %m");
+	e->qp = create_qp(e->pd, &init);
+	e->info.addr.gid = gid_at(e->ctx, e->gid_index);
 	e->info.addr.qpn = e->qp->qp_num;
 	e->info.addr.psn = 0xfffff0;	/* it wraps soon */
 	e->info.va = (uintptr_t)e->buf;

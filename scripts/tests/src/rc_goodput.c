@@ -86,8 +86,7 @@ static void open_end(struct end *e)
 	struct ibv_port_attr p;
 
 	e->ctx = open_device(e->dev);
-	if (e->gid_index < 0)
-		e->gid_index = find_gid(e->ctx, "v2");
+	e->gid_index = choose_gid(e->ctx, e->gid_index);
 	if (ibv_query_device(e->ctx, &d) || ibv_query_port(e->ctx, 1, &p) ||
 	    ibv_query_gid(e->ctx, 1, e->gid_index, &e->addr.gid))
 		die("cannot query the device");
@@ -99,8 +98,6 @@ static void open_end(struct end *e)
 
 static void make_buffers(struct end *e)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		     IBV_ACCESS_REMOTE_ATOMIC;
 	size_t pool = e->h.size + SPAN, slots;
 
 	e->nslots = SLOTS * e->h.depth;
@@ -109,15 +106,15 @@ static void make_buffers(struct end *e)
 	e->slots = new_pages(slots);
 	rnd_fill(e->pool, pool, MAGIC);
 	memset(e->slots, 0, slots);
-	e->pool_mr = new_mr(e->pd, e->pool, pool, access);
-	e->slots_mr = new_mr(e->pd, e->slots, slots, access);
+	e->pool_mr = new_mr(e->pd, e->pool, pool, ACCESS_ALL);
+	e->slots_mr = new_mr(e->pd, e->slots, slots, ACCESS_ALL);
 }
 
 static void make_qp(struct end *e)
 {
 	struct ibv_qp_init_attr ia = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1 };
 
-	e->pd = ibv_alloc_pd(e->ctx);
+	e->pd = new_pd(e->ctx);
 	make_buffers(e);
 	e->chan = ibv_create_comp_channel(e->ctx);
 	e->cq = ibv_create_cq(e->ctx, e->nslots + e->h.depth, NULL, e->chan, 0);
@@ -127,9 +124,9 @@ static void make_qp(struct end *e)
 		.max_send_wr = e->h.depth, .max_recv_wr = e->nslots,
 		.max_send_sge = 1, .max_recv_sge = 1,
 	};
-	e->qp = e->cq ? ibv_create_qp(e->pd, &ia) : NULL;
-	if (!e->qp)
-		die("create_cq, create_qp: %s", strerror(errno));
+	if (!e->cq)
+		die("create_cq: %s", strerror(errno));
+	e->qp = create_qp(e->pd, &ia);
 	e->addr.qpn = e->qp->qp_num;
 	e->addr.psn = 0xffff00;		/* wraps soon */
 }
@@ -455,19 +452,16 @@ static int server(struct end *e, const char *port, bool keep)
 
 static int client(struct end *e, char *target, char *kinds, struct run *r)
 {
-	char *colon = strrchr(target, ':'), *p;
+	char *port = split_port(target), *p;
 	int failures = 0;
 
-	if (!colon)
-		die("--connect wants HOST:PORT");
-	*colon = 0;
 	for (p = strtok(kinds, ","); p; p = strtok(NULL, ",")) {
 		e->h.kind = parse_kind(p);
 		if (!child(&failures))
 			continue;
 		if (e->h.kind == ATOMIC)
 			e->h.size = 8;
-		return client_one(e, target, colon + 1, r);
+		return client_one(e, target, port, r);
 	}
 	return !!failures;
 }
@@ -525,8 +519,7 @@ int main(int argc, char **argv)
 		case 'L': port = optarg; break;
 		case 'C': target = optarg; break;
 		case 'k': keep = true; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	if (!target == !port || e.h.size < 8 || e.h.size % 8 || !e.h.depth || e.h.depth > 1024)

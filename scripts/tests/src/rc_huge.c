@@ -75,15 +75,12 @@ static void open_end(struct end *e, const char *dev, int gid_index, int mtu)
 	};
 
 	e->ctx = open_device(dev);
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 4, NULL, NULL, 0);
-	if (!e->pd || !e->cq || ibv_query_gid(e->ctx, 1, gid_index, &e->addr.gid))
-		die("cannot set up: %m");
+	e->pd = new_pd(e->ctx);
+	e->cq = new_cq(e->ctx, 4);
+	e->addr.gid = gid_at(e->ctx, gid_index);
 	init.send_cq = e->cq;
 	init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &init);
-	if (!e->qp)
-		die("cannot make a queue pair: %m");
+	e->qp = create_qp(e->pd, &init);
 	make_memory(e, &e->mem[SOURCE], SOURCE_BYTES);
 	make_memory(e, &e->mem[TARGET], TARGET_BYTES);
 	e->attr = rc_attr(gid_index);

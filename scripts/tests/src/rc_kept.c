@@ -47,9 +47,7 @@ static struct ibv_mr *make(struct end *e, enum ibv_qp_type type)
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 4, RECVS, 1, 1, 0 },
 	};
 
-	e->qp = ibv_create_qp(pd, &ia);
-	if (!e->qp)
-		die("cannot make a queue pair: %s", strerror(errno));
+	e->qp = create_qp(pd, &ia);
 	e->buf = new_pages(RECVS * SIZE);
 	memset(e->buf, 0, RECVS * SIZE);
 	return new_mr(pd, e->buf, RECVS * SIZE, IBV_ACCESS_LOCAL_WRITE);
@@ -109,19 +107,14 @@ int main(int argc, char **argv)
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
-		case 'p':
-			if (inet_pton(AF_INET6, optarg, &peer_gid) != 1)
-				die("not a GID: %s", optarg);
-			break;
+		case 'p': peer_gid = gid_of_text(optarg); break;
 		default:
 			die("usage: rc_kept -d DEV -g GID_INDEX -p PEER_GID");
 		}
 	}
 	ctx = open_device(dev);
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, (NUM_RC + 1) * RECVS, NULL, NULL, 0);
-	if (!pd || !cq)
-		die("cannot make objects: %s", strerror(errno));
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, (NUM_RC + 1) * RECVS);
 	for (n = 0; n <= NUM_RC; n++)
 		mr[n] = make(&ends[n], n < NUM_RC ? IBV_QPT_RC : IBV_QPT_UD);
 	for (n = 0; n < NUM_RC; n++)

@@ -85,16 +85,12 @@ static void parse_gids(struct side *s, char *list)
 
 static void run_one(struct side *s, const char *listen_port, char *target)
 {
-	char *colon = target ? strrchr(target, ':') : NULL;
+	const char *port = target ? split_port(target) : listen_port;
 	uint64_t start;
 
-	if (target && !colon)
-		die("--connect wants HOST:PORT");
-	if (colon)
-		*colon = 0;
 	s->master = !!target;
 	s->name = target ? "client" : "server";
-	s->ctl = tcp_open(target, target ? colon + 1 : listen_port);
+	s->ctl = tcp_open(target, port);
 	start = now_ms();
 	side_main(s);
 	print_summary(s, now_ms() - start);
@@ -152,8 +148,7 @@ int main(int argc, char **argv)
 		case 'F': a.no_flush = true; break;
 		case 'l': port = optarg; break;
 		case 'c': target = optarg; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	if (!a.h.qps || a.h.qps > QPS_CAP || a.h.count < 2 * a.h.qps || a.h.max_size < 16384)

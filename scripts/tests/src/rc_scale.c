@@ -54,15 +54,14 @@ static void open_end(struct end *e, size_t len, int cqes)
 	struct ibv_port_attr p;
 
 	e->ctx = open_device(e->dev);
-	if (e->gid_index < 0)
-		e->gid_index = find_gid(e->ctx, "v2");
+	e->gid_index = choose_gid(e->ctx, e->gid_index);
 	if (ibv_query_port(e->ctx, 1, &p) || ibv_query_gid(e->ctx, 1, e->gid_index, &e->gid))
 		die("cannot query the port");
 	e->mtu = p.active_mtu;
-	e->pd = ibv_alloc_pd(e->ctx);
+	e->pd = new_pd(e->ctx);
 	e->chan = ibv_create_comp_channel(e->ctx);
 	e->cq = ibv_create_cq(e->ctx, cqes, NULL, e->chan, 0);
-	if (!e->pd || !e->cq)
+	if (!e->cq)
 		die("create_cq: %s", strerror(errno));
 	if (!len)
 		return;
@@ -79,11 +78,8 @@ static struct ibv_qp *make_qp(struct end *e, struct ibv_cq *cq, uint32_t depth)
 		.qp_type = IBV_QPT_RC, .sq_sig_all = 1, .send_cq = cq, .recv_cq = cq,
 		.cap = { .max_send_wr = depth, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(e->pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp(e->pd, &ia);
 }
 
 /* The first end, which completes to cq, writes to the second. */
@@ -467,8 +463,7 @@ int main(int argc, char **argv)
 		case 'S': opt.streams = strtoul(optarg, NULL, 0); break;
 		case 'p': opt.pause = strtoul(optarg, NULL, 0); break;
 		case 't': opt.timeout = atoi(optarg); break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	if (optind + 1 != argc || !opt.qps || !opt.depth || opt.size < 64 || !opt.count)

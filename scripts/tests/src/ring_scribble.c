@@ -51,11 +51,8 @@ static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type, struct ibv_s
 		.send_cq = e->cq, .recv_cq = e->cq, .srq = srq, .qp_type = type,
 		.cap = { wrs, 32, 4, 4, 64 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(e->pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp(e->pd, &ia);
 }
 
 static void connect_ends(struct ends *e)
@@ -63,8 +60,7 @@ static void connect_ends(struct ends *e)
 	struct rc_attr r = rc_attr(gid_index);
 	struct addr a = { .qpn = e->a->qp_num, .psn = 1 }, b = { .qpn = e->b->qp_num, .psn = 2 };
 
-	if (ibv_query_gid(e->ctx, 1, gid_index, &a.gid))
-		die("no GID with index %d", gid_index);
+	a.gid = gid_at(e->ctx, gid_index);
 	b.gid = a.gid;
 	rc_up(e->a, &r, a.psn, &b);
 	rc_up(e->b, &r, b.psn, &a);
@@ -74,21 +70,18 @@ static struct ends *make_ends(void)
 {
 	struct ends *e = calloc(1, sizeof(*e));
 	struct ibv_srq_init_attr ia = { .attr = { .max_wr = 31, .max_sge = 4 } };
-	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		  IBV_ACCESS_REMOTE_ATOMIC;
 
 	e->ctx = open_device(dev_name);
-	if (gid_index < 0)
-		gid_index = find_gid(e->ctx, "v2");
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 128, NULL, NULL, 0);
+	gid_index = choose_gid(e->ctx, gid_index);
+	e->pd = new_pd(e->ctx);
+	e->cq = new_cq(e->ctx, 128);
 	e->srq = ibv_create_srq(e->pd, &ia);
-	if (!e->pd || !e->cq || !e->srq)
-		die("cannot make objects: %s", strerror(errno));
+	if (!e->srq)
+		die("create_srq: %s", strerror(errno));
 	e->src = new_pages(LEN);
 	e->dst = new_pages(LEN);
-	e->smr = new_mr(e->pd, e->src, LEN, all);
-	e->dmr = new_mr(e->pd, e->dst, LEN, all);
+	e->smr = new_mr(e->pd, e->src, LEN, ACCESS_ALL);
+	e->dmr = new_mr(e->pd, e->dst, LEN, ACCESS_ALL);
 	e->a = new_qp(e, connected, NULL, sends);
 	e->b = new_qp(e, connected, connected == IBV_QPT_RC ? e->srq : NULL, 32);
 	connect_ends(e);
@@ -324,14 +317,10 @@ static bool revive(struct ends *e)
 
 static void make_ud(struct ends *e)
 {
-	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
-				 .grh = { .sgid_index = gid_index, .hop_limit = 1 } };
+	struct rc_attr near = { .gid_index = gid_index, .hop_limit = 1 };
 
 	e->ud = new_qp(e, IBV_QPT_UD, e->srq, 32);
-	ibv_query_gid(e->ctx, 1, gid_index, &a.grh.dgid);
-	e->ah = ibv_create_ah(e->pd, &a);
-	if (!e->ah)
-		die("create_ah: %s", strerror(errno));
+	e->ah = create_ah(e->pd, &near, gid_at(e->ctx, gid_index));
 	ud_up(e->ud, 1, 0);
 }
 
@@ -530,8 +519,7 @@ int main(int argc, char **argv)
 		case 't': round_ms = atoi(optarg); break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;
 		case 'S': scribble_seed = strtoull(optarg, NULL, 0); break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	if (!scribble_seed)

@@ -40,12 +40,11 @@ static struct end make_end(int gid_index)
 
 	e.attr.timeout = 14;	/* 67 ms */
 	e.attr.retry = 3;
-	e.cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	e.cq = new_cq(ctx, 16);
 	init.send_cq = e.cq;
 	init.recv_cq = e.cq;
-	e.qp = ibv_create_qp(pd, &init);
-	if (!e.cq || !e.qp || ibv_query_gid(ctx, 1, gid_index, &e.gid))
-		die("cannot make a queue pair: %m");
+	e.qp = create_qp(pd, &init);
+	e.gid = gid_at(ctx, gid_index);
 	return e;
 }
 

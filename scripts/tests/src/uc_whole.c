@@ -135,17 +135,16 @@ static void open_end(const char *dev, int gid_index)
 	struct ibv_pd *pd;
 
 	ctx = open_device(dev);
-	pd = ibv_alloc_pd(ctx);
+	pd = new_pd(ctx);
 	chan = ibv_create_comp_channel(ctx);
-	scq = ibv_create_cq(ctx, SLOTS, NULL, NULL, 0);
+	scq = new_cq(ctx, SLOTS);
 	rcq = ibv_create_cq(ctx, SLOTS, NULL, chan, 0);
-	if (!pd || !chan || !scq || !rcq)
+	if (!chan || !rcq)
 		die("cannot set up: %m");
 	ia.send_cq = scq;
 	ia.recv_cq = rcq;
-	qp = ibv_create_qp(pd, &ia);
-	if (!qp || ibv_query_gid(ctx, 1, gid_index, &me.addr.gid))
-		die("no UC queue pair, or no such GID: %m");
+	qp = create_qp(pd, &ia);
+	me.addr.gid = gid_at(ctx, gid_index);
 	pool = new_pages(me.longest + SPAN);
 	slots = new_pages((size_t)SLOTS * me.longest);
 	rnd_fill(pool, me.longest + SPAN, MAGIC);

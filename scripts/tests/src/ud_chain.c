@@ -37,21 +37,16 @@ ssize_t write(int fd, const void *buf, size_t len)
 
 static void open_chain(struct chain *c, const char *dev, int gid_index)
 {
-	struct ibv_ah_attr ah = {
-		.is_global = 1, .port_num = 1,
-		.grh = { .sgid_index = gid_index, .hop_limit = 1 },
-	};
+	struct rc_attr near = { .gid_index = gid_index, .hop_limit = 1 };
 	char *buf = calloc(2, ROOM);
 
 	c->ctx = open_device(dev);
-	c->pd = ibv_alloc_pd(c->ctx);
-	c->cq = ibv_create_cq(c->ctx, 4 * c->length, NULL, NULL, 0);
-	if (!c->pd || !c->cq || !buf || ibv_query_gid(c->ctx, 1, gid_index, &ah.grh.dgid))
-		die("cannot set up: %m");
-	c->mr = ibv_reg_mr(c->pd, buf, 2 * ROOM, IBV_ACCESS_LOCAL_WRITE);
-	c->ah = ibv_create_ah(c->pd, &ah);
+	c->pd = new_pd(c->ctx);
+	c->cq = new_cq(c->ctx, 4 * c->length);
+	c->mr = new_mr(c->pd, buf, 2 * ROOM, IBV_ACCESS_LOCAL_WRITE);
+	c->ah = create_ah(c->pd, &near, gid_at(c->ctx, gid_index));
 	c->qp = calloc(c->length + 1, sizeof(*c->qp));
-	if (!c->mr || !c->ah || !c->qp)
+	if (!buf || !c->qp)
 		die("cannot set up: %m");
 }
 
@@ -63,10 +58,8 @@ static struct ibv_qp *ready_qp(struct chain *c)
 	};
 	struct ibv_sge sge = { (uintptr_t)c->mr->addr + ROOM, ROOM, c->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-	struct ibv_qp *qp = ibv_create_qp(c->pd, &init);
+	struct ibv_qp *qp = create_qp(c->pd, &init);
 
-	if (!qp)
-		die("cannot make a queue pair: %m");
 	ud_up(qp, QKEY, 0);
 	if (ibv_post_recv(qp, &wr, &bad))
 		die("cannot post a receive: %m");

@@ -7,8 +7,6 @@
  * Prints "ok NAME" or "fail NAME why" per case.
  */
 #define _GNU_SOURCE
-#include <getopt.h>
-
 #include "vo.h"
 
 #define QPS	2
@@ -177,36 +175,29 @@ static bool run(bool swaps, bool paged)
 	return good;
 }
 
-static const struct {
-	const char *name;
-	bool swaps, paged;
-} all[] = {
-	{ "add-pinned", false, false }, { "swap-pinned", true, false },
-	{ "add-paged", false, true }, { "swap-paged", true, true },
+static bool add_pinned(void) { return run(false, false); }
+static bool swap_pinned(void) { return run(true, false); }
+static bool add_paged(void) { return run(false, true); }
+static bool swap_paged(void) { return run(true, true); }
+
+static const struct test_case all[] = {
+	{ "add-pinned", add_pinned }, { "swap-pinned", swap_pinned },
+	{ "add-paged", add_paged }, { "swap-paged", swap_paged },
 };
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
+	char *none = NULL;
 	int c;
 
 	while ((c = getopt(argc, argv, "d:g:D:G:n:")) != -1) {
-		switch (c) {
-		case 'd': place[0].dev = optarg; break;
-		case 'g': place[0].gid_index = atoi(optarg); break;
-		case 'D': place[1].dev = optarg; break;
-		case 'G': place[1].gid_index = atoi(optarg); break;
-		case 'n': changes = atoi(optarg); break;
-		default:
+		if (place_option(c))
+			continue;
+		if (c != 'n')
 			die("usage: %s -d DEV -g GID [-D DEV -G GID] [-n CHANGES]", argv[0]);
-		}
+		changes = atoi(optarg);
 	}
-	if (!place[1].dev)
-		place[1] = place[0];
-	for (i = 0; i < ARRAY_LEN(all); i++) {
-		this_case = all[i].name;
-		if (run(all[i].swaps, all[i].paged))
-			case_ok(this_case);
-	}
+	complete_places();
+	run_cases(all, ARRAY_LEN(all), &none);
 	return cases_failed > 0;
 }

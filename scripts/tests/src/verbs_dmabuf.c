@@ -12,11 +12,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#include "verbs_util.h"
+#include "verbs_case.h"
 
 #define BYTES	(16 * 4096)
-#define RIGHTS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		 IBV_ACCESS_REMOTE_ATOMIC)
 #define OFF	1000	/* of the region in the buffer */
 #define BASE	0x7000000000ull
 #define IOVA	(BASE + OFF)	/* at the same place in its page, which the RDMA core wants */
@@ -105,24 +103,24 @@ static int udmabuf_fd(void)
 	return fd;
 }
 
-/* For the case NAME, which is skipped if there is none: -1 */
-static int need_udmabuf(const char *name)
+/* Return: -1, and the case is skipped, if there is none */
+static int need_udmabuf(void)
 {
 	int fd = udmabuf_fd();
 
 	if (fd < 0)
-		case_skip(name, "no /dev/udmabuf (CONFIG_UDMABUF)");
+		case_skip(this_case, "no /dev/udmabuf (CONFIG_UDMABUF)");
 	return fd;
 }
 
-/* The first bytes of a buffer as a region that the case NAME changes; false: it was skipped */
-static bool reg_first(const char *name, uint64_t len, struct region *r, struct ibv_mr *mr)
+/* The first bytes of a buffer as a region that the case changes; false: it was skipped */
+static bool reg_first(uint64_t len, struct region *r, struct ibv_mr *mr)
 {
-	int fd = need_udmabuf(name);
+	int fd = need_udmabuf();
 
 	if (fd < 0)
 		return false;
-	if (reg(fd, 0, len, RIGHTS, r))
+	if (reg(fd, 0, len, ACCESS_ALL, r))
 		die("cannot register the buffer: %m");
 	close(fd);
 	*mr = (struct ibv_mr){ .context = peer_pd->context, .handle = r->handle };
@@ -164,70 +162,58 @@ static struct ibv_sge own_sge(uint32_t len)
 	return (struct ibv_sge){ (uintptr_t)own->addr, len, own->lkey };
 }
 
-/*
- * All operations with the responder's region @r, and with @mine, the requester's of the same
- * bytes. Return: what was wrong, or NULL
- */
-static const char *move_data(const struct region *r, const struct region *mine, uint8_t *seen)
+/* All operations with the responder's region @r and the requester's @mine, of the same bytes */
+static bool move_data(const struct region *r, const struct region *mine, uint8_t *seen)
 {
 	struct ibv_sge local = { IOVA, LEN, mine->lkey };
 	uint64_t count;
 
 	rnd_fill(own->addr, BYTES, 1);
 	memset(seen, 0, BYTES);
-	if (post(IBV_WR_RDMA_WRITE, own_sge(LEN), IOVA, r->rkey))
-		return "WRITE to it failed";
-	if (memcmp(seen + OFF, own->addr, LEN) || seen[OFF - 1] || seen[OFF + LEN])
-		return "WRITE to it: wrong bytes";
+	CHECK(!post(IBV_WR_RDMA_WRITE, own_sge(LEN), IOVA, r->rkey), "WRITE to it failed");
+	CHECK(!memcmp(seen + OFF, own->addr, LEN) && !seen[OFF - 1] && !seen[OFF + LEN],
+	      "WRITE to it: wrong bytes");
 	rnd_fill(seen, BYTES, 2);
-	if (post(IBV_WR_RDMA_READ, own_sge(LEN), IOVA, r->rkey))
-		return "READ of it failed";
-	if (memcmp(seen + OFF, own->addr, LEN))
-		return "READ of it: wrong bytes";
+	CHECK(!post(IBV_WR_RDMA_READ, own_sge(LEN), IOVA, r->rkey), "READ of it failed");
+	CHECK(!memcmp(seen + OFF, own->addr, LEN), "READ of it: wrong bytes");
 	rnd_fill(seen, BYTES, 3);
-	if (post(IBV_WR_RDMA_WRITE, local, (uintptr_t)own->addr, peer_own->rkey))
-		return "WRITE from it failed";
-	if (memcmp(seen + OFF, own->addr, LEN))
-		return "WRITE from it: wrong bytes";
+	CHECK(!post(IBV_WR_RDMA_WRITE, local, (uintptr_t)own->addr, peer_own->rkey),
+	      "WRITE from it failed");
+	CHECK(!memcmp(seen + OFF, own->addr, LEN), "WRITE from it: wrong bytes");
 	rnd_fill(own->addr, BYTES, 4);
-	if (post(IBV_WR_RDMA_READ, local, (uintptr_t)own->addr, peer_own->rkey))
-		return "READ into it failed";
-	if (memcmp(seen + OFF, own->addr, LEN))
-		return "READ into it: wrong bytes";
+	CHECK(!post(IBV_WR_RDMA_READ, local, (uintptr_t)own->addr, peer_own->rkey),
+	      "READ into it failed");
+	CHECK(!memcmp(seen + OFF, own->addr, LEN), "READ into it: wrong bytes");
 	memcpy(&count, seen + OFF, 8);
-	if (post(IBV_WR_ATOMIC_FETCH_AND_ADD, own_sge(8), IOVA, r->rkey))
-		return "an atomic failed";
+	CHECK(!post(IBV_WR_ATOMIC_FETCH_AND_ADD, own_sge(8), IOVA, r->rkey), "an atomic failed");
 	count += 5;
-	return memcmp(seen + OFF, &count, 8) ? "an atomic: wrong bytes" : NULL;
+	CHECK(!memcmp(seen + OFF, &count, 8), "an atomic: wrong bytes");
+	return true;
 }
 
 /* The file descriptor may be closed once the region is there */
-static void data(void)
+static bool data(void)
 {
-	int fd = need_udmabuf("data");
+	int fd = need_udmabuf(), err;
 	struct region r, mine;
 	uint8_t *seen;
-	const char *wrong;
-	int err;
 
 	if (fd < 0)
-		return;
+		return false;
 	seen = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (seen == MAP_FAILED)
 		die("cannot map the buffer: %m");
-	err = reg(fd, OFF, LEN, RIGHTS, &r) ?: reg_in(pd, fd, OFF, LEN, RIGHTS, &mine);
+	err = reg(fd, OFF, LEN, ACCESS_ALL, &r) ?: reg_in(pd, fd, OFF, LEN, ACCESS_ALL, &mine);
 	close(fd);
-	wrong = err ? strerror(err) : move_data(&r, &mine, seen);
-	if (!err && (dereg(&r) || dereg(&mine)))
-		wrong = "it can't be deregistered";
-	if (wrong)
-		case_fail("data", "%s", wrong);
-	else
-		case_ok("data");
+	CHECK(!err, "%s", strerror(err));
+	if (!move_data(&r, &mine, seen))
+		return false;
+	CHECK(!dereg(&r) && !dereg(&mine), "it can't be deregistered");
 	munmap(seen, BYTES);
+	return true;
 }
 
-static void refused(void)
+static bool refused(void)
 {
 	static const struct {
 		uint64_t off, len;
@@ -242,126 +228,108 @@ static void refused(void)
 		{ 0, BYTES, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
 		{ 0, -BASE, 0, EINVAL },
 	};
-	int fd = need_udmabuf("refused"), null = open("/dev/null", O_RDWR), err;
+	int fd = need_udmabuf(), null = open("/dev/null", O_RDWR), err;
 	struct region r;
 	unsigned int i;
 
 	if (fd < 0)
-		return;
+		return false;
 	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		err = reg(fd, bad[i].off, bad[i].len, bad[i].access, &r);
 		/* the RDMA core refuses some of them itself, in its own way */
-		if (err != bad[i].err && !(bad[i].access && err == EINVAL)) {
-			case_fail("refused", "%u: %s", i, strerror(err));
-			return;
-		}
+		CHECK(err == bad[i].err || (bad[i].access && err == EINVAL), "%u: %s", i,
+		      strerror(err));
 	}
 	err = reg(null, 0, 1, 0, &r);
-	if (err != EINVAL || reg(-1, 0, 1, 0, &r) != EBADF)
-		case_fail("refused", "another file is taken: %s", strerror(err));
-	else
-		case_ok("refused");
+	CHECK(err == EINVAL && reg(-1, 0, 1, 0, &r) == EBADF, "another file is taken: %s",
+	      strerror(err));
 	close(null);
 	close(fd);
+	return true;
 }
 
 /* Memory that may only be read is registered for that alone */
-static void read_only(void)
+static bool read_only(void)
 {
 	int fd = heap_fd(O_RDONLY), err;
 	struct region r;
 
 	if (fd < 0) {
-		case_skip("read-only", "no /dev/dma_heap/system");
-		return;
+		case_skip(this_case, "no /dev/dma_heap/system");
+		return false;
 	}
 	err = reg(fd, 0, BYTES, IBV_ACCESS_LOCAL_WRITE, &r);
-	if (err != EACCES)
-		case_fail("read-only", "for writing: %s", strerror(err));
-	else if (reg(fd, 0, BYTES, IBV_ACCESS_REMOTE_READ, &r))
-		case_fail("read-only", "for reading: %m");
-	else if (post(IBV_WR_RDMA_READ, own_sge(100), BASE, r.rkey) || dereg(&r))
-		case_fail("read-only", "a READ fails");
-	else
-		case_ok("read-only");
+	CHECK(err == EACCES, "for writing: %s", strerror(err));
+	CHECK(!reg(fd, 0, BYTES, IBV_ACCESS_REMOTE_READ, &r), "for reading: %m");
+	CHECK(!post(IBV_WR_RDMA_READ, own_sge(100), BASE, r.rkey) && !dereg(&r), "a READ fails");
 	close(fd);
+	return true;
 }
 
 /* The memory stays the dma-buf's; other memory may take its place */
-static void rereg(void)
+static bool rereg(void)
 {
 	struct region r;
 	struct ibv_mr mr;
 
-	if (!reg_first("rereg", BYTES, &r, &mr))
-		return;
-	if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) != EOPNOTSUPP)
-		case_fail("rereg", "its rights were changed");
-	else if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, BYTES, 0))
-		case_fail("rereg", "to other memory: %m");
-	else if (dereg(&r))
-		case_fail("rereg", "cannot be deregistered: %m");
-	else
-		case_ok("rereg");
+	if (!reg_first(BYTES, &r, &mr))
+		return false;
+	CHECK(rereg_mr(&mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) == EOPNOTSUPP,
+	      "its rights were changed");
+	CHECK(!rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, BYTES, 0),
+	      "to other memory: %m");
+	CHECK(!dereg(&r), "cannot be deregistered: %m");
+	return true;
 }
 
 /* The RDMA core shows the length of the region, also of the one that takes its place */
-static void length(void)
+static bool length(void)
 {
 	struct region r;
 	struct ibv_mr mr;
 
-	if (!reg_first("length", 12345, &r, &mr))
-		return;
-	if (system("rdma resource show mr | grep -qw 'mrlen 12345'"))
-		case_fail("length", "not shown");
-	else if (rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, 4321, 0))
-		case_fail("length", "to other memory: %m");
-	else if (system("rdma resource show mr | grep -qw 'mrlen 4321'"))
-		case_fail("length", "that of the new region isn't shown");
-	else
-		case_ok("length");
-	if (dereg(&r))
-		case_fail("length", "cannot be deregistered: %m");
+	if (!reg_first(12345, &r, &mr))
+		return false;
+	CHECK(!system("rdma resource show mr | grep -qw 'mrlen 12345'"), "not shown");
+	CHECK(!rereg_mr(&mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own->addr, 4321, 0),
+	      "to other memory: %m");
+	CHECK(!system("rdma resource show mr | grep -qw 'mrlen 4321'"),
+	      "that of the new region isn't shown");
+	CHECK(!dereg(&r), "cannot be deregistered: %m");
+	return true;
 }
 
-static struct ibv_pd *open_end(const char *dev)
-{
-	struct ibv_pd *new = ibv_alloc_pd(open_device(dev));
+static const struct test_case all[] = {
+	{ "data", data }, { "refused", refused }, { "read-only", read_only }, { "rereg", rereg },
+	{ "length", length },
+};
 
-	if (!new)
-		die("alloc_pd: %m");
-	return new;
-}
-
-static struct ibv_qp *make_qp(struct ibv_pd *of, struct ibv_cq *its, struct addr *addr, int gid)
+static struct ibv_qp *make_qp(struct ibv_pd *of, struct ibv_cq *its)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC, .sq_sig_all = 1, .send_cq = its, .recv_cq = its,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp *new = ibv_create_qp(of, &init);
 
-	if (!new || ibv_query_gid(of->context, 1, gid, &addr->gid))
-		die("no queue pair, or no GID %d", gid);
-	addr->qpn = new->qp_num;
-	addr->psn = 7;
-	return new;
+	return create_qp(of, &init);
 }
 
-static void set_up(int gid, int peer_gid)
+static void set_up(void)
 {
-	struct rc_attr attr = rc_attr(gid), peer_attr = rc_attr(peer_gid);
+	struct rc_attr attr = rc_attr(place[0].gid_index), peer_attr = rc_attr(place[1].gid_index);
 	struct addr addr[2];
 
-	cq = ibv_create_cq(pd->context, 16, NULL, NULL, 0);
-	qp[0] = make_qp(pd, cq, &addr[0], gid);
-	qp[1] = make_qp(peer_pd, ibv_create_cq(peer_pd->context, 16, NULL, NULL, 0), &addr[1],
-			peer_gid);
-	rc_up(qp[0], &attr, 7, &addr[1]);
-	rc_up(qp[1], &peer_attr, 7, &addr[0]);
-	own = new_mr(pd, new_pages(BYTES), BYTES, RIGHTS);
-	peer_own = new_mr(peer_pd, own->addr, BYTES, RIGHTS);
+	pd = new_pd(place[0].ctx);
+	peer_pd = place[1].ctx == place[0].ctx ? pd : new_pd(place[1].ctx);
+	cq = new_cq(place[0].ctx, 16);
+	qp[0] = make_qp(pd, cq);
+	qp[1] = make_qp(peer_pd, new_cq(place[1].ctx, 16));
+	addr[0] = addr_of(qp[0]);
+	addr[1] = addr_of(qp[1]);
+	rc_up(qp[0], &attr, addr[0].psn, &addr[1]);
+	rc_up(qp[1], &peer_attr, addr[1].psn, &addr[0]);
+	own = new_mr(pd, new_pages(BYTES), BYTES, ACCESS_ALL);
+	peer_own = new_mr(peer_pd, own->addr, BYTES, ACCESS_ALL);
 }
 
 static const char usage[] =
@@ -371,25 +339,14 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
-	const char *dev = NULL, *peer_dev = NULL;
-	int o, gid = 0, peer_gid = 0;
+	char *none = NULL;
+	int o;
 
-	while ((o = getopt(argc, argv, "d:g:D:G:")) != -1) {
-		switch (o) {
-		case 'd': dev = optarg; break;
-		case 'g': gid = atoi(optarg); break;
-		case 'D': peer_dev = optarg; break;
-		case 'G': peer_gid = atoi(optarg); break;
-		default: die("%s", usage);
-		}
-	}
-	pd = open_end(dev);
-	peer_pd = peer_dev ? open_end(peer_dev) : pd;
-	set_up(gid, peer_dev ? peer_gid : gid);
-	data();
-	refused();
-	read_only();
-	rereg();
-	length();
+	while ((o = getopt(argc, argv, "d:g:D:G:")) != -1)
+		if (!place_option(o))
+			die("%s", usage);
+	open_places();
+	set_up();
+	run_cases(all, ARRAY_LEN(all), &none);
 	return cases_failed ? 1 : 0;
 }

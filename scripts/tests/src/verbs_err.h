@@ -6,26 +6,15 @@
 #ifndef VERBS_ERR_H
 #define VERBS_ERR_H
 
-#include "verbs_util.h"
+#include "verbs_case.h"
 
 #define BUF_LEN		(64 << 10)
 #define DEPTH		64
-#define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
-extern struct ibv_context *ctx;
-extern struct ibv_device_attr dev;
+/* Side a is at place[0]; b at place[1]: the same one, or another one behind a wire */
+extern struct ibv_device_attr dev;		/* of side a */
 extern struct ibv_port_attr port;
-extern int gid_index;
-extern union ibv_gid gid;
-/* The device of side b: the same one, or another one behind a wire */
-extern struct ibv_context *ctx_b;
-extern int gid_index_b;
-extern union ibv_gid gid_b;
-extern const char *this_case;
 
-#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
-#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
 #define REFUSED(obj, ...) do { \
 	CHECK(!(obj), "accepted " __VA_ARGS__); \
 	CHECK(errno, "no errno for " __VA_ARGS__); } while (0)
@@ -56,8 +45,6 @@ bool pair_free(struct pair *p);
 
 struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type);
 int qp_to_sqd(struct ibv_qp *qp);
-struct addr addr_of(struct ibv_qp *qp);
-void drain_events(void);
 bool wait_event(enum ibv_event_type type, int ms);
 bool expect_qp_event(struct ibv_qp *qp, enum ibv_event_type want);
 bool wait_cq_event(struct pair *p, int ms);
@@ -71,7 +58,6 @@ void post_n(struct pair *p, int first, int n, bool signalled);
 int recv_one(struct ibv_qp *qp, uint64_t id, void *buf, uint32_t len, uint32_t lkey);
 
 bool expect_status(struct ibv_cq *cq, enum ibv_wc_status want, enum ibv_wc_status or);
-bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want);
 bool expect_flush(struct ibv_cq *cq, uint64_t first, int n);
 bool refused_or(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 		uint32_t rkey, enum ibv_wc_status want, enum ibv_wc_status or);

@@ -101,15 +101,13 @@ static const struct kind *find_kind(const char *name)
 
 static void set_up(const char *dev, int gid_index)
 {
+	struct rc_attr attr;
+
 	ctx = open_device(dev);
-	if (gid_index < 0)
-		gid_index = find_gid(ctx, "v2");
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
-	ah_attr = (struct ibv_ah_attr) { .is_global = 1, .port_num = 1, .grh = {
-		.sgid_index = gid_index, .hop_limit = 64 } };
-	if (!pd || !cq || ibv_query_gid(ctx, 1, gid_index, &ah_attr.grh.dgid))
-		die("cannot make objects: %s", strerror(errno));
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, 1);
+	attr = rc_attr(choose_gid(ctx, gid_index));
+	ah_attr = path_to(&attr, gid_at(ctx, attr.gid_index));
 }
 
 static const char usage[] =
@@ -135,7 +133,7 @@ int main(int argc, char **argv)
 		case 'g': gid = atoi(optarg); break;
 		case 'n': max = strtoul(optarg, NULL, 0); break;
 		case 'w': depth = atoi(optarg); break;
-		default: fputs(usage, o == 'h' ? stdout : stderr); return o == 'h' ? 0 : 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	kind = find_kind(argv[optind]);

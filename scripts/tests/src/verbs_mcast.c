@@ -53,11 +53,8 @@ static struct ibv_qp *new_qp(struct ibv_cq *cq, enum ibv_qp_type type)
 		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp(pd, &ia);
 }
 
 static uint8_t *slot_of(const struct end *e, uint64_t slot)
@@ -80,9 +77,7 @@ static struct end new_end(uint32_t qkey)
 	int i;
 
 	e.mr = new_mr(pd, e.buf, (1 + SLOTS) * SLOT, IBV_ACCESS_LOCAL_WRITE);
-	e.cq = ibv_create_cq(ctx, 256, NULL, NULL, 0);
-	if (!e.cq)
-		die("create_cq: %s", strerror(errno));
+	e.cq = new_cq(ctx, 256);
 	e.qp = new_qp(e.cq, IBV_QPT_UD);
 	ud_up(e.qp, qkey, 0);
 	for (i = 0; i < SLOTS; i++)
@@ -99,15 +94,9 @@ static void end_end(struct end *e)
 
 static struct ibv_ah *new_ah(const union ibv_gid *to)
 {
-	struct ibv_ah_attr a = {
-		.is_global = 1, .port_num = 1,
-		.grh = { .dgid = *to, .sgid_index = gid_index, .hop_limit = 3 },
-	};
-	struct ibv_ah *ah = ibv_create_ah(pd, &a);
+	struct rc_attr attr = { .gid_index = gid_index, .hop_limit = 3 };
 
-	if (!ah)
-		die("create_ah: %s", strerror(errno));
-	return ah;
+	return create_ah(pd, &attr, *to);
 }
 
 static void post_send(struct end *e, struct ibv_ah *ah, uint32_t qpn, uint32_t seq)
@@ -284,7 +273,7 @@ static void most_groups(void)
 
 static void most_members(void)
 {
-	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	struct ibv_cq *cq = new_cq(ctx, 64);
 	int most = dev.max_mcast_qp_attach, n, err = 0;
 	struct ibv_qp *qp[most + 1];
 	char want[32];
@@ -304,7 +293,7 @@ static void most_members(void)
 
 static void refused(void)
 {
-	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	struct ibv_cq *cq = new_cq(ctx, 64);
 	struct ibv_qp *ud = new_qp(cq, IBV_QPT_UD), *rc = new_qp(cq, IBV_QPT_RC);
 	struct addr peer = { .qpn = GROUP_QPN, .gid = group };
 	struct rc_attr attr = rc_attr(gid_index);
@@ -378,8 +367,9 @@ int main(int argc, char **argv)
 	ctx = open_device(argv[2]);
 	gid_index = atoi(argv[3]);
 	group = parse_gid(argv[4]);
-	pd = ibv_alloc_pd(ctx);
-	if (!pd || ibv_query_device(ctx, &dev) || ibv_query_gid(ctx, 1, gid_index, &own))
+	own = gid_at(ctx, gid_index);
+	pd = new_pd(ctx);
+	if (ibv_query_device(ctx, &dev))
 		die("%s: %s", argv[2], strerror(errno));
 	if (!strcmp(argv[1], "local")) {
 		members();

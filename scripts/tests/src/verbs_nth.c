@@ -360,15 +360,12 @@ static void find_device(const char *name, int gid_index)
 	for (i = 0; list && list[i]; i++)
 		if (!strcmp(ibv_get_device_name(list[i]), name))
 			device = list[i];
-	if (!device || open_ctx() || ibv_query_gid(ctx, 1, gid_index, &ah_attr.grh.dgid))
+	if (!device || open_ctx())
 		die("cannot use device %s", name);
-	close_ctx();
-	ah_attr.is_global = 1;
-	ah_attr.port_num = 1;
-	ah_attr.grh.sgid_index = gid_index;
-	ah_attr.grh.hop_limit = 64;
 	rc_attrs = rc_attr(gid_index);
 	rc_attrs.timeout = 14;
+	ah_attr = path_to(&rc_attrs, gid_at(ctx, gid_index));
+	close_ctx();
 }
 
 /*
@@ -406,7 +403,7 @@ int main(int argc, char **argv)
 		case 'd': dev = optarg; break;
 		case 'g': gid = atoi(optarg); break;
 		case 'o': own = true; break;
-		default: fputs(usage, o == 'h' ? stdout : stderr); return o == 'h' ? 0 : 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);

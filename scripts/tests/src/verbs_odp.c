@@ -7,8 +7,6 @@
  * why" per case.
  */
 #define _GNU_SOURCE
-#include <getopt.h>
-
 #include "vo.h"
 
 /* As many prefetches of a process may wait for a worker (RXE_ODP_PREFETCHES) */
@@ -66,8 +64,7 @@ static bool moved(void)
 	if (!traffic(e, 2))
 		return false;
 	for (i = 0; i < num; i++) {
-		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
-		got = status_of(&e[0]);
+		got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
 		CHECK(!got, "write: status %d", got);
 		/* some page may be one that the kernel can't replace; but not all */
 		if (replace_page(e[i & 1].buf + i * PAGE)) {
@@ -77,8 +74,7 @@ static bool moved(void)
 			return finish(e) && false;
 		}
 		rnd_fill(e[0].buf + i * PAGE, PAGE, rnd(&seed));
-		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
-		got = status_of(&e[0]);
+		got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
 		CHECK(!got, "write after the move: status %d", got);
 		CHECK(!memcmp(e[0].buf + i * PAGE, e[1].buf + i * PAGE, PAGE),
 		      "page %lu was moved, and a message didn't find it", i);
@@ -108,10 +104,7 @@ static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 
 	if (op == IBV_WR_SEND)
 		post_recv(&e[1], sge(&e[1], at, len));
-	post(e, op, sge(&e[0], at, len), at);
-	got = status_of(&e[0]);
-	if (!got && op == IBV_WR_SEND)
-		got = status_of(&e[1]);
+	got = transfer(e, op, sge(&e[0], at, len), at);
 	CHECK(!got, "opcode %d: status %d", op, got);
 	memcpy(want[!fetches] + at, want[fetches] + at, len);
 	if (adds)
@@ -175,8 +168,7 @@ static bool fails(struct end e[2], struct end other[2], enum ibv_wr_opcode op, u
 
 	if (op == IBV_WR_SEND)
 		post_recv(&e[1], sge(&e[1], to, 64));
-	post(e, op, sge(&e[0], from, 64), to);
-	got = status_of(&e[0]);
+	got = transfer(e, op, sge(&e[0], from, 64), to);
 	CHECK(got == status, "opcode %d: status %d, not %d", op, got, status);
 	if (op == IBV_WR_SEND && recv_status >= 0) {
 		got = status_of(&e[1]);
@@ -224,13 +216,11 @@ static bool beyond(void)
 	make(other, IBV_QPT_RC, SHARED, false);
 	for (i = 0; i < 2; i++)
 		madvise(e[i].buf, BYTES, MADV_DONTNEED);
-	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], BYTES - 10 * PAGE, 16 * PAGE), 0);
-	got = status_of(&e[0]);
+	got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], BYTES - 10 * PAGE, 16 * PAGE), 0);
 	CHECK(got == IBV_WC_LOC_PROT_ERR, "data beyond the region: status %d", got);
 	reconnect(e);
 	post_recv(&e[1], sge(&e[1], BYTES - 10 * PAGE, 16 * PAGE));
-	post(e, IBV_WR_SEND, sge(&e[0], 0, 16 * PAGE), 0);
-	got = status_of(&e[0]);
+	got = transfer(e, IBV_WR_SEND, sge(&e[0], 0, 16 * PAGE), 0);
 	CHECK(got == IBV_WC_REM_OP_ERR, "a receive beyond the region: status %d", got);
 	reconnect(e);
 	return traffic(e, 2) && traffic(other, 2) && finish(e) && finish(other);
@@ -247,15 +237,15 @@ static bool read_only(void)
 	memset(e[1].buf, 7, BYTES);
 	if (!traffic(e, 2))
 		return false;
-	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 64), 5 * PAGE);
-	CHECK(!status_of(&e[0]), "a page can't be written");
+	CHECK(!transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 64), 5 * PAGE),
+	      "a page can't be written");
 	mprotect(e[1].buf, BYTES, PROT_READ);
 	memcpy(before, e[1].buf + 5 * PAGE, 64);
 	if (!fails(e, other, IBV_WR_RDMA_WRITE, 0, 5 * PAGE, IBV_WC_REM_ACCESS_ERR, -1))
 		return false;
 	CHECK(!memcmp(before, e[1].buf + 5 * PAGE, 64), "a page was written that is read-only");
-	post(e, IBV_WR_RDMA_READ, sge(&e[0], PAGE, 64), 5 * PAGE);
-	CHECK(!status_of(&e[0]), "a page can't be read that is read-only");
+	CHECK(!transfer(e, IBV_WR_RDMA_READ, sge(&e[0], PAGE, 64), 5 * PAGE),
+	      "a page can't be read that is read-only");
 	CHECK(!memcmp(before, e[0].buf + PAGE, 64), "a read-only page reads wrong");
 	mprotect(e[1].buf, BYTES, PROT_READ | PROT_WRITE);
 	return traffic(e, 2) && finish(e) && finish(other);
@@ -320,8 +310,8 @@ static bool slow_end(void)
 	for (i = 0; i < 2; i++)
 		CHECK(!qp_to_state(e[i].qp, IBV_QPS_RESET), "cannot reset");
 	connect_ends(e);
-	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], PAGE, 8), PAGE);
-	CHECK(!status_of(&e[0]), "after the reset it fails");
+	CHECK(!transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], PAGE, 8), PAGE),
+	      "after the reset it fails");
 	if (!finish(e))
 		return false;
 	close(fd[0]);
@@ -427,8 +417,7 @@ static bool pass(struct end e[2], uint8_t *first)
 
 		if (!use_place(&e[0], p))
 			return false;
-		post(e, IBV_WR_RDMA_READ, at(&e[0], p, 64), 0);
-		got = status_of(&e[0]);
+		got = transfer(e, IBV_WR_RDMA_READ, at(&e[0], p, 64), 0);
 		CHECK(!got, "place %lu: status %d", i, got);
 		CHECK(!memcmp(p, e[1].buf, 64), "place %lu: other bytes", i);
 		leave_place(p);
@@ -447,8 +436,8 @@ static bool all_live(struct end e[2], uint8_t *first)
 		uint64_t *p = (uint64_t *)(first + i * STEP);
 
 		*p = ~i;
-		post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, 8), (uintptr_t)p - (uintptr_t)e[1].buf);
-		got = status_of(&e[0]);
+		got = transfer(e, IBV_WR_RDMA_READ, sge(&e[0], 0, 8),
+			       (uintptr_t)p - (uintptr_t)e[1].buf);
 		CHECK(!got, "place %lu in use: status %d", i, got);
 		CHECK(*(uint64_t *)e[0].buf == ~i, "place %lu in use: other bytes", i);
 	}
@@ -563,11 +552,10 @@ static bool rereg(void)
 	CHECK(!got, "other memory: %d", got);
 	if (!traffic(e, 2))
 		return false;
-	pd = ibv_alloc_pd(e[1].ctx);
+	pd = ibv_alloc_pd(e[1].at.ctx);
 	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0);
 	CHECK(!got, "to another PD: %d", got);
-	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 8), 0);
-	got = status_of(&e[0]);
+	got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, 8), 0);
 	CHECK(got == IBV_WC_REM_ACCESS_ERR, "from another PD: status %d", got);
 	got = rereg_mr(e[1].mr, IBV_REREG_MR_CHANGE_PD, e[1].pd, NULL, 0, 0);
 	CHECK(!got, "back to its PD: %d", got);
@@ -577,45 +565,28 @@ static bool rereg(void)
 }
 
 /* A process is killed amidst traffic, faults and disturbance */
-static bool killed(void)
+static void work(int turn, int told)
 {
-	struct ibv_wc wc;
-	int pipes[2], i;
-	char c;
+	struct disturber d;
+	struct end e[2];
 
-	for (i = 0; i < 5; i++) {
-		pid_t pid;
-
-		if (pipe(pipes))
-			die("pipe");
-		pid = fork();
-		if (!pid) {
-			struct disturber d;
-			struct end e[2];
-
-			make(e, IBV_QPT_RC, SHARED, i & 1);
-			start_disturber(&d, e, SHARED);
-			for (;;) {
-				post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, BYTES), 0);
-				post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, BYTES), 0);
-				if (!wait_wc(e[0].cq, &wc) || !wait_wc(e[0].cq, &wc) ||
-				    write(pipes[1], "", 1) != 1)
-					_exit(1);
-			}
-		}
-		close(pipes[1]);
-		CHECK(read(pipes[0], &c, 1) == 1 && read(pipes[0], &c, 1) == 1, "no traffic");
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		close(pipes[0]);
+	make(e, IBV_QPT_RC, SHARED, turn & 1);
+	start_disturber(&d, e, SHARED);
+	for (;;) {
+		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], 0, BYTES), 0);
+		post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, BYTES), 0);
+		if (status_of(&e[0]) < 0 || status_of(&e[0]) < 0)
+			return;
+		say(told);
 	}
-	return true;
 }
 
-static const struct {
-	const char *name;
-	bool (*run)(void);
-} all[] = {
+static bool killed(void)
+{
+	return kill_amidst(work);
+}
+
+static const struct test_case all[] = {
 	{ "rc-shared", rc_shared }, { "rc-anon", rc_anon },
 	{ "rc-shared-implicit", rc_shared_implicit }, { "rc-anon-implicit", rc_anon_implicit },
 	{ "ud-shared", ud_shared }, { "ud-anon-implicit", ud_anon_implicit },
@@ -629,44 +600,35 @@ static const struct {
 	{ "killed", killed },
 };
 
-/* Is it in the list, whose names have commas between them? */
-static bool listed(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-	const char *p = list;
+#define NAMES	(ARRAY_LEN(all) + 1)
 
-	while (p && (strncmp(p, name, len) || (p[len] && p[len] != ',')))
-		p = (p = strchr(p, ',')) ? p + 1 : NULL;
-	return p;
+/* What has commas in between; NULL is behind the last one */
+static void split(char *list, char *names[NAMES])
+{
+	unsigned int i = 0;
+	char *p;
+
+	for (p = strtok(list, ","); p && i < NAMES - 1; p = strtok(NULL, ","))
+		names[i++] = p;
 }
 
 int main(int argc, char **argv)
 {
-	const char *only = NULL;
-	unsigned int i;
+	char *only[NAMES] = {};
 	int c;
 
 	while ((c = getopt(argc, argv, "d:g:D:G:n:c:")) != -1) {
+		if (place_option(c))
+			continue;
 		switch (c) {
-		case 'd': place[0].dev = optarg; break;
-		case 'g': place[0].gid_index = atoi(optarg); break;
-		case 'D': place[1].dev = optarg; break;
-		case 'G': place[1].gid_index = atoi(optarg); break;
 		case 'n': rounds = atoi(optarg); break;
-		case 'c': only = optarg; break;
+		case 'c': split(optarg, only); break;
 		default:
 			die("usage: %s -d DEV -g GID [-D DEV -G GID] [-n ROUNDS] [-c CASE,...]",
 			    argv[0]);
 		}
 	}
-	if (!place[1].dev)
-		place[1] = place[0];
-	for (i = 0; i < ARRAY_LEN(all); i++) {
-		if (only && !listed(only, all[i].name))
-			continue;
-		this_case = all[i].name;
-		if (all[i].run())
-			case_ok(this_case);
-	}
+	complete_places();
+	run_cases(all, ARRAY_LEN(all), only);
 	return cases_failed > 0;
 }

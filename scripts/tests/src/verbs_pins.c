@@ -12,7 +12,6 @@
  * Prints "ok CASE" or "fail CASE why".
  */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <sys/resource.h>
 
 #include "vo.h"
@@ -61,20 +60,6 @@ static bool fill_limit(void)
 	return true;
 }
 
-/* Wait until a child of this process says that it has got somewhere */
-static bool heard(int fd)
-{
-	char c;
-
-	return read(fd, &c, 1) == 1;
-}
-
-static void say(int fd)
-{
-	if (write(fd, "", 1) != 1)
-		_exit(1);
-}
-
 static bool limit(void)
 {
 	struct rlimit is;
@@ -104,32 +89,18 @@ static bool limit(void)
 	return fill_limit();
 }
 
+static void work(int turn, int told)
+{
+	struct end e[2];
+
+	make(e, IBV_QPT_RC, turn & 1 ? SHARED : ANON, false);
+	while (traffic(e, 1))
+		say(told);
+}
+
 static bool killed(void)
 {
-	int pipes[2], i, n;
-
-	for (i = 0; i < 5; i++) {
-		pid_t pid;
-
-		if (pipe(pipes))
-			die("pipe");
-		pid = fork();
-		if (!pid) {
-			struct end e[2];
-
-			make(e, IBV_QPT_RC, i & 1 ? SHARED : ANON, false);
-			while (traffic(e, 1))
-				say(pipes[1]);
-			_exit(1);
-		}
-		close(pipes[1]);
-		for (n = 0; n < 3; n++)
-			CHECK(heard(pipes[0]), "no traffic");
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		close(pipes[0]);
-	}
-	return true;
+	return kill_amidst(work);
 }
 
 static void scribble(struct end e[2])
@@ -217,33 +188,22 @@ static bool parent_exits(void)
 	return true;
 }
 
-static const struct {
-	const char *name;
-	bool (*run)(void);
-} all[] = {
+static const struct test_case all[] = {
 	{ "limit", limit }, { "killed", killed }, { "child-exits", child_exits },
 	{ "parent-exits", parent_exits },
 };
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
+	char *name[2] = {};
 	int c;
 
 	on_demand = 0;
-	while ((c = getopt(argc, argv, "d:g:")) != -1) {
-		switch (c) {
-		case 'd': place[0].dev = optarg; break;
-		case 'g': place[0].gid_index = atoi(optarg); break;
-		}
-	}
-	place[1] = place[0];
-	this_case = argv[optind] ?: "";
-	for (i = 0; i < ARRAY_LEN(all) && strcmp(this_case, all[i].name); )
-		i++;
-	if (i == ARRAY_LEN(all))
+	while ((c = getopt(argc, argv, "d:g:")) != -1)
+		place_option(c);
+	complete_places();
+	name[0] = argv[optind] ?: "";
+	if (!run_cases(all, ARRAY_LEN(all), name))
 		die("usage: %s -d DEV -g GID limit|killed|child-exits|parent-exits", argv[0]);
-	if (all[i].run())
-		case_ok(this_case);
 	return cases_failed > 0;
 }

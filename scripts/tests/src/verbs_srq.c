@@ -7,11 +7,10 @@
  * Queue pair i of "to" receives from queue pair i of "from", by way of the shared queue. Prints
  * "ok NAME" or "fail NAME why" per case.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "verbs_util.h"
+#include "verbs_case.h"
 
 #include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, which it gives way to */
 
@@ -21,14 +20,8 @@
 #define SLOTS		1024		/* buffers of receives, used in turn */
 #define MANY		20000u		/* messages of a case with load */
 
-static struct ibv_context *ctx, *from_ctx;	/* of the receivers, of the senders */
-static struct ibv_device_attr dev;
-static int gid_index, from_gid_index = -1;
-static union ibv_gid gid, from_gid;
-static const char *this_case;
-
-#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
-#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
+/* place[0] is that of the senders, place[1] of the receivers */
+static struct ibv_device_attr dev;	/* of the receivers */
 
 struct setup {
 	struct ibv_pd *from_pd, *pd, *srq_pd;
@@ -57,26 +50,17 @@ static struct ibv_qp *new_qp(struct setup *s, struct ibv_srq *srq, enum ibv_qp_t
 		.send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = type,
 		.cap = { DEPTH, srq ? 0 : 1, 1, srq ? 0 : 1, 0 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(srq ? s->pd : s->from_pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
-}
-
-static struct addr addr_of(struct ibv_qp *qp)
-{
-	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff,
-			       .gid = qp->context == ctx ? gid : from_gid };
+	return create_qp(srq ? s->pd : s->from_pd, &ia);
 }
 
 static void connect_pair(struct setup *s, int i)
 {
 	struct addr from = addr_of(s->from[i]), to = addr_of(s->to[i]);
 
-	s->attr.gid_index = from_gid_index;
+	s->attr.gid_index = place[0].gid_index;
 	rc_up(s->from[i], &s->attr, from.psn, &to);
-	s->attr.gid_index = gid_index;
+	s->attr.gid_index = place[1].gid_index;
 	rc_up(s->to[i], &s->attr, to.psn, &from);
 }
 
@@ -86,16 +70,16 @@ static struct setup *make(int qps, uint32_t max_wr)
 	struct setup *s = calloc(1, sizeof(*s));
 	int i;
 
-	s->attr = rc_attr(gid_index);
+	s->attr = rc_attr(place[1].gid_index);
 	s->qps = qps;
-	s->from_pd = ibv_alloc_pd(from_ctx);
-	s->pd = ibv_alloc_pd(ctx);
-	s->srq_pd = ibv_alloc_pd(ctx);
-	s->scq = ibv_create_cq(from_ctx, QPS * DEPTH, NULL, NULL, 0);
-	s->rcq = ibv_create_cq(ctx, QPS * DEPTH + SLOTS, NULL, NULL, 0);
+	s->from_pd = new_pd(place[0].ctx);
+	s->pd = new_pd(place[1].ctx);
+	s->srq_pd = new_pd(place[1].ctx);
+	s->scq = new_cq(place[0].ctx, QPS * DEPTH);
+	s->rcq = new_cq(place[1].ctx, QPS * DEPTH + SLOTS);
 	s->srq = new_srq(s->srq_pd, max_wr, 4);
-	if (!s->from_pd || !s->pd || !s->srq_pd || !s->scq || !s->rcq || !s->srq)
-		die("cannot make objects: %s", strerror(errno));
+	if (!s->srq)
+		die("create_srq: %s", strerror(errno));
 	s->src = new_pages(QPS * SLOT);
 	s->dst = new_pages(SLOTS * SLOT);
 	s->src_mr = new_mr(s->from_pd, s->src, QPS * SLOT, IBV_ACCESS_LOCAL_WRITE);
@@ -106,15 +90,6 @@ static struct setup *make(int qps, uint32_t max_wr)
 		connect_pair(s, i);
 	}
 	return s;
-}
-
-static void drain_events(void)
-{
-	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event e;
-
-	while (poll(&f, 1, 0) > 0 && !ibv_get_async_event(ctx, &e))
-		ibv_ack_async_event(&e);
 }
 
 static bool finish(struct setup *s)
@@ -135,22 +110,11 @@ static bool finish(struct setup *s)
 	return true;
 }
 
-/* An event within ms milliseconds; false is none */
-static bool next_event(struct ibv_async_event *e, int ms)
-{
-	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
-
-	if (poll(&f, 1, ms) <= 0 || ibv_get_async_event(ctx, e))
-		return false;
-	ibv_ack_async_event(e);
-	return true;
-}
-
 static bool no_event(void)
 {
 	struct ibv_async_event e;
 
-	CHECK(!next_event(&e, 50), "event %d", e.event_type);
+	CHECK(!next_event(place[1].ctx, &e, 50), "event %d", e.event_type);
 	return true;
 }
 
@@ -158,7 +122,7 @@ static bool expect_low(struct setup *s)
 {
 	struct ibv_async_event e = {};
 
-	while (next_event(&e, 5000))
+	while (next_event(place[1].ctx, &e, 5000))
 		if (e.event_type != IBV_EVENT_COMM_EST)
 			break;
 	CHECK(e.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && e.element.srq == s->srq,
@@ -250,21 +214,11 @@ static int set_limit(struct setup *s, uint32_t limit)
 	return ibv_modify_srq(s->srq, &a, IBV_SRQ_LIMIT);
 }
 
-static bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want)
-{
-	uint64_t end = now_ms() + 5000;
-
-	while (qp_state(qp) != want && now_ms() < end)
-		usleep(1000);
-	CHECK(qp_state(qp) == want, "queue pair is in state %d, expected %d", qp_state(qp), want);
-	return true;
-}
-
 /* ---- the cases ---- */
 
 static bool c_create_limits(void)
 {
-	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_pd *pd = ibv_alloc_pd(place[1].ctx);
 	struct ibv_srq *srq;
 
 	CHECK(dev.max_srq > 0 && dev.max_srq_wr > 0 && dev.max_srq_sge > 0, "none advertised");
@@ -500,7 +454,7 @@ static bool c_last_wqe(void)
 		return false;
 	drain_events();
 	CHECK(!qp_to_state(s->to[0], IBV_QPS_ERR), "to ERR");
-	CHECK(next_event(&e, 5000), "no event");
+	CHECK(next_event(place[1].ctx, &e, 5000), "no event");
 	CHECK(e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && e.element.qp == s->to[0],
 	      "event %d", e.event_type);
 	CHECK(!wait_wc_ms(s->rcq, &wc, 50), "work request %d was flushed", (int)wc.wr_id);
@@ -513,7 +467,7 @@ static bool c_last_wqe(void)
 	if (!pass(s, 0, 3))
 		return false;
 	drain_events();
-	CHECK(!qp_to_state(s->to[0], IBV_QPS_ERR) && next_event(&e, 5000) &&
+	CHECK(!qp_to_state(s->to[0], IBV_QPS_ERR) && next_event(place[1].ctx, &e, 5000) &&
 	      e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED, "no event the second time");
 	return pass(s, 1, 4) && finish(s);
 }
@@ -593,12 +547,10 @@ static bool c_ud(void)
 {
 	struct setup *s = make(1, 8);
 	struct ibv_qp *from = new_qp(s, NULL, IBV_QPT_UD), *to = new_qp(s, s->srq, IBV_QPT_UD);
-	struct ibv_ah_attr a = { .is_global = 1, .port_num = 1,
-				 .grh = { .dgid = gid, .sgid_index = from_gid_index, .hop_limit = 1 } };
-	struct ibv_ah *ah = ibv_create_ah(s->from_pd, &a);
+	struct rc_attr near = { .gid_index = place[0].gid_index, .hop_limit = 1 };
+	struct ibv_ah *ah = create_ah(s->from_pd, &near, place[1].gid);
 	struct ibv_wc wc;
 
-	CHECK(ah, "create_ah: %s", strerror(errno));
 	ud_up(from, 1, 0);
 	ud_up(to, 1, 0);
 	CHECK(!send_ud(s, from, to, ah), "send");
@@ -685,7 +637,7 @@ static bool c_spoilt_index(void)
 	X(ud) X(spoilt_wqe) X(spoilt_index)
 #define CASE(n) { #n, c_ ## n },
 
-static const struct { const char *name; bool (*fn)(void); } cases[] = { CASES(CASE) };
+static const struct test_case cases[] = { CASES(CASE) };
 
 static const char usage[] =
 "usage: verbs_srq [-d DEV] [-g GID_INDEX] [-D DEV] [-G GID_INDEX] [CASE...]\n"
@@ -696,54 +648,20 @@ static const char usage[] =
 "  -G, --gid2 N      its GID index\n"
 "  -h, --help        this text\n";
 
-static const struct option options[] = {
-	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, { "help", 0, NULL, 'h' },
-	{ "dev2", 1, NULL, 'D' }, { "gid2", 1, NULL, 'G' }, {},
-};
-
-static bool wanted(const char *name, char **names)
-{
-	if (!*names)
-		return true;
-	for (; *names; names++)
-		if (!strcmp(name, *names))
-			return true;
-	return false;
-}
+static const struct option options[] = { PLACE_OPTIONS, { "help", 0, NULL, 'h' }, {} };
 
 int main(int argc, char **argv)
 {
-	const char *name = NULL, *name2 = NULL;
-	unsigned int i;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "d:g:D:G:h", options, NULL)) != -1) {
-		switch (o) {
-		case 'd': name = optarg; break;
-		case 'g': from_gid_index = atoi(optarg); break;
-		case 'D': name2 = optarg; break;
-		case 'G': gid_index = atoi(optarg); break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
-		}
-	}
-	from_ctx = open_device(name);
-	if (from_gid_index < 0)
-		from_gid_index = find_gid(from_ctx, "v2");
-	ctx = name2 ? open_device(name2) : from_ctx;
-	if (!name2)
-		gid_index = from_gid_index;
-	if (ibv_query_device(ctx, &dev) || ibv_query_gid(ctx, 1, gid_index, &gid) ||
-	    ibv_query_gid(from_ctx, 1, from_gid_index, &from_gid))
+	place[0].gid_index = -1;
+	while ((o = getopt_long(argc, argv, "d:g:D:G:h", options, NULL)) != -1)
+		if (!place_option(o))
+			return print_usage(usage, o);
+	open_places();
+	if (ibv_query_device(place[1].ctx, &dev))
 		die("query failed");
-	fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK);
-	for (i = 0; i < ARRAY_LEN(cases); i++) {
-		this_case = cases[i].name;
-		if (wanted(this_case, argv + optind) && cases[i].fn())
-			case_ok(this_case);
-	}
-	if (ctx != from_ctx)
-		ibv_close_device(from_ctx);
-	ibv_close_device(ctx);
+	run_cases(cases, ARRAY_LEN(cases), argv + optind);
+	close_places();
 	return !!cases_failed;
 }

@@ -27,6 +27,9 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define UNUSED __attribute__((unused))
 
+#define ACCESS_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
 static UNUSED void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
 {
 	va_list ap;
@@ -148,6 +151,21 @@ static UNUSED int find_gid(struct ibv_context *ctx, const char *type)
 	return fallback;
 }
 
+/* That of an option; without one, it's negative, and the first v2 one is taken */
+static UNUSED int choose_gid(struct ibv_context *ctx, int index)
+{
+	return index < 0 ? find_gid(ctx, "v2") : index;
+}
+
+static UNUSED union ibv_gid gid_at(struct ibv_context *ctx, int index)
+{
+	union ibv_gid gid;
+
+	if (ibv_query_gid(ctx, 1, index, &gid))
+		die("no GID with index %d: %s", index, strerror(errno));
+	return gid;
+}
+
 /* Whole pages for len bytes; dies without memory, as the next one does */
 static UNUSED void *new_pages(size_t len)
 {
@@ -165,6 +183,25 @@ static UNUSED struct ibv_mr *new_mr(struct ibv_pd *pd, void *p, size_t len, int 
 	if (!mr)
 		die("reg_mr of %zu bytes: %s", len, strerror(errno));
 	return mr;
+}
+
+static UNUSED struct ibv_pd *new_pd(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	if (!pd)
+		die("alloc_pd: %s", strerror(errno));
+	return pd;
+}
+
+/* Without events */
+static UNUSED struct ibv_cq *new_cq(struct ibv_context *ctx, int entries)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, entries, NULL, NULL, 0);
+
+	if (!cq)
+		die("create_cq: %s", strerror(errno));
+	return cq;
 }
 
 /* The kernel has it, the provider hasn't. Return: 0 or errno */
@@ -215,6 +252,12 @@ struct addr {
 	union ibv_gid gid;
 };
 
+/* Of a queue pair whose first PSN is its number */
+static UNUSED struct addr qp_addr(const struct ibv_qp *qp, union ibv_gid gid)
+{
+	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
+}
+
 /* What a connected queue pair is brought up with; zero members take the defaults of rc_attr(). */
 struct rc_attr {
 	int gid_index;
@@ -244,6 +287,27 @@ static UNUSED struct rc_attr rc_attr(int gid_index)
 	};
 }
 
+static UNUSED struct ibv_ah_attr path_to(const struct rc_attr *r, union ibv_gid gid)
+{
+	return (struct ibv_ah_attr) {
+		.is_global = 1, .port_num = 1, .sl = r->sl,
+		.grh = { .dgid = gid, .sgid_index = r->gid_index, .hop_limit = r->hop_limit,
+			 .flow_label = r->flow_label, .traffic_class = r->traffic_class },
+	};
+}
+
+/* As a queue pair with these attributes would send; dies on failure */
+static UNUSED struct ibv_ah *create_ah(struct ibv_pd *pd, const struct rc_attr *r,
+				       union ibv_gid gid)
+{
+	struct ibv_ah_attr attr = path_to(r, gid);
+	struct ibv_ah *ah = ibv_create_ah(pd, &attr);
+
+	if (!ah)
+		die("create_ah: %s", strerror(errno));
+	return ah;
+}
+
 /* Attributes of a transition, without those that UC lacks */
 static UNUSED int rc_mask(const struct ibv_qp *qp, int mask)
 {
@@ -269,13 +333,7 @@ static UNUSED int rc_to_rtr(struct ibv_qp *qp, const struct rc_attr *r, const st
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = r->mtu, .dest_qp_num = peer->qpn,
 		.rq_psn = peer->psn, .max_dest_rd_atomic = r->dest_rd_atomic,
-		.min_rnr_timer = r->min_rnr_timer,
-		.ah_attr = {
-			.is_global = 1, .port_num = 1, .sl = r->sl,
-			.grh = { .dgid = peer->gid, .sgid_index = r->gid_index,
-				 .hop_limit = r->hop_limit, .flow_label = r->flow_label,
-				 .traffic_class = r->traffic_class },
-		},
+		.min_rnr_timer = r->min_rnr_timer, .ah_attr = path_to(r, peer->gid),
 	};
 
 	return ibv_modify_qp(qp, &a, rc_mask(qp, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
@@ -314,9 +372,10 @@ static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t ps
 
 /*
  * FLUSH and ATOMIC WRITE have no struct ibv_send_wr: a queue pair of ibv_create_qp_ex() posts them.
- * new_rc_ex() makes one that can post what the device offers of them, for ibv_post_send(), too.
+ * create_qp_ex() makes one that can post what the device offers of them, for ibv_post_send(), too.
+ * EX_FLUSH_ALL is for post_ex() only: of all of the region.
  */
-enum { EX_ATOMIC_WRITE = 1, EX_FLUSH = 2 };
+enum { EX_ATOMIC_WRITE = 1, EX_FLUSH = 2, EX_FLUSH_ALL = 4 };
 
 #if HAVE_FLUSH
 #define ACCESS_FLUSH	IBV_ACCESS_FLUSH_GLOBAL
@@ -339,19 +398,25 @@ static UNUSED unsigned int ex_ops(struct ibv_context *ctx)
 	return ops;
 }
 
-/* As ibv_create_qp(), which @ops 0 is */
-static UNUSED struct ibv_qp *new_rc_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
+/* The right that the peer's operations need, beside those of rc_attr() */
+static UNUSED int ex_access(unsigned int ops)
+{
+	return ops & EX_FLUSH ? ACCESS_FLUSH : 0;
+}
+
+/* @ops: of enum EX_, for RC; other types have none of them */
+static UNUSED struct ibv_qp *try_qp_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
 				       unsigned int ops)
 {
 	struct ibv_qp_init_attr_ex ex = {
-		.qp_type = IBV_QPT_RC, .send_cq = ia->send_cq, .recv_cq = ia->recv_cq,
-		.cap = ia->cap, .sq_sig_all = ia->sq_sig_all, .pd = pd,
+		.qp_type = ia->qp_type, .send_cq = ia->send_cq, .recv_cq = ia->recv_cq,
+		.srq = ia->srq, .cap = ia->cap, .sq_sig_all = ia->sq_sig_all, .pd = pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
 	};
 	struct ibv_qp *qp;
 
-	if (!ops)
+	if (!ops || ia->qp_type != IBV_QPT_RC)
 		return ibv_create_qp(pd, ia);
 	if (ops & EX_ATOMIC_WRITE)
 		ex.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_WRITE;
@@ -362,6 +427,22 @@ static UNUSED struct ibv_qp *new_rc_ex(struct ibv_pd *pd, struct ibv_qp_init_att
 	qp = ibv_create_qp_ex(pd->context, &ex);
 	ia->cap = ex.cap;
 	return qp;
+}
+
+/* The same; dies on failure */
+static UNUSED struct ibv_qp *create_qp_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
+					  unsigned int ops)
+{
+	struct ibv_qp *qp = try_qp_ex(pd, ia, ops);
+
+	if (!qp)
+		die("create_qp: %s", strerror(errno));
+	return qp;
+}
+
+static UNUSED struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ia)
+{
+	return create_qp_ex(pd, ia, 0);
 }
 
 /* Posts one. @what: of enum EX_; @data: the eight bytes of an ATOMIC WRITE. Return: 0 or errno */
@@ -377,7 +458,8 @@ static UNUSED int post_ex(struct ibv_qp *qp, int what, uint64_t wr_id, unsigned 
 		ibv_wr_atomic_write(ex, rkey, addr, data);
 #if HAVE_FLUSH
 	else
-		ibv_wr_flush(ex, rkey, addr, len, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+		ibv_wr_flush(ex, rkey, addr, len, IBV_FLUSH_GLOBAL,
+			     what == EX_FLUSH_ALL ? IBV_FLUSH_MR : IBV_FLUSH_RANGE);
 #endif
 	(void)len;
 	return ibv_wr_complete(ex);
@@ -486,6 +568,33 @@ static UNUSED void case_skip(const char *name, const char *why)
 {
 	printf("skip %s %s\n", name, why);
 	fflush(stdout);
+}
+
+/* After --help, or an option that isn't known. Return: main()'s */
+static UNUSED int print_usage(const char *text, int option)
+{
+	fputs(text, option == 'h' ? stdout : stderr);
+	return option == 'h' ? 0 : 2;
+}
+
+static UNUSED union ibv_gid gid_of_text(const char *text)
+{
+	union ibv_gid gid;
+
+	if (inet_pton(AF_INET6, text, &gid) != 1)
+		die("not a GID: %s", text);
+	return gid;
+}
+
+/* "HOST:PORT" becomes the host. Return: the port */
+static UNUSED char *split_port(char *target)
+{
+	char *colon = strrchr(target, ':');
+
+	if (!colon)
+		die("--connect wants HOST:PORT");
+	*colon = 0;
+	return colon + 1;
 }
 
 /* A TCP connection beside the RDMA one: connect to host, retrying till it listens, or accept. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the files of verbs_odp share, some of which other programs have, too: two ends and the
- * messages between them (vo_ends.c, vo_extended.c), what happens to their memory meanwhile
- * (vo_disturb.c), and merged pages (vo_merge.c).
+ * messages between them (vo_ends.c), what happens to their memory meanwhile (vo_disturb.c), merged
+ * pages (vo_merge.c), and processes that are killed (vo_killed.c).
  */
 #ifndef VO_H
 #define VO_H
@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 
 #include "odp_util.h"
+#include "verbs_case.h"
 
 #define BYTES		(64 * PAGE)		/* memory of an end */
-#define ACCESS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | ACCESS_FLUSH)
+#define ACCESS		(ACCESS_ALL | ACCESS_FLUSH)
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT	21
 #endif
@@ -23,22 +23,15 @@
 enum backing { ANON, SHARED };
 
 struct end {
-	struct ibv_context *ctx;
+	struct place at;		/* with a context of its own */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;		/* or NULL */
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;		/* UD: to the other end */
-	union ibv_gid gid;
-	int gid_index;
 	uint8_t *buf;
 	int fd;
-};
-
-struct place {
-	const char *dev;
-	int gid_index;
 };
 
 struct disturber {
@@ -48,14 +41,9 @@ struct disturber {
 	volatile bool stop;
 };
 
-extern struct place place[2];
-extern const char *this_case;
 extern uint64_t seed;
 extern uint32_t rounds;
 extern int on_demand;		/* IBV_ACCESS_ON_DEMAND or 0 */
-
-#define FAIL(...) do { case_fail(this_case, __VA_ARGS__); return false; } while (0)
-#define CHECK(cond, ...) do { if (!(cond)) FAIL(__VA_ARGS__); } while (0)
 
 static inline struct ibv_sge sge(const struct end *e, uint64_t off, uint32_t len)
 {
@@ -71,12 +59,8 @@ void share_receives(struct end e[2]);
 void post_recv(struct end *e, struct ibv_sge s);
 void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to);
 int status_of(struct end *e);
+int transfer(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to);
 bool traffic(struct end e[2], uint32_t num);
-
-/* vo_extended.c */
-struct ibv_qp *new_extended_qp(struct end *e, const struct ibv_qp_init_attr *attr);
-bool atomic_write(struct end e[2]);
-bool flush(struct end e[2]);
 
 /* vo_disturb.c */
 bool replace_page(uint8_t *p);
@@ -87,5 +71,10 @@ void stop_disturber(struct disturber *d);
 
 /* vo_merge.c */
 bool ksm(void);
+
+/* vo_killed.c */
+void say(int fd);
+bool heard(int fd);
+bool kill_amidst(void (*work)(int turn, int told));
 
 #endif

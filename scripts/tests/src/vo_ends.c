@@ -8,8 +8,6 @@
 #define QKEY		0x1234567u
 #define GRH		40
 
-struct place place[2];
-const char *this_case;
 uint64_t seed = 1;
 uint32_t rounds = 60;
 int on_demand = IBV_ACCESS_ON_DEMAND;
@@ -43,46 +41,30 @@ static void new_qp(struct end *e, enum ibv_qp_type type)
 		.sq_sig_all = 1, .cap = { 16, 16, 2, 2, 0 },
 	};
 
-	e->qp = type == IBV_QPT_RC ? new_extended_qp(e, &ia) : ibv_create_qp(e->pd, &ia);
-	if (!e->qp)
-		die("create_qp: %s", strerror(errno));
+	e->qp = create_qp_ex(e->pd, &ia, EX_ATOMIC_WRITE | EX_FLUSH);
 }
 
 static void open_end(struct end *e, int at, enum ibv_qp_type type, enum backing backing,
 		     bool implicit)
 {
-	e->ctx = open_device(place[at].dev);
-	e->gid_index = place[at].gid_index;
-	if (ibv_query_gid(e->ctx, 1, e->gid_index, &e->gid))
-		die("query_gid: %s", strerror(errno));
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
+	e->at = place[at];
+	open_place(&e->at);
+	e->pd = new_pd(e->at.ctx);
+	e->cq = new_cq(e->at.ctx, 64);
 	e->buf = map(backing, &e->fd);
-	if (!e->pd || !e->cq)
-		die("cannot make objects: %s", strerror(errno));
 	e->mr = reg(e, implicit, ACCESS | on_demand);
 	if (!e->mr)
 		die("reg_mr: %s", strerror(errno));
 	new_qp(e, type);
 }
 
-static struct addr addr_of(const struct end *e)
-{
-	return (struct addr) { .qpn = e->qp->qp_num, .psn = e->qp->qp_num & 0xffffff,
-			       .gid = e->gid };
-}
-
 void connect_ends(struct end e[2])
 {
-	struct addr a[2] = { addr_of(&e[0]), addr_of(&e[1]) };
+	struct addr a[2] = { qp_addr(e[0].qp, e[0].at.gid), qp_addr(e[1].qp, e[1].at.gid) };
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		struct rc_attr r = rc_attr(e[i].gid_index);
-		struct ibv_ah_attr to = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = a[!i].gid, .sgid_index = r.gid_index, .hop_limit = 64 },
-		};
+		struct rc_attr r = rc_attr(e[i].at.gid_index);
 
 		r.access |= ACCESS_FLUSH;
 		r.timeout = 20;		/* 4 s: a page may take as long on a busy host */
@@ -91,9 +73,7 @@ void connect_ends(struct end e[2])
 			continue;
 		}
 		ud_up(e[i].qp, QKEY, 1);
-		e[i].ah = ibv_create_ah(e[i].pd, &to);
-		if (!e[i].ah)
-			die("create_ah: %s", strerror(errno));
+		e[i].ah = create_ah(e[i].pd, &r, a[!i].gid);
 	}
 }
 
@@ -117,7 +97,7 @@ bool finish(struct end e[2])
 			err |= ibv_destroy_srq(e[i].srq);
 		err |= ibv_dereg_mr(e[i].mr) |
 		       ibv_destroy_cq(e[i].cq) | ibv_dealloc_pd(e[i].pd);
-		err |= ibv_close_device(e[i].ctx);
+		err |= ibv_close_device(e[i].at.ctx);
 		munmap(e[i].buf, BYTES);
 		if (e[i].fd >= 0)
 			close(e[i].fd);
@@ -155,6 +135,7 @@ void share_receives(struct end e[2])
 		die("create_srq: %s", strerror(errno));
 	reconnect(e);
 }
+
 void post_recv(struct end *e, struct ibv_sge s)
 {
 	struct ibv_recv_wr wr = { .sg_list = &s, .num_sge = 1 }, *bad;
@@ -194,6 +175,16 @@ int status_of(struct end *e)
 	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
 }
 
+/* Posts one, and waits for it. Return: status; of a SEND's receive, if the SEND has none */
+int transfer(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
+{
+	int status;
+
+	post(e, op, s, to);
+	status = status_of(&e[0]);
+	return status || op != IBV_WR_SEND ? status : status_of(&e[1]);
+}
+
 /* One message of len bytes from a random place to another; every byte is compared */
 static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
 {
@@ -209,13 +200,9 @@ static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
 	memcpy(src, want, len);
 	if (op == IBV_WR_SEND)
 		post_recv(&e[1], sge(&e[1], to - head, len + head));
-	post(e, op, sge(&e[0], from, len), to);
-	got = status_of(&e[0]);
+	got = transfer(e, op, sge(&e[0], from, len), to);
 	CHECK(!got, "opcode %d, %u bytes: status %d", op, len, got);
-	if (op == IBV_WR_SEND) {
-		got = status_of(&e[1]);
-		CHECK(!got, "receive of %u bytes: status %d", len, got);
-	} else if (e[0].qp->qp_type == IBV_QPT_UC) {
+	if (op != IBV_WR_SEND && e[0].qp->qp_type == IBV_QPT_UC) {
 		uint64_t end = now_ms() + 60000;
 
 		/* nothing tells when it has come */
@@ -238,14 +225,56 @@ static bool atomic(struct end e[2])
 	int status;
 
 	memcpy(e[1].buf + to, &old, 8);
-	post(e, adds ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP,
-	     sge(&e[0], from, 8), to);
-	status = status_of(&e[0]);
+	status = transfer(e, adds ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP,
+			  sge(&e[0], from, 8), to);
 	CHECK(!status, "atomic: status %d", status);
 	memcpy(&got, e[0].buf + from, 8);
 	CHECK(got == old, "atomic returned %lx, not %lx", got, old);
 	memcpy(&got, e[1].buf + to, 8);
 	CHECK(got == want, "atomic left %lx, not %lx", got, want);
+	return true;
+}
+
+/* Posts one that no struct ibv_send_wr has */
+static void post_extended(struct end e[2], int what, uint64_t to, const void *data, uint32_t len)
+{
+	int err = post_ex(e[0].qp, what, 0, IBV_SEND_SIGNALED, e[1].mr->rkey,
+			  (uintptr_t)e[1].buf + to, data, len);
+
+	if (err)
+		die("wr_complete: %s", strerror(err));
+}
+
+/* ATOMIC WRITE: eight bytes, which the work request has itself */
+static bool atomic_write(struct end e[2])
+{
+	uint64_t to = rnd_range(&seed, 0, BYTES / 8 - 1) * 8, want = rnd(&seed), got;
+	int status;
+
+	post_extended(e, EX_ATOMIC_WRITE, to, &want, 8);
+	status = status_of(&e[0]);
+	CHECK(!status, "atomic write: status %d", status);
+	memcpy(&got, e[1].buf + to, 8);
+	CHECK(got == want, "atomic write left %lx, not %lx", got, want);
+	return true;
+}
+
+/* A WRITE, and a FLUSH of its bytes or of all of the region */
+static bool flush(struct end e[2])
+{
+	uint32_t len = rnd_range(&seed, 1, BYTES / 4);
+	uint64_t from = rnd_range(&seed, 0, BYTES - len), to = rnd_range(&seed, 0, BYTES - len);
+	int what = rnd(&seed) & 1 ? EX_FLUSH : EX_FLUSH_ALL;
+	int status, i;
+
+	rnd_fill(e[0].buf + (from & ~7ul), len & ~7ul, rnd(&seed));
+	post(e, IBV_WR_RDMA_WRITE, sge(&e[0], from, len), to);
+	post_extended(e, what, to, NULL, len);
+	for (i = 0; i < 2; i++) {
+		status = status_of(&e[0]);
+		CHECK(!status, "%s: status %d", i ? "flush" : "write before a flush", status);
+	}
+	CHECK(!memcmp(e[0].buf + from, e[1].buf + to, len), "%u flushed bytes differ", len);
 	return true;
 }
 
@@ -264,7 +293,7 @@ bool traffic(struct end e[2], uint32_t num)
 			return false;
 		if (type == IBV_QPT_RC &&
 		    (!message(e, IBV_WR_RDMA_READ, rnd_range(&seed, 1, BYTES / 2)) || !atomic(e) ||
-		     !atomic_write(e) || !flush(e)))
+		     !atomic_write(e) || (HAVE_FLUSH && !flush(e))))
 			return false;
 	}
 	return true;

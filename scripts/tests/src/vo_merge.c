@@ -49,8 +49,7 @@ static bool fill(struct end e[2], const uint8_t *bytes)
 
 	for (i = 0; i < SAME; i++) {
 		memcpy(e[0].buf + i * PAGE, bytes, PAGE);
-		post(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
-		got = status_of(&e[0]);
+		got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
 		CHECK(!got, "write: status %d", got);
 	}
 	return true;
@@ -63,8 +62,7 @@ static bool others_same(struct end e[2], const uint8_t *bytes, uint64_t but)
 	uint64_t i;
 	int got;
 
-	post(e, IBV_WR_RDMA_READ, sge(&e[0], SAME * PAGE, SAME * PAGE), 0);
-	got = status_of(&e[0]);
+	got = transfer(e, IBV_WR_RDMA_READ, sge(&e[0], SAME * PAGE, SAME * PAGE), 0);
 	CHECK(!got, "read: status %d", got);
 	for (i = 0; i < SAME; i++) {
 		CHECK(!memcmp(e[0].buf + i * PAGE, bytes, PAGE), "page %lu here has changed", i);
@@ -94,10 +92,7 @@ static bool change_one(struct end e[2], uint8_t *bytes, enum ibv_wr_opcode op)
 		memcpy(want + at, &new, 8);
 	if (op == IBV_WR_SEND)
 		post_recv(&e[1], sge(&e[1], page * PAGE + at, len));
-	post(e, op, sge(&e[0], from, len), page * PAGE + at);
-	got = status_of(&e[0]);
-	if (!got && op == IBV_WR_SEND)
-		got = status_of(&e[1]);
+	got = transfer(e, op, sge(&e[0], from, len), page * PAGE + at);
 	CHECK(!got, "opcode %d: status %d", op, got);
 	CHECK(!memcmp(e[1].buf + page * PAGE, want, PAGE), "opcode %d: page %lu differs", op, page);
 	return others_same(e, bytes, page);

@@ -198,22 +198,6 @@ void do_destroy_pair(const struct op *o)
 	settle_stripes(p);
 }
 
-/* RC has ATOMIC WRITE by the extended interface only */
-static struct ibv_qp *create_qp(const struct ibv_qp_init_attr *init)
-{
-	struct ibv_qp_init_attr_ex ex = {
-		.qp_type = init->qp_type, .send_cq = init->send_cq, .recv_cq = init->recv_cq,
-		.srq = init->srq, .sq_sig_all = init->sq_sig_all, .cap = init->cap, .pd = pd,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-	};
-
-	if (init->qp_type == IBV_QPT_RC) {
-		ex.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		ex.send_ops_flags = IBV_QP_EX_WITH_ATOMIC_WRITE;
-	}
-	return ibv_create_qp_ex(ctx, &ex);
-}
-
 void do_create_pair(const struct op *o)
 {
 	static const enum ibv_qp_type types[] = {
@@ -239,8 +223,10 @@ void do_create_pair(const struct op *o)
 		.srq = o->d >> 8 & 1 && srq->srq ? srq : NULL,
 	};
 	for (i = 0; i < 2; i++) {
-		init.srq = i && p->srq ? p->srq->srq : NULL;
-		p->qp[i] = create_qp(&init);
+		struct ibv_qp_init_attr ia = init;
+
+		ia.srq = i && p->srq ? p->srq->srq : NULL;
+		p->qp[i] = try_qp_ex(pd, &ia, EX_ATOMIC_WRITE);
 		ENSURE(p->qp[i], "create_qp: %s", strerror(errno));
 	}
 	if (!p->srq)

@@ -39,23 +39,17 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 16, RECVS, 2, 2, 0 },
 	};
-	struct ibv_qp *qp = type == IBV_QPT_RC ? new_rc_ex(pd, &ia, ex) : ibv_create_qp(pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp_ex(pd, &ia, ex);
 }
 
 static void setup(const char *dev)
 {
 	ctx = open_device(dev);
 	ex = ex_ops(ctx);
-	if (ex & EX_FLUSH)
-		attr.access |= ACCESS_FLUSH;
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
-	if (!pd || !cq)
-		die("cannot make objects: %s", strerror(errno));
+	attr.access |= ex_access(ex);
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, 4 * RECVS);
 	buf = new_pages(2 * LEN);
 	rnd_fill(buf, 2 * LEN, 3);
 	mr = new_mr(pd, buf, 2 * LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | attr.access);
@@ -63,8 +57,7 @@ static void setup(const char *dev)
 	uc = new_qp(IBV_QPT_UC);
 	ud = new_qp(IBV_QPT_UD);
 	me.rc = (struct addr) { .qpn = rc->qp_num, .psn = 0xfffff0 };
-	if (ibv_query_gid(ctx, 1, attr.gid_index, &me.rc.gid))
-		die("no GID with index %d", attr.gid_index);
+	me.rc.gid = gid_at(ctx, attr.gid_index);
 	me.uc = (struct addr) { .qpn = uc->qp_num, .psn = 0xfffff8, .gid = me.rc.gid };
 	me.ud_qpn = ud->qp_num;
 	me.rkey = mr->rkey;
@@ -84,17 +77,8 @@ static void post_recvs(struct ibv_qp *qp)
 
 static void connect_ud(void)
 {
-	struct ibv_ah_attr h = {
-		.is_global = 1, .port_num = 1, .sl = attr.sl,
-		.grh = { .dgid = peer.rc.gid, .sgid_index = attr.gid_index,
-			 .hop_limit = attr.hop_limit, .flow_label = attr.flow_label,
-			 .traffic_class = attr.traffic_class },
-	};
-
 	ud_up(ud, QKEY, 0);
-	ah = ibv_create_ah(pd, &h);
-	if (!ah)
-		die("create_ah: %s", strerror(errno));
+	ah = create_ah(pd, &attr, peer.rc.gid);
 }
 
 /* Each is bound to all the memory, for the key of one SEND with Invalidate */
@@ -204,7 +188,7 @@ static void print_lacks(const char *dev)
 
 int main(int argc, char **argv)
 {
-	char *dev = NULL, *port = NULL, *target = NULL, *colon, sync = 0;
+	char *dev = NULL, *port = NULL, *target = NULL, sync = 0;
 	bool lacks = false;
 	int o, fd;
 
@@ -221,21 +205,19 @@ int main(int argc, char **argv)
 		case 'l': port = optarg; break;
 		case 'c': target = optarg; break;
 		case 'L': lacks = true; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return print_usage(usage, o);
 		}
 	}
 	if (lacks) {
 		print_lacks(dev);
 		return 0;
 	}
-	colon = target ? strrchr(target, ':') : NULL;
-	if (!port && !colon)
+	if (!port && !target)
 		die("either --listen PORT or --connect HOST:PORT");
-	if (colon)
-		*colon = 0;
+	if (target)
+		port = split_port(target);
 	setup(dev);
-	fd = tcp_open(target, target ? colon + 1 : port);
+	fd = tcp_open(target, port);
 	write_all(fd, &me, sizeof(me));
 	read_all(fd, &peer, sizeof(peer));
 	rc_up(rc, &attr, me.rc.psn, &peer.rc);

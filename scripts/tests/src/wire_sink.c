@@ -41,11 +41,8 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 4, RECVS, 1, 1, 0 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
 
-	if (!qp)
-		die("create_qp: %m");
-	return qp;
+	return create_qp(pd, &ia);
 }
 
 static void setup(const char *dev, int gid_index, const union ibv_gid *peer_gid)
@@ -56,10 +53,9 @@ static void setup(const char *dev, int gid_index, const union ibv_gid *peer_gid)
 	size_t size = (UDS + 1) * RECVS * LEN;
 	int q, slot;
 
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
-	if (!pd || !cq || posix_memalign((void **)&buf, LEN, size))
-		die("cannot make objects: %m");
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, 4 * RECVS);
+	buf = new_pages(size);
 	mr = new_mr(pd, buf, size, IBV_ACCESS_LOCAL_WRITE);
 	for (q = 0; q <= UDS; q++) {
 		qps[q] = new_qp(q < UDS ? IBV_QPT_UD : IBV_QPT_RC);
@@ -115,12 +111,8 @@ int main(int argc, char **argv)
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
-		case 'p':
-			if (inet_pton(AF_INET6, optarg, &peer) != 1)
-				die("not a GID: %s", optarg);
-			break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		case 'p': peer = gid_of_text(optarg); break;
+		default: return print_usage(usage, o);
 		}
 	}
 	setup(dev, gid_index, &peer);

@@ -22,7 +22,7 @@ static struct ibv_qp *rc, *uc, *ud;
 static struct ibv_mr *mr;
 static uint8_t *buf;		/* canary, MR of LEN bytes, canary */
 static int gid_index, flush;
-static union ibv_gid gid, peer_gid;
+static union ibv_gid peer_gid;
 static unsigned long received, deaths;
 
 static struct ibv_qp *new_qp(enum ibv_qp_type type)
@@ -30,11 +30,8 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .cap = { 4, RECVS, 1, 1, 0 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &ia);
 
-	if (!qp)
-		die("create_qp: %s", strerror(errno));
-	return qp;
+	return create_qp(pd, &ia);
 }
 
 static void post_recv(struct ibv_qp *qp)
@@ -65,17 +62,12 @@ static void setup(const char *dev)
 	int i;
 
 	ctx = open_device(dev);
-	flush = ex_ops(ctx) & EX_FLUSH ? ACCESS_FLUSH : 0;
-	pd = ibv_alloc_pd(ctx);
-	cq = ibv_create_cq(ctx, 4 * RECVS, NULL, NULL, 0);
-	if (!pd || !cq)
-		die("cannot make objects: %s", strerror(errno));
+	flush = ex_access(ex_ops(ctx));
+	pd = new_pd(ctx);
+	cq = new_cq(ctx, 4 * RECVS);
 	buf = new_pages(LEN + 2 * CANARY);
 	memset(buf, 0x5a, LEN + 2 * CANARY);
-	mr = new_mr(pd, buf + CANARY, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | flush);
-	if (ibv_query_gid(ctx, 1, gid_index, &gid))
-		die("no GID with index %d", gid_index);
+	mr = new_mr(pd, buf + CANARY, LEN, ACCESS_ALL | flush);
 	rc = new_qp(IBV_QPT_RC);
 	uc = new_qp(IBV_QPT_UC);
 	ud = new_qp(IBV_QPT_UD);
@@ -130,12 +122,8 @@ int main(int argc, char **argv)
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
-		case 'p':
-			if (inet_pton(AF_INET6, optarg, &peer_gid) != 1)
-				die("not a GID: %s", optarg);
-			break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		case 'p': peer_gid = gid_of_text(optarg); break;
+		default: return print_usage(usage, o);
 		}
 	}
 	setup(dev);
