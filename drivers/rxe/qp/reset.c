@@ -31,7 +31,7 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_pace_reset(qp);
 	rxe_flush_stop(qp);
 	rxe_tx_leave(qp->sq.sender.tx);
-	rxe_tx_leave(qp->rq.tx);
+	rxe_tx_leave(qp->rq.reply.tx);
 	rxe_cork_reset(qp);
 	rxe_inq_reset(qp->rxe, &qp->requests);
 	rxe_inq_reset(qp->rxe, &qp->responses);
@@ -39,11 +39,12 @@ void rxe_qp_reset(struct rxe_qp *qp)
 	rxe_fault_reset(&qp->requests.fault);
 	rxe_fault_reset(&qp->responses.fault);
 	spin_lock_bh(&qp->sq.lock);
-	rxe_key_restore(&qp->ibqp, &qp->sq.ending);
-	rxe_key_restore(&qp->ibqp, &qp->rq.ending);
+	rxe_key_restore(&qp->ibqp, &qp->sq.memops.ending);
+	rxe_key_restore(&qp->ibqp, &qp->rq.recv.ending);
 	rxe_requester_reset(&qp->sq, rxe_cc_rows[READ_ONCE(qp->rxe->tune.cc)],
 			    qp->is_user);
 	spin_unlock_bh(&qp->sq.lock);
 	rxe_responder_reset(&qp->rq);
 	qp->comm_est = false;
+	qp->last_wqe = false;
 }
