@@ -74,7 +74,7 @@ static void take_conn(struct input *in, struct conn *c)
 		c->limit.timeout = 4096ULL << take_u8(in) % 32;	/* section 9.7.6.1.3 */
 	rxe_recovery_reset(&c->rec, c->una);
 	rxe_gap_reset(&c->gap);
-	rxe_cc_init(&c->cc, rxe_cc_rows[take_u8(in) % 3]);
+	rxe_cc_reset(&c->cc, rxe_cc_rows[take_u8(in) % 3]);
 	rxe_recovery_wait_anew(&c->rec, c->now);
 }
 

@@ -93,7 +93,7 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 	if (sq->q.tail == sq->q.head)
 		return;
 	sq->rto.moved = false;
-	rxe_rto_reset(&sq->rto);
+	rxe_rto_cancel(&sq->rto);
 	if (rxe_qp_to_err(qp))
 		sq->stop.failed = status;
 }
@@ -171,7 +171,7 @@ static void settle_timer(struct rxe_qp *qp)
 	if (!sq->rto.moved)
 		return;
 	sq->rto.moved = false;
-	rxe_rto_reset(&sq->rto);
+	rxe_rto_cancel(&sq->rto);
 	if (sq->flight.una != sq->flight.top)
 		rxe_wait_anew(qp);
 }
@@ -423,7 +423,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (sq->flight.una != pkt->psn || sq->rnr.state == RXE_RNR_WAIT)
 		return;
 	settle_timer(qp);
-	rxe_rto_reset(&sq->rto);	/* it may have fired: the peer has answered */
+	rxe_rto_cancel(&sq->rto);	/* it may have fired: the peer has answered */
 	rxe_recovery_note_alive(&sq->rec);
 	if (qp->attr.rnr_retry != 7 && sq->rnr.retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);

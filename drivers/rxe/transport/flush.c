@@ -40,7 +40,7 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	rxe_key_restore(&qp->ibqp, &sq->memops.ending);
-	rxe_rto_reset(&qp->sq.rto);
+	rxe_rto_cancel(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--) {
 		status = sq->stop.failed ?: IB_WC_WR_FLUSH_ERR;
 		rxe_count_send_error(qp, status);
@@ -162,12 +162,12 @@ void rxe_flush_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_flush_stop - stop looking for receives posted in ERR
+ * rxe_flush_reset - stop looking for receives posted in ERR
  * @qp: the QP, both tasks paused
  *
  * Context: process.
  */
-void rxe_flush_stop(struct rxe_qp *qp)
+void rxe_flush_reset(struct rxe_qp *qp)
 {
 	struct rxe_cq *cq = rxe_rcq(qp);
 	unsigned long flags;

@@ -32,6 +32,6 @@ bool rxe_qp_flush(struct rxe_qp *qp);
 bool rxe_sq_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
 void rxe_flush_init(struct rxe_qp *qp);
-void rxe_flush_stop(struct rxe_qp *qp);
+void rxe_flush_reset(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_FLUSH_H */

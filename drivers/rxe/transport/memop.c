@@ -84,3 +84,16 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	sq->memops.executed++;
 	return true;
 }
+
+/**
+ * rxe_memops_reset - forget the local work requests
+ * @memops: those of a send queue; send_task is paused
+ * @qp: the QP
+ *
+ * Context: sq.lock held.
+ */
+void rxe_memops_reset(struct rxe_memops *memops, const struct ib_qp *qp)
+{
+	rxe_key_restore(qp, &memops->ending);
+	memops->executed = 0;
+}

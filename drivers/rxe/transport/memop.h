@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 
+struct ib_qp;
 struct rxe_qp;
 struct rxe_swqe;
 
@@ -20,12 +21,7 @@ struct rxe_memops {
 	u32	ending;
 };
 
-/* None was executed. The caller has restored the key that one was making invalid */
-static inline void rxe_memops_reset(struct rxe_memops *memops)
-{
-	*memops = (struct rxe_memops){};
-}
-
+void rxe_memops_reset(struct rxe_memops *memops, const struct ib_qp *qp);
 bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe);
 
 #endif /* RXE_TRANSPORT_MEMOP_H */

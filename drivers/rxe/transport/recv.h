@@ -30,7 +30,7 @@ struct rxe_recv {
 	u32			ending;
 };
 
-void rxe_recv_reset(struct rxe_recv *recv);
+void rxe_recv_reset(struct rxe_recv *recv, const struct ib_qp *qp);
 bool rxe_rq_next(struct rxe_qp *qp);
 void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
 void rxe_recv_fail(struct rxe_qp *qp, struct ib_wc *wc);

@@ -7,6 +7,16 @@
  */
 #include <rxe/transport.h>
 
+/**
+ * rxe_reply_reset - forget what is being answered
+ * @reply: the responses; recv_task is paused, so no peer and no train is held
+ */
+void rxe_reply_reset(struct rxe_reply *reply)
+{
+	rxe_tx_leave(reply->tx);
+	rxe_out_reset(&reply->out);
+}
+
 static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
 {
 	struct rxe_outlet outlet;

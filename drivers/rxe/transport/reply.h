@@ -45,6 +45,7 @@ static inline void rxe_ack_reset(struct rxe_ack *ack)
 	ack->nak_sent = false;
 }
 
+void rxe_reply_reset(struct rxe_reply *reply);
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_empty_response(struct rxe_qp *qp, u32 psn);

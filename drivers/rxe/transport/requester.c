@@ -712,28 +712,14 @@ bool rxe_requester(struct rxe_qp *qp)
 }
 
 /**
- * rxe_requester_reset - forget the connection
- * @sq: the send queue
- * @cc: congestion control of the next connection
- * @is_user: a process posts to the ring
+ * rxe_sender_reset - forget what is being sent
+ * @sender: the sender; send_task is paused, so no key and no train is held
  *
- * Context: process, both tasks paused; sq.lock held.
+ * Context: process.
  */
-void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
-			 bool is_user)
+void rxe_sender_reset(struct rxe_sender *sender)
 {
-	rxe_sendq_reset(&sq->q, is_user);
-	rxe_sq_set_psn(sq, sq->flight.psn);
-	rxe_rto_reset(&sq->rto);
-	rxe_gap_reset(&sq->gap);
-	rxe_cc_init(&sq->cc, cc);
-	rxe_reading_reset(&sq->reading);
-	rxe_resend_reset(&sq->resend);
-	rxe_firsts_reset(&sq->sender.out.firsts);
-	rxe_rtt_reset(&sq->rtt);
-	rxe_timed_reset(&sq->timed);
-	rxe_rnr_reset(&sq->rnr);
-	rxe_memops_reset(&sq->memops);
-	rxe_stop_reset(&sq->stop);
-	sq->rto.anew = false;
+	rxe_tx_leave(sender->tx);
+	rxe_fault_reset(&sender->fault);
+	rxe_out_reset(&sender->out);
 }

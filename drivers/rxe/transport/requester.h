@@ -120,8 +120,7 @@ bool rxe_requester(struct rxe_qp *qp);
 bool rxe_rc_requester(struct rxe_qp *qp);
 bool rxe_rc_requester_due(const struct rxe_qp *qp);
 bool rxe_sq_import(struct rxe_qp *qp);
-void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
-			 bool is_user);
+void rxe_sender_reset(struct rxe_sender *sender);
 bool rxe_uc_requester(struct rxe_qp *qp);
 bool rxe_ud_qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt);
 bool rxe_ud_requester(struct rxe_qp *qp);

@@ -38,9 +38,15 @@ bool rxe_rq_next(struct rxe_qp *qp)
 /**
  * rxe_recv_reset - drop the receive work requests of a QP, but not those of an SRQ
  * @recv: the receive work requests; recv_task is paused
+ * @qp: the QP
+ *
+ * Context: process.
  */
-void rxe_recv_reset(struct rxe_recv *recv)
+void rxe_recv_reset(struct rxe_recv *recv, const struct ib_qp *qp)
 {
+	local_bh_disable();
+	rxe_key_restore(qp, &recv->ending);
+	local_bh_enable();
 	if (!recv->shared)
 		rxe_recvq_reset(&recv->q);
 	recv->wqe.valid = false;
@@ -562,22 +568,4 @@ void rxe_respond_end(struct rxe_qp *qp)
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
 			     rxe_psn_add(rq->expect.psn, -1));
 	}
-}
-
-/**
- * rxe_responder_reset - forget the connection
- * @rq: the responder; recv_task is paused
- */
-void rxe_responder_reset(struct rxe_rq *rq)
-{
-	rxe_recv_reset(&rq->recv);
-	rxe_expect_reset(&rq->expect);
-	rxe_write_reset(&rq->write);
-	rxe_read_reset(&rq->read);
-	rxe_persist_reset(&rq->persist);
-	rxe_replay_reset(&rq->replay);
-	rxe_firsts_reset(&rq->reply.out.firsts);
-	rxe_ack_reset(&rq->ack);
-	rxe_gap_reset(&rq->gap);
-	rxe_np_reset(&rq->np);
 }

@@ -160,7 +160,6 @@ void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_single_request(const struct rxe_swqe *wqe, struct rxe_pkt *pkt);
 
 /* responder.c, read.c */
-void rxe_responder_reset(struct rxe_rq *rq);
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,

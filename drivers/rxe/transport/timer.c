@@ -259,3 +259,20 @@ void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
 {
 	arm_timer(&qp->sq, ktime_add_ns(ktime_get(), ns));
 }
+
+/**
+ * rxe_rto_reset - stop the timer
+ * @sq: the send queue, both tasks paused
+ *
+ * Without a deadline, rxe_path_suspect() doesn't start it again. Context: process, sq.lock
+ * not held.
+ */
+void rxe_rto_reset(struct rxe_sq *sq)
+{
+	spin_lock_bh(&sq->lock);
+	rxe_rto_cancel(&sq->rto);
+	sq->rto.moved = false;
+	sq->rto.anew = false;
+	spin_unlock_bh(&sq->lock);
+	hrtimer_cancel(&sq->rto.timer);
+}

@@ -71,7 +71,7 @@ struct rxe_timed {
 };
 
 /* Cancel the deadline; the timer itself may still fire, without effect */
-static inline void rxe_rto_reset(struct rxe_rto *rto)
+static inline void rxe_rto_cancel(struct rxe_rto *rto)
 {
 	rto->deadline = 0;
 	rto->fired = false;
@@ -90,6 +90,7 @@ static inline void rxe_timed_reset(struct rxe_timed *timed)
 }
 
 void rxe_timer_init(struct rxe_qp *qp);
+void rxe_rto_reset(struct rxe_sq *sq);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
 void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);
