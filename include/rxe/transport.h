@@ -82,6 +82,7 @@ struct rxe_qpn {
  * @path: RC, UC: to the peer
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
+ * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised; only recv_task uses it
  * @events: pending events for the owner, a bit for each enum ib_event_type
  * @event_work: calls the owner's event handler
  * @post_sq_lock: one kernel poster of sends at a time
@@ -117,6 +118,7 @@ struct rxe_qp {
 	struct rxe_path		path;
 	bool			path_valid;
 	bool			comm_est;
+	bool			last_wqe;
 	unsigned long		events;
 	struct work_struct	event_work;
 	spinlock_t		post_sq_lock;	/* kernel posters of sends */
@@ -185,7 +187,7 @@ static inline void rxe_pkt_init_response(const struct rxe_qp *qp,
 {
 	rxe_pkt_init(qp, pkt);
 	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
-	pkt->msn = qp->rq.msn;
+	pkt->msn = qp->rq.expect.msn;
 }
 
 /*

@@ -54,7 +54,7 @@ static void play(struct kunit *test, const struct step *step, u32 steps, u64 fir
 	struct rxe_cc cc;
 	u32 i;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	cc.seen = first;
 	for (i = 0; i < steps; i++, step++) {
 		if (step->op == CNP)
@@ -101,7 +101,7 @@ static void flood(struct kunit *test)
 	u64 period = rxe_knob(rp_rate_reduce_monitor_period), now = 1, was;
 	u32 i;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
 	cc.seen = 1000 * MBIT;
 	cc.ops->cnp(&cc, now);
@@ -134,7 +134,7 @@ static void once_a_round_trip(struct kunit *test)
 	u64 rtt = 100 * NSEC_PER_MSEC, now = 1, was;
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	round_trip(&cc, rtt);
 	cc.ops->cnp(&cc, now);
 	was = cc.rate;
@@ -156,7 +156,7 @@ static void timers_stretch(struct kunit *test)
 	u64 reset = rtt * rxe_knob(rp_time_reset) / rxe_knob(rp_rate_reduce_monitor_period);
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	round_trip(&cc, rtt);
 	cc.ops->cnp(&cc, now);
 	was = cc.rate;
@@ -179,7 +179,7 @@ static void cnp_comes_first(struct kunit *test)
 	struct rxe_cc cc;
 	u64 now = 1;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	cc.ops->cnp(&cc, now);
 	cc.ops->cnp(&cc, now += NSEC_PER_MSEC);
 	KUNIT_EXPECT_GT(test, cc.rate, 1000 * MBIT);
@@ -201,13 +201,13 @@ static void window_waits(struct kunit *test)
 	struct rxe_cc cc;
 	u32 was;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	cc.seen = 1;
 	cc.rate = 100 * 1000 * 40;
 	was = cc.window;
 	cc.ops->acked(&cc, &sample, 0);
 	KUNIT_EXPECT_GT(test, cc.window, was);
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	cc.seen = 1;
 	cc.rate = 100 * 1000 * 25;
 	cc.ops->acked(&cc, &sample, 0);
@@ -227,7 +227,7 @@ static void fetched(struct kunit *test)
 	struct rxe_cc cc;
 	u32 was;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	was = cc.window;
 	cc.rate = 1;
 	cc.ops->acked(&cc, &sample, 0);
@@ -251,7 +251,7 @@ static void old_round_trip(struct kunit *test)
 	u64 rtt = 100 * NSEC_PER_MSEC, memory = rxe_knob(loss_memory_ns), was;
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	round_trip(&cc, rtt);
 	cc.ops->cnp(&cc, memory - rtt);
 	was = cc.rate;
@@ -271,7 +271,7 @@ static void better_later(struct kunit *test)
 	};
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	round_trip(&cc, 10 * NSEC_PER_MSEC);
 	cc.ops->acked(&cc, &sample, 0);
 	KUNIT_EXPECT_EQ(test, cc.seen, 100000000ULL);
@@ -289,7 +289,7 @@ static void unlimited_sample(struct kunit *test)
 	struct rxe_cc cc;
 	u64 rate;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	SET(rp_max_rate, 10000);
 	cc.ops->acked(&cc, &sample, 0);
 	cc.ops->cnp(&cc, NSEC_PER_SEC);
@@ -309,7 +309,7 @@ static void byte_reset_falls(struct kunit *test)
 {
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	SET(rp_byte_reset, 32000000);
 	SET(rp_time_reset, 32000);
 	cc.ops->cnp(&cc, 1);
@@ -328,7 +328,7 @@ static void recovers(struct kunit *test)
 	u64 now = 1;
 	u32 i;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	cc.seen = 1000 * MBIT;
 	cc.ops->cnp(&cc, now);
 	KUNIT_EXPECT_LE(test, cc.rate, 501 * MBIT);
@@ -348,7 +348,7 @@ static void any(struct kunit *test)
 	struct rxe_cc cc;
 	u32 i;
 
-	rxe_cc_init(&cc, &rxe_cc_dcqcn);
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	for (i = 0; i < 20000; i++) {
 		SET(rp_gd, rnd_below(&rnd, 16));
 		SET(rp_min_dec_fac, rnd_below(&rnd, 101));

@@ -15,7 +15,7 @@ static u32 una;		/* of the connection that a case plays */
 static void begin(struct rxe_cc *cc)
 {
 	una = 0xfffff0;
-	rxe_cc_init(cc, &rxe_cc_swift);
+	rxe_cc_reset(cc, &rxe_cc_swift);
 }
 
 static void come_through(struct rxe_cc *cc, u64 rtt)

@@ -15,7 +15,7 @@ static u32 una;		/* of the connection that a case plays */
 static void begin(struct rxe_cc *cc)
 {
 	una = 0xfffff0;
-	rxe_cc_init(cc, &rxe_cc_window);
+	rxe_cc_reset(cc, &rxe_cc_window);
 }
 
 /* @pkts come through in a round trip of @rtt, of which 1 ms is the path's own */
@@ -272,7 +272,7 @@ static void timeouts(struct kunit *test)
 {
 	struct rxe_cc cc;
 
-	rxe_cc_init(&cc, &rxe_cc_window);
+	rxe_cc_reset(&cc, &rxe_cc_window);
 	cc.window = 400;
 	cc.ops->timeout(&cc, 1000);
 	cc.ops->timeout(&cc, 1000);
@@ -280,7 +280,7 @@ static void timeouts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.enough, 200u);
 	cc.ops->undo(&cc);
 	KUNIT_EXPECT_EQ(test, cc.window, 400u);
-	rxe_cc_init(&cc, &rxe_cc_swift);
+	rxe_cc_reset(&cc, &rxe_cc_swift);
 	cc.swift.cwnd = 400ULL << 16;
 	cc.ops->timeout(&cc, 1000);
 	cc.ops->timeout(&cc, 1000);

@@ -7,7 +7,7 @@
 #include <rxe/knobs.h>
 #include "../util.h"
 
-#define NOW	((ktime_t)NSEC_PER_SEC)
+#define NOW	((u64)NSEC_PER_SEC)
 
 static void waits(struct kunit *test)
 {

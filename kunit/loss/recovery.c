@@ -10,7 +10,7 @@
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define T	(100 * MS)		/* the QP's timeout, in most cases */
-#define NOW	((ktime_t)(100 * NSEC_PER_SEC))
+#define NOW	((u64)(100 * NSEC_PER_SEC))
 #define PSN	0xfffffeu		/* close to the wrap-around */
 #define BURST	16u
 
@@ -40,11 +40,11 @@ static struct rxe_loss_verdict hint(struct game *g, enum rxe_loss_hint hint,
 				    u64 after)
 {
 	return rxe_recovery_event(&g->rec, &g->rtt, &g->limit, &g->facts, hint,
-				  ktime_add_ns(NOW, after));
+				  NOW + after);
 }
 
 /* The packets up to @end are sent again */
-static void resend(struct game *g, u32 end, ktime_t left_at, ktime_t now)
+static void resend(struct game *g, u32 end, u64 left_at, u64 now)
 {
 	rxe_recovery_resent(&g->rec, g->facts.una, end, left_at, now);
 	rxe_recovery_leaves(&g->rec, now);
@@ -52,7 +52,7 @@ static void resend(struct game *g, u32 end, ktime_t left_at, ktime_t now)
 
 static void make_lossy(struct game *g)
 {
-	g->rec.lossy_until = ktime_add_ns(NOW, rxe_knob(loss_memory_ns));
+	g->rec.lossy_until = NOW + rxe_knob(loss_memory_ns);
 }
 
 static u64 rto(const struct game *g)
@@ -132,7 +132,7 @@ static void rto_follows_stalls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rto(&g), 1400 * MS);
 	g.rtt.max = 60000 * MS;
 	KUNIT_EXPECT_EQ(test, rto(&g), 4000 * MS);
-	g.rtt.max_at = ktime_sub_ns(NOW, rxe_knob(loss_memory_ns) + 1);
+	g.rtt.max_at = NOW - (rxe_knob(loss_memory_ns) + 1);
 	KUNIT_EXPECT_EQ(test, rto(&g), 1000 * MS);
 }
 
@@ -376,7 +376,7 @@ static void suspects(struct kunit *test)
 	/* a probe after a failover isn't a retry, however long the wait was before */
 	begin(&g);
 	g.limit.retry_cnt = 0;
-	rxe_recovery_suspect(&g.rec, ktime_add_ns(NOW, 250 * MS));
+	rxe_recovery_suspect(&g.rec, NOW + 250 * MS);
 	KUNIT_EXPECT_NE(test, hint(&g, RXE_LOSS_SILENCE, 252 * MS).act,
 			RXE_LOSS_FAIL);
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);

@@ -10,10 +10,10 @@
 #define MS	((u64)NSEC_PER_MSEC)
 
 /* @count samples of @ns, a millisecond apart; returns the time of the last */
-static ktime_t add_rtts(struct rxe_rtt *rtt, u32 count, u64 ns, ktime_t now)
+static u64 add_rtts(struct rxe_rtt *rtt, u32 count, u64 ns, u64 now)
 {
 	while (count--) {
-		now = ktime_add_ns(now, MS);
+		now += MS;
 		rxe_rtt_add(rtt, ns, now);
 	}
 	return now;
@@ -22,7 +22,7 @@ static ktime_t add_rtts(struct rxe_rtt *rtt, u32 count, u64 ns, ktime_t now)
 static void follows(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};
-	ktime_t now = add_rtts(&rtt, 100, 50 * MS, MS);
+	u64 now = add_rtts(&rtt, 100, 50 * MS, MS);
 
 	KUNIT_EXPECT_EQ(test, rtt.smooth, 50 * MS);
 	KUNIT_EXPECT_LE(test, rtt.var, MS);
@@ -34,7 +34,7 @@ static void follows(struct kunit *test)
 static void stall(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};
-	ktime_t now = add_rtts(&rtt, 100, MS, MS);
+	u64 now = add_rtts(&rtt, 100, MS, MS);
 
 	add_rtts(&rtt, 1, 200 * MS, now);
 	KUNIT_EXPECT_GE(test, rxe_rtt_most(&rtt), 200 * MS);
@@ -53,15 +53,15 @@ static void guess(struct kunit *test)
 static void forgets(struct kunit *test)
 {
 	struct rxe_rtt rtt = {};
-	ktime_t now = MS;
+	u64 now = MS;
 
 	rxe_rtt_add(&rtt, MS, now);
 	rxe_rtt_add(&rtt, 9 * MS, now);
-	now = ktime_add_ns(now, rxe_knob(loss_memory_ns));
+	now += rxe_knob(loss_memory_ns);
 	rxe_rtt_add(&rtt, 5 * MS, now);
 	KUNIT_EXPECT_EQ(test, rtt.min, MS);
 	KUNIT_EXPECT_EQ(test, rtt.max, 9 * MS);
-	now = ktime_add_ns(now, MS);
+	now += MS;
 	rxe_rtt_add(&rtt, 5 * MS, now);
 	KUNIT_EXPECT_EQ(test, rtt.min, 5 * MS);
 	KUNIT_EXPECT_EQ(test, rtt.max, 5 * MS);

@@ -380,12 +380,12 @@ static void not_too_many(struct kunit *test)
 	fake_send(test, 1, 0, 8);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), NULL);
 	spin_lock_bh(&sq->lock);
-	sq->memops = RXE_FLUSH_MOST;
+	sq->memops.executed = RXE_FLUSH_MOST;
 	spin_unlock_bh(&sq->lock);
 	post_reg(test, 2, mr);
 	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
 	spin_lock_bh(&sq->lock);
-	sq->memops = 0;
+	sq->memops.executed = 0;
 	spin_unlock_bh(&sq->lock);
 	ack(test, SQ_PSN(0), RXE_AETH_ACK);
 	done(test, 1, IB_WC_SEND);

@@ -627,7 +627,7 @@ static void rnr_and_timeout(struct kunit *test)
 	spin_unlock_bh(&sq->lock);
 	answer(test, PSN(0), RXE_AETH_RNR_NAK);	/* 655.36 ms */
 	fake_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, sq->rnr, (u8)RXE_RNR_WAIT);
+	KUNIT_EXPECT_EQ(test, sq->rnr.state, (u8)RXE_RNR_WAIT);
 	KUNIT_EXPECT_EQ(test, sq->rec.retries, 0u);
 }
 
@@ -692,7 +692,7 @@ static void sqd_unsendable(struct kunit *test)
 	send_and_take(test, 1, 1);
 	KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad), 0);
 	fake_settle(test);
-	KUNIT_EXPECT_TRUE(test, fake(test)->qp->sq.stalled);
+	KUNIT_EXPECT_TRUE(test, fake(test)->qp->sq.stop.stalled);
 	to_state(test, IB_QPS_SQD, 0, false);
 	ack(test, PSN(0));
 	expect_done(test, 1);

@@ -621,7 +621,7 @@ static void read_again_gone(struct kunit *test)
 	struct rxe_rq *rq = &fake(test)->qp->rq;
 	u32 budget = RXE_TASK_BUDGET;
 
-	rxe_rq_advance(rq, FAKE_MEM / MTU);
+	rxe_expect_advance(&rq->expect, FAKE_MEM / MTU);
 	rxe_task_pause(&fake(test)->qp->recv_task);
 	local_bh_disable();
 	rxe_read_again(fake(test)->qp, &read);
@@ -746,7 +746,7 @@ static void atomic_wrapped(struct kunit *test)
 	atomic(test, IB_OPCODE_RC_FETCH_ADD, PSN(0), 0, 0, 1);
 	expect_orig(test, PSN(0), 0);
 	for (i = 0; i < 4; i++)
-		rxe_rq_advance(rq, BIT(22));
+		rxe_expect_advance(&rq->expect, BIT(22));
 	atomic(test, IB_OPCODE_RC_FETCH_ADD, PSN(0), 0, 0, 1);
 	fake_expect_nothing(test);
 	KUNIT_EXPECT_EQ(test, *(u64 *)fake(test)->mem, 1ull);
@@ -860,7 +860,7 @@ static void flush_persistent(struct kunit *test)
 
 	allow_flush(test, IB_ACCESS_FLUSH_PERSISTENT, IB_ACCESS_FLUSH_PERSISTENT);
 	key->length = 2ull * RXE_PERSIST_STEP + 1;
-	qp->rq.persist.seq = qp->rq.seq - 1;
+	qp->rq.persist.seq = qp->rq.expect.seq - 1;
 	local_bh_disable();
 	for (step = 0; step < 3; step++) {
 		KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL),
@@ -869,7 +869,7 @@ static void flush_persistent(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL), (u8)0);
 	KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key->length);
-	rxe_out_flush(qp, &qp->rq.out);
+	rxe_out_flush(qp, &qp->rq.reply.out);
 	local_bh_enable();
 	expect_placed(test, PSN(0));
 	place(test, IB_OPCODE_RC_FLUSH, PSN(1), 0, 0, pkt.feth, 0);
@@ -961,7 +961,7 @@ static void random_packet(struct kunit *test, struct rnd_state *rnd, u8 *data)
 	};
 	u32 len = 0;
 
-	pkt.psn = rxe_psn_add(fake(test)->qp->rq.epsn,
+	pkt.psn = rxe_psn_add(fake(test)->qp->rq.expect.psn,
 			      rnd_below(rnd, 4) ? 0 : rnd_below(rnd, 20) - 10);
 	if (pkt.opcode >= 0x0d && pkt.opcode <= 0x12)
 		pkt.psn = rxe_psn_add(fake(test)->qp->sq.flight.una,
@@ -987,10 +987,10 @@ static void fuzz(struct kunit *test)
 	for (i = 0; i < 5000; i++) {
 		if (state(test) == IB_QPS_ERR) {
 			errors++;
-			f->qp->rq.op_flags = 0;
+			f->qp->rq.expect.op_flags = 0;
 			WRITE_ONCE(f->qp->state, IB_QPS_RTS);
 		}
-		if (rxe_ring_count_pending(f->qp->rq.recvq.ring) < 4)
+		if (rxe_ring_count_pending(f->qp->rq.recv.q.ring) < 4)
 			fake_post_recv(test, i, 0, FAKE_MEM / 2);
 		if (!rnd_below(&rnd, 10) &&
 		    rxe_ring_count_pending(f->qp->sq.q.ring) + f->qp->sq.q.head -

@@ -15,7 +15,7 @@ static int qp_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct rxe_qp), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, test->priv);
-	rxe_cc_init(&qp(test)->sq.cc, &rxe_cc_window);
+	rxe_cc_reset(&qp(test)->sq.cc, &rxe_cc_window);
 	return 0;
 }
 

@@ -161,7 +161,7 @@ static void own_pd(struct kunit *test)
 	f->qp->ibqp.pd = &other;
 	consume(test, 0, 0, 1);
 	f->qp->ibqp.pd = &f->pd;
-	f->qp->rq.pd = &other;
+	f->qp->rq.recv.pd = &other;
 	packet(test, IB_OPCODE_RC_SEND_ONLY, PSN(1), 100);
 	fake_completion(test, f->rcq, 1, IB_WC_LOC_PROT_ERR, NULL);
 }

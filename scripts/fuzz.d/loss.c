@@ -31,7 +31,7 @@ struct conn {
 	struct rxe_cc cc;
 	struct rxe_np np;
 	u32 una, next;
-	ktime_t now;
+	u64 now;
 };
 
 void shared_copy(void *dst, const void *src, size_t len)
@@ -74,7 +74,7 @@ static void take_conn(struct input *in, struct conn *c)
 		c->limit.timeout = 4096ULL << take_u8(in) % 32;	/* section 9.7.6.1.3 */
 	rxe_recovery_reset(&c->rec, c->una);
 	rxe_gap_reset(&c->gap);
-	rxe_cc_init(&c->cc, rxe_cc_rows[take_u8(in) % 3]);
+	rxe_cc_reset(&c->cc, rxe_cc_rows[take_u8(in) % 3]);
 	rxe_recovery_wait_anew(&c->rec, c->now);
 }
 
@@ -137,7 +137,7 @@ static void acknowledge(struct input *in, struct conn *c)
 static void act(struct conn *c, struct rxe_loss_verdict verdict,
 		const struct rxe_loss_facts *facts)
 {
-	u32 most = max3(facts->rest, facts->burst, facts->missing);
+	u32 most = max(max(facts->rest, facts->burst), facts->missing);
 
 	switch (verdict.act) {
 	case RXE_LOSS_WAIT:
@@ -190,7 +190,7 @@ static void learn_gap(struct input *in, struct conn *c)
 {
 	u32 psn = rxe_psn_add(c->una, take_u8(in));
 
-	if (!ktime_after(rxe_gap_until(&c->gap, psn, c->now), c->now))
+	if (rxe_gap_until(&c->gap, psn, c->now) <= c->now)
 		rxe_gap_asked(&c->gap);
 	if (take_u8(in) & 1)
 		rxe_gap_late(&c->gap, psn);

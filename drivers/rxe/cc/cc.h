@@ -166,11 +166,11 @@ u32 rxe_pacer_room(const struct rxe_cc *cc, u64 now);
 void rxe_pacer_sent(struct rxe_cc *cc, u32 bytes, u64 now);
 
 /**
- * rxe_cc_init - set up congestion control for a connection
+ * rxe_cc_reset - set up congestion control for a new connection
  * @cc: congestion control
  * @ops: the algorithm
  */
-static inline void rxe_cc_init(struct rxe_cc *cc, const struct rxe_cc_ops *ops)
+static inline void rxe_cc_reset(struct rxe_cc *cc, const struct rxe_cc_ops *ops)
 {
 	*cc = (struct rxe_cc){ .ops = ops };
 	ops->init(cc);

@@ -156,7 +156,7 @@ static void cut_rate(struct rxe_cc *cc, u64 now)
 {
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u64 less = cc->rate * d->alpha >> (ALPHA_BITS - 10 + rxe_knob(rp_gd));
-	u64 least = max(div_u64(cc->rate * rxe_knob(rp_min_dec_fac), 100), get_min_rate());
+	u64 least = max(div64_u64(cc->rate * rxe_knob(rp_min_dec_fac), 100), get_min_rate());
 
 	if (moves_target(d))
 		d->target = cc->rate;

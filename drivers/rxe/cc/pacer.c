@@ -34,7 +34,7 @@ u32 rxe_pacer_room(const struct rxe_cc *cc, u64 now)
 	if (now < cc->next)
 		return 0;
 	room = mul_u64_u64_div_u64(cc->rate, rxe_knob(pace_ns), NSEC_PER_SEC);
-	return clamp_t(u64, room, 1, RXE_TRAIN_BYTES);
+	return clamp(room, 1ULL, (u64)RXE_TRAIN_BYTES);
 }
 
 /**

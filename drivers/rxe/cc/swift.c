@@ -44,7 +44,7 @@ static void set_window(struct rxe_cc *cc, u64 cwnd)
 	struct rxe_swift *s = &cc->swift;
 
 	s->cwnd = clamp(cwnd, ONE / RXE_CWND_PARTS, rxe_knob(window_max) << CWND_BITS);
-	cc->window = max_t(u32, s->cwnd >> CWND_BITS, 1);
+	cc->window = max(s->cwnd >> CWND_BITS, 1ULL);
 	if (s->cwnd >= ONE || !s->rtt) {
 		cc->rate = 0;
 		return;
@@ -63,7 +63,7 @@ static u64 get_target_ns(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	u32 root = int_sqrt(cc->swift.cwnd);	/* of packets, in units of 2^-8 */
 
 	return min(s->rtt_min, rxe_knob(swift_path_ns)) + rxe_knob(swift_target_ns) +
-	       min(most, div_u64(most << (CWND_BITS / 2), root));
+	       min(most, div64_u64(most << (CWND_BITS / 2), root));
 }
 
 static u64 decrease_cwnd(u64 cwnd, u64 part)

@@ -48,18 +48,18 @@ static void grow_window(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 	if (s->lossy)
 		window = max(min(window, cc->enough),
 			     cc->window + s->delivered / 4 + 1);
-	cc->window = clamp_t(u32, window, cc->window, rxe_knob(window_max));
+	cc->window = clamp(window, cc->window, (u32)rxe_knob(window_max));
 }
 
 static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 			  u64 calm)
 {
-	u32 least = max_t(u32, cc->window / 2,
-			  s->lossy ? rxe_knob(window_lossy) : rxe_knob(window_calm));
+	u32 least = s->lossy ? rxe_knob(window_lossy) : rxe_knob(window_calm);
 	u64 window = div64_u64(s->delivered * calm, s->rtt);
 
-	if (least < cc->window)
-		cc->window = clamp_t(u64, window, least, cc->window);
+	least = max(least, cc->window / 2);
+	if (window < cc->window && least < cc->window)
+		cc->window = window > least ? window : least;
 }
 
 /**
@@ -102,8 +102,7 @@ static void cut_window(struct rxe_cc *cc, u32 top, u32 window)
 void rxe_window_lost(struct rxe_cc *cc, u32 una, u32 top)
 {
 	if (!rxe_cc_is_in_recovery(cc, una))
-		cut_window(cc, top, cc->queued ? cc->window / 2 :
-			   cc->window - DIV_ROUND_UP(cc->window, 8));
+		cut_window(cc, top, cc->queued ? cc->window / 2 : cc->window * 7 / 8);
 }
 
 /**

@@ -136,7 +136,7 @@ static bool should_cork(struct rxe_qp *qp, u32 pending)
 	next = rxe_cq_next(rxe_scq(qp), &polled);
 	if (rxe_rcq(qp) != rxe_scq(qp))
 		rxe_cq_next(rxe_rcq(qp), &asked);
-	asked += READ_ONCE(qp->rq.epsn);
+	asked += READ_ONCE(qp->rq.expect.psn);
 	return rxe_cork_fits(&qp->cork, polled, next == rxe_qp_num(qp), asked,
 			     ns_to_ktime(local_clock())) &&
 	       READ_ONCE(sq->q.cur) == head &&

@@ -33,13 +33,13 @@ void rxe_gap_reset(struct rxe_gap *gap)
  *
  * Return: the time at which patience is over; @now or earlier: it is lost.
  */
-ktime_t rxe_gap_until(struct rxe_gap *gap, u32 psn, ktime_t now)
+u64 rxe_gap_until(struct rxe_gap *gap, u32 psn, u64 now)
 {
 	if (!gap->since || gap->psn != psn) {
 		gap->psn = psn;
 		gap->since = now;
 	}
-	return ktime_add_ns(gap->since, gap->patience);
+	return gap->since + gap->patience;
 }
 
 /**
@@ -51,7 +51,7 @@ ktime_t rxe_gap_until(struct rxe_gap *gap, u32 psn, ktime_t now)
 void rxe_gap_asked(struct rxe_gap *gap)
 {
 	if (gap->asked && gap->asked_psn != gap->psn)
-		gap->patience = max_t(u64, gap->patience / 2, rxe_knob(reorder_ns));
+		gap->patience = max(gap->patience / 2, rxe_knob(reorder_ns));
 	gap->asked = true;
 	gap->asked_psn = gap->psn;
 }
@@ -66,6 +66,6 @@ void rxe_gap_late(struct rxe_gap *gap, u32 psn)
 	if (!gap->asked || gap->asked_psn != psn)
 		return;
 	gap->asked = false;
-	gap->patience = clamp_t(u64, 2 * gap->patience, rxe_knob(reorder_ns),
-				rxe_knob(reorder_max_ns));
+	gap->patience = clamp(2 * gap->patience, rxe_knob(reorder_ns),
+			      rxe_knob(reorder_max_ns));
 }

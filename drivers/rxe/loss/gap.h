@@ -5,7 +5,7 @@
 #ifndef RXE_LOSS_GAP_H
 #define RXE_LOSS_GAP_H
 
-#include <linux/ktime.h>
+#include <linux/types.h>
 
 /**
  * struct rxe_gap - the missing packet while later ones wait
@@ -19,7 +19,7 @@
  */
 struct rxe_gap {
 	u32	psn;
-	ktime_t	since;
+	u64	since;
 	u64	patience;
 	u32	asked_psn;
 	bool	asked;
@@ -32,7 +32,7 @@ static inline void rxe_gap_end(struct rxe_gap *gap)
 }
 
 void rxe_gap_reset(struct rxe_gap *gap);
-ktime_t rxe_gap_until(struct rxe_gap *gap, u32 psn, ktime_t now);
+u64 rxe_gap_until(struct rxe_gap *gap, u32 psn, u64 now);
 void rxe_gap_asked(struct rxe_gap *gap);
 void rxe_gap_late(struct rxe_gap *gap, u32 psn);
 

@@ -45,7 +45,7 @@ void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 }
 
 /* Twice the longest recent round trip: a stall of that length is no loss */
-static u64 get_longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
+static u64 get_longest_rtt(const struct rxe_rtt *rtt, u64 now)
 {
 	return min(2 * rxe_rtt_longest(rtt, now), rxe_knob(rto_max_ns));
 }
@@ -72,7 +72,7 @@ static u64 get_longest_rtt(const struct rxe_rtt *rtt, ktime_t now)
  * Return: nanoseconds; 0: wait for ever.
  */
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-	       const struct rxe_retry_limit *limit, ktime_t now)
+	       const struct rxe_retry_limit *limit, u64 now)
 {
 	u64 t = limit->timeout, most = clamp(rxe_knob(patience_ns), t, 4 * t), rto;
 
@@ -91,17 +91,17 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 
 /* Is the time since the last progress shorter than the timeout? */
 static bool is_in_time(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-		       const struct rxe_retry_limit *limit, ktime_t now)
+		       const struct rxe_retry_limit *limit, u64 now)
 {
 	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
 
-	return !rto || ktime_before(now, ktime_add_ns(rec->since, rto));
+	return !rto || now < rec->since + rto;
 }
 
 /* Silence after which a probe is sent; 0: no probe */
 static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
 			     const struct rxe_rtt *rtt,
-			     const struct rxe_retry_limit *limit, ktime_t now)
+			     const struct rxe_retry_limit *limit, u64 now)
 {
 	u64 ns = max(rxe_rtt_most(rtt), rxe_knob(rtt_guess_ns));
 	u64 silence = rxe_knob(silence_ns);
@@ -109,8 +109,8 @@ static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
 	if (rtt->smooth)
 		silence = min(silence, 4 * limit->timeout);
 	if (!rtt->smooth || !rxe_recovery_is_lossy(rec, now))
-		ns = limit->timeout ? max3(ns, silence, get_longest_rtt(rtt, now)) : 0;
-	return ns << min_t(u8, rec->probes, RXE_PROBES_ORDER);
+		ns = limit->timeout ? max(max(ns, silence), get_longest_rtt(rtt, now)) : 0;
+	return ns << (rec->probes < RXE_PROBES_ORDER ? rec->probes : RXE_PROBES_ORDER);
 }
 
 /**
@@ -122,7 +122,7 @@ static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
  * Return: nanoseconds from now.
  */
 u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
-			  const struct rxe_retry_limit *limit, ktime_t now)
+			  const struct rxe_retry_limit *limit, u64 now)
 {
 	u64 t = limit->timeout ?: rxe_knob(silence_ns);
 
@@ -142,17 +142,15 @@ u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
  */
 u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,
-			 const struct rxe_retry_limit *limit, ktime_t now)
+			 const struct rxe_retry_limit *limit, u64 now)
 {
 	u64 rto = rxe_rto_ns(rec, rtt, limit, now);
 	u64 probe = get_probe_wait_ns(rec, rtt, limit, now);
-	s64 left;
+	u64 end = rec->since + rto, left = end > now ? end - now : 1;
 
 	if (!rto)
 		return probe;
-	left = ktime_to_ns(ktime_sub(ktime_add_ns(rec->since, rto), now));
-	left = max_t(s64, left, 1);
-	return probe ? min_t(u64, probe, left) : left;
+	return probe ? min(probe, left) : left;
 }
 
 /**
@@ -161,7 +159,7 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
  * @rec: loss recovery
  * @now: the time
  */
-void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
+void rxe_recovery_wait_anew(struct rxe_recovery *rec, u64 now)
 {
 	rec->since = now;
 	rec->probes = 0;
@@ -176,7 +174,7 @@ void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now)
  * @now: the time
  */
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
-			 ktime_t left_at, ktime_t now)
+			 u64 left_at, u64 now)
 {
 	rec->resent_from = from;
 	rec->resent_end = end;
@@ -193,7 +191,7 @@ void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
  * This may be long after the verdict, if other senders share the host's queues. The timeout of
  * a retry begins now.
  */
-void rxe_recovery_leaves(struct rxe_recovery *rec, ktime_t now)
+void rxe_recovery_leaves(struct rxe_recovery *rec, u64 now)
 {
 	rec->unsent = false;
 	rec->resent_at = now;
@@ -225,10 +223,10 @@ static void undo_loss(struct rxe_recovery *rec)
  * Return: true if so: the time since the resending is no round trip.
  */
 bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-			   u32 una, ktime_t now)
+			   u32 una, u64 now)
 {
 	return !rec->unsent && rxe_psn_diff(una, rec->resent_from) > 0 &&
-	       ktime_before(now, ktime_add_ns(rec->resent_at, rtt->min / 2));
+	       now < rec->resent_at + rtt->min / 2;
 }
 
 /**
@@ -244,7 +242,7 @@ bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt 
  * Return: true if nothing had been lost.
  */
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			   u32 una, ktime_t now)
+			   u32 una, u64 now)
 {
 	if (rec->unsent) {
 		if (rec->told || rec->again)
@@ -254,7 +252,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	}
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
 		return false;
-	rec->answer_ns = max_t(s64, ktime_to_ns(ktime_sub(now, rec->left_at)), 1);
+	rec->answer_ns = now > rec->left_at ? now - rec->left_at : 1;
 	if (rec->told || !rxe_recovery_too_soon(rec, rtt, una, now))
 		return false;
 	undo_loss(rec);
@@ -276,7 +274,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
  * Return: true if a resending was in doubt, and nothing had been lost.
  */
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			  u32 psn, bool exact, ktime_t now)
+			  u32 psn, bool exact, u64 now)
 {
 	bool oldest = exact ? psn == rec->resent_from :
 		      rec->resent_end == rxe_psn_add(rec->resent_from, 1);
@@ -292,18 +290,17 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 
 /* Was the oldest packet sent again too recently for an answer? */
 static bool is_just_resent(const struct rxe_recovery *rec,
-			   const struct rxe_rtt *rtt, u32 una, ktime_t now)
+			   const struct rxe_rtt *rtt, u32 una, u64 now)
 {
 	if (rxe_psn_diff(una, rec->resent_from) < 0 ||
 	    rxe_psn_diff(una, rec->resent_end) >= 0)
 		return false;
-	return ktime_before(now, ktime_add_ns(rec->resent_at,
-					      rxe_rtt_most(rtt)));
+	return now < rec->resent_at + rxe_rtt_most(rtt);
 }
 
 /* Return: false if the retries are used up */
 static bool count_retry(struct rxe_recovery *rec,
-			const struct rxe_retry_limit *limit, ktime_t now)
+			const struct rxe_retry_limit *limit, u64 now)
 {
 	rec->since = now;
 	rec->retrying = true;
@@ -353,9 +350,9 @@ static void mark_doubtful(struct rxe_recovery *rec, u32 una, bool told)
 	rec->told = told;
 }
 
-static void set_lossy(struct rxe_recovery *rec, ktime_t now)
+static void set_lossy(struct rxe_recovery *rec, u64 now)
 {
-	rec->lossy_until = ktime_add_ns(now, rxe_knob(loss_memory_ns));
+	rec->lossy_until = now + rxe_knob(loss_memory_ns);
 	rec->guessed = false;
 }
 
@@ -367,7 +364,7 @@ static void set_lossy(struct rxe_recovery *rec, ktime_t now)
  * The path now counts as lossy, so the next probe comes soon. The timeout is restarted, since
  * it is shorter on a lossy path.
  */
-void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now)
+void rxe_recovery_suspect(struct rxe_recovery *rec, u64 now)
 {
 	rec->probes = 0;
 	if (!rxe_recovery_is_lossy(rec, now))
@@ -383,7 +380,7 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 						const struct rxe_rtt *rtt,
 						const struct rxe_retry_limit *limit,
 						const struct rxe_loss_facts *facts,
-						ktime_t now)
+						u64 now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_WAIT };
 
@@ -393,8 +390,7 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 		rxe_recovery_wait_anew(rec, now);
 	} else if (is_in_time(rec, rtt, limit, now)) {
 		rec->probes++;
-	} else if (ktime_before(now, ktime_add_ns(rec->drained_at,
-						  rxe_knob(patience_ns)))) {
+	} else if (now < rec->drained_at + rxe_knob(patience_ns)) {
 		rec->since = now;
 	} else {
 		verdict.timeout = true;
@@ -409,7 +405,7 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 					     const struct rxe_rtt *rtt,
 					     const struct rxe_retry_limit *limit,
 					     const struct rxe_loss_facts *facts,
-					     ktime_t now)
+					     u64 now)
 {
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_REWIND };
 	bool timeout;
@@ -449,7 +445,7 @@ struct rxe_loss_verdict
 rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   const struct rxe_retry_limit *limit,
 		   const struct rxe_loss_facts *facts, enum rxe_loss_hint hint,
-		   ktime_t now)
+		   u64 now)
 {
 	if (hint == RXE_LOSS_SILENCE)
 		return judge_silence(rec, rtt, limit, facts, now);

@@ -102,42 +102,42 @@ struct rxe_recovery {
 	bool	again;
 	bool	retrying;
 	u64	answer_ns;
-	ktime_t	since;
-	ktime_t	lossy_until;
-	ktime_t	lossy_before;
+	u64	since;
+	u64	lossy_until;
+	u64	lossy_before;
 	u32	doubted;
 	u32	resent_from;
 	u32	resent_end;
-	ktime_t	resent_at;
-	ktime_t	left_at;
+	u64	resent_at;
+	u64	left_at;
 	u32	drained;
-	ktime_t	drained_at;
+	u64	drained_at;
 };
 
 struct rxe_loss_verdict
 rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   const struct rxe_retry_limit *limit,
 		   const struct rxe_loss_facts *facts, enum rxe_loss_hint hint,
-		   ktime_t now);
+		   u64 now);
 void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn);
 void rxe_recovery_resent(struct rxe_recovery *rec, u32 from, u32 end,
-			 ktime_t left_at, ktime_t now);
-void rxe_recovery_leaves(struct rxe_recovery *rec, ktime_t now);
+			 u64 left_at, u64 now);
+void rxe_recovery_leaves(struct rxe_recovery *rec, u64 now);
 bool rxe_recovery_too_soon(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-			   u32 una, ktime_t now);
+			   u32 una, u64 now);
 bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			   u32 una, ktime_t now);
+			   u32 una, u64 now);
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
-			  u32 psn, bool exact, ktime_t now);
-void rxe_recovery_suspect(struct rxe_recovery *rec, ktime_t now);
-void rxe_recovery_wait_anew(struct rxe_recovery *rec, ktime_t now);
+			  u32 psn, bool exact, u64 now);
+void rxe_recovery_suspect(struct rxe_recovery *rec, u64 now);
+void rxe_recovery_wait_anew(struct rxe_recovery *rec, u64 now);
 u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,
-			  const struct rxe_retry_limit *limit, ktime_t now);
+			  const struct rxe_retry_limit *limit, u64 now);
 u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 			 const struct rxe_rtt *rtt,
-			 const struct rxe_retry_limit *limit, ktime_t now);
+			 const struct rxe_retry_limit *limit, u64 now);
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
-	       const struct rxe_retry_limit *limit, ktime_t now);
+	       const struct rxe_retry_limit *limit, u64 now);
 
 /* Something was acknowledged: the count of retries begins anew */
 static inline void rxe_recovery_note_progress(struct rxe_recovery *rec)
@@ -159,7 +159,7 @@ static inline void rxe_recovery_note_heard(struct rxe_recovery *rec)
 }
 
 /* Sending begins anew after a wait that the peer asked for */
-static inline void rxe_recovery_restart(struct rxe_recovery *rec, ktime_t now)
+static inline void rxe_recovery_restart(struct rxe_recovery *rec, u64 now)
 {
 	rec->since = now;
 }
@@ -179,9 +179,9 @@ static inline void rxe_recovery_catch_up(struct rxe_recovery *rec, u32 psn)
  * Return: true until loss_memory_ns after a loss.
  */
 static inline bool rxe_recovery_is_lossy(const struct rxe_recovery *rec,
-					 ktime_t now)
+					 u64 now)
 {
-	return rec->lossy_until && !ktime_after(now, rec->lossy_until);
+	return rec->lossy_until && now <= rec->lossy_until;
 }
 
 #endif /* RXE_LOSS_RECOVERY_H */

@@ -24,16 +24,15 @@ static void smooth_rtt(struct rxe_rtt *rtt, s64 ns)
 	rtt->smooth += err / 8;
 }
 
-static bool is_forgotten(ktime_t at, ktime_t now)
+static bool is_forgotten(u64 at, u64 now)
 {
-	return ktime_after(now, ktime_add_ns(at, rxe_knob(loss_memory_ns)));
+	return now > at + rxe_knob(loss_memory_ns);
 }
 
 /* The longest round trip since @max_at, if it is recent */
-static u64 get_next_longest(const struct rxe_rtt *rtt, ktime_t now)
+static u64 get_next_longest(const struct rxe_rtt *rtt, u64 now)
 {
-	return is_forgotten(ktime_add_ns(rtt->max_at, rxe_knob(loss_memory_ns)), now) ?
-	       0 : rtt->next;
+	return is_forgotten(rtt->max_at + rxe_knob(loss_memory_ns), now) ? 0 : rtt->next;
 }
 
 /**
@@ -42,7 +41,7 @@ static u64 get_next_longest(const struct rxe_rtt *rtt, ktime_t now)
  * @ns: duration, at least 1
  * @now: the time
  */
-void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
+void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, u64 now)
 {
 	smooth_rtt(rtt, ns);
 	if (!rtt->min || ns <= rtt->min || is_forgotten(rtt->min_at, now)) {
@@ -64,7 +63,7 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now)
  *
  * Return: nanoseconds; 0: none is recent.
  */
-u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now)
+u64 rxe_rtt_longest(const struct rxe_rtt *rtt, u64 now)
 {
 	return is_forgotten(rtt->max_at, now) ? get_next_longest(rtt, now) : rtt->max;
 }

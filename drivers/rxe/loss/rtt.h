@@ -6,7 +6,6 @@
 #ifndef RXE_LOSS_RTT_H
 #define RXE_LOSS_RTT_H
 
-#include <linux/ktime.h>
 #include <linux/types.h>
 
 /**
@@ -23,9 +22,9 @@ struct rxe_rtt {
 	u64	smooth;
 	u64	var;
 	u64	min;
-	ktime_t	min_at;
+	u64	min_at;
 	u64	max;
-	ktime_t	max_at;
+	u64	max_at;
 	u64	next;
 };
 
@@ -35,8 +34,8 @@ static inline void rxe_rtt_reset(struct rxe_rtt *rtt)
 	*rtt = (struct rxe_rtt){};
 }
 
-void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, ktime_t now);
-u64 rxe_rtt_longest(const struct rxe_rtt *rtt, ktime_t now);
+void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, u64 now);
+u64 rxe_rtt_longest(const struct rxe_rtt *rtt, u64 now);
 u64 rxe_rtt_most(const struct rxe_rtt *rtt);
 
 #endif /* RXE_LOSS_RTT_H */

@@ -156,7 +156,7 @@ static int check_path(const struct rxe_qp *qp, int mask, const struct prepared *
 	    get_packet_size(prep->path.same_dev, qp->attr.path_mtu) == qp->mtu)
 		return 0;
 	if ((sq->q.tail != sq->q.head && rxe_sendq_get_wqe(&sq->q, sq->q.tail)->started) ||
-	    (qp->service->acked && qp->rq.op_flags) || qp->rq.read.active)
+	    (qp->service->acked && qp->rq.expect.op_flags) || qp->rq.read.active)
 		return -EBUSY;
 	return 0;
 }
@@ -169,7 +169,7 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			rxe_path_destroy(&qp->path);
 		qp->path = prep->path;
 		qp->sq.sender.out.l3_icrc.len = 0;
-		qp->rq.out.l3_icrc.len = 0;
+		qp->rq.reply.out.l3_icrc.len = 0;
 		qp->path_valid = true;
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;	/* the path holds it */
@@ -213,7 +213,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		qp->attr.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_RQ_PSN)
-		qp->rq.epsn = attr->rq_psn & RXE_PSN_MASK;
+		qp->rq.expect.psn = attr->rq_psn & RXE_PSN_MASK;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		rxe_replay_move(&prep->replay, &qp->rq.replay);
@@ -243,7 +243,7 @@ static void finish_sqe(struct rxe_qp *qp)
 /* The event must be requested with each change to SQD [11.2.5.3] */
 static void begin_drain(struct rxe_qp *qp, int mask)
 {
-	qp->sq.drained = false;
+	qp->sq.stop.drained = false;
 	if (!(mask & IB_QP_EN_SQD_ASYNC_NOTIFY))
 		qp->attr.en_sqd_async_notify = false;
 }

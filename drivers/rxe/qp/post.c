@@ -197,9 +197,9 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	*bad_wr = wr;
 	if (qp->is_user)
 		return -EOPNOTSUPP;
-	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->rq.shared)
+	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->rq.recv.shared)
 		return -EINVAL;
-	err = rxe_recvq_post(&qp->rq.recvq, wr, bad_wr);
+	err = rxe_recvq_post(&qp->rq.recv.q, wr, bad_wr);
 	smp_mb();	/* pairs with rxe_qp_flush(): one side sees what the other wrote */
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		rxe_task_kick(&qp->recv_task);

@@ -45,14 +45,14 @@ static int check_qp_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init
 static void destroy_queues(struct rxe_qp *qp)
 {
 	rxe_tx_destroy(qp->sq.sender.tx);
-	rxe_tx_destroy(qp->rq.tx);
+	rxe_tx_destroy(qp->rq.reply.tx);
 	rxe_fault_free(qp->sq.sender.fault);
 	rxe_fault_free(qp->requests.fault);
 	rxe_fault_free(qp->responses.fault);
 	kfree(qp->sq.sender.segs);
-	kfree(qp->rq.wqe.sge);
+	kfree(qp->rq.recv.wqe.sge);
 	rxe_sendq_free(&qp->sq.q);
-	rxe_recvq_free(&qp->rq.recvq);
+	rxe_recvq_free(&qp->rq.recv.q);
 }
 
 /* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
@@ -71,15 +71,15 @@ static int create_tools(struct rxe_qp *qp)
 {
 	struct rxe_sender *sender = &qp->sq.sender;
 	struct rxe_rq *rq = &qp->rq;
-	u32 recv_sge = rq->shared ? rq->shared->q.max_sge : qp->cap.max_recv_sge;
+	u32 recv_sge = rq->recv.shared ? rq->recv.shared->q.max_sge : qp->cap.max_recv_sge;
 
 	sender->tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
-	rq->tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
+	rq->reply.tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
 	sender->segs = kcalloc(max(qp->cap.max_send_sge, 1U),
 			       sizeof(*sender->segs), RXE_GFP_USER);
-	rq->wqe.sge = kcalloc(max(recv_sge, 1U),
-			      sizeof(*rq->wqe.sge), RXE_GFP_USER);
-	if (!sender->tx || !rq->tx || !sender->segs || !rq->wqe.sge)
+	rq->recv.wqe.sge = kcalloc(max(recv_sge, 1U),
+				   sizeof(*rq->recv.wqe.sge), RXE_GFP_USER);
+	if (!sender->tx || !rq->reply.tx || !sender->segs || !rq->recv.wqe.sge)
 		return -ENOMEM;
 	return create_faults(qp);
 }
@@ -95,8 +95,8 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	if (!err)
 		err = rxe_sendq_init(&qp->sq.q, uctx, qp->service,
 				     &qp->rxe->active_mtu, &qp->cap);
-	if (!err && !qp->rq.shared)
-		err = rxe_recvq_init(&qp->rq.recvq, uctx, &qp->cap);
+	if (!err && !qp->rq.recv.shared)
+		err = rxe_recvq_init(&qp->rq.recv.q, uctx, &qp->cap);
 	if (err) {
 		destroy_queues(qp);
 		return err;
@@ -111,11 +111,11 @@ static void init_rq(struct rxe_qp *qp, struct ib_qp_init_attr *init)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rq->pd = qp->ibqp.pd;
+	rq->recv.pd = qp->ibqp.pd;
 	if (!init->srq)
 		return;
-	rq->shared = &to_rxe_srq(init->srq)->shared;
-	rq->pd = init->srq->pd;
+	rq->recv.shared = &to_rxe_srq(init->srq)->shared;
+	rq->recv.pd = init->srq->pd;
 	init->cap.max_recv_wr = 0;
 	init->cap.max_recv_sge = 0;
 }
@@ -187,8 +187,8 @@ static int copy_response(const struct rxe_qp *qp, struct ib_udata *udata)
 {
 	struct rxe_create_qp_resp resp = {};
 
-	if (!qp->rq.shared)
-		rxe_ring_mminfo(qp->rq.recvq.ring, &resp.rq_mi);
+	if (!qp->rq.recv.shared)
+		rxe_ring_mminfo(qp->rq.recv.q.ring, &resp.rq_mi);
 	rxe_ring_mminfo(qp->sq.q.ring, &resp.sq_mi);
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
@@ -254,8 +254,8 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	*attr = qp->attr;
 	attr->qp_state = READ_ONCE(qp->state);
 	attr->cur_qp_state = attr->qp_state;
-	attr->sq_draining = attr->qp_state == IB_QPS_SQD && !qp->sq.drained;
-	attr->rq_psn = qp->rq.epsn;
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD && !qp->sq.stop.drained;
+	attr->rq_psn = qp->rq.expect.psn;
 	attr->sq_psn = qp->sq.flight.psn;
 	attr->cap = qp->cap;
 	mutex_unlock(&qp->mutex);

@@ -29,6 +29,7 @@
 #include <queue/inq.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
+#include <rxe/odp.h>
 #include <rxe/psn.h>
 #include <rxe/wire.h>
 #include <compat/unaligned.h>
@@ -99,6 +100,8 @@ void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in, enum rxe_drop wh
  * rxe_inq_reset - drop everything
  * @rxe: the device
  * @in: the queue of a QP that doesn't receive any more
+ *
+ * Context: process; recv_task is paused.
  */
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 {
@@ -119,6 +122,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->row = 0;
 	in->parked = false;
 	in->slow = false;
+	rxe_fault_reset(&in->fault);
 }
 
 static u32 get_train_age(struct sk_buff *skb)

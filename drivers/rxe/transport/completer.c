@@ -32,8 +32,8 @@ static void finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 	rxe_ring_release(sq->q.ring, sq->q.tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
 		sq->flight.rd_atomic--;
-	if (unlikely(sq->memops) && wqe->started && rxe_is_local(wqe))
-		sq->memops--;
+	if (unlikely(sq->memops.executed) && wqe->started && rxe_is_local(wqe))
+		sq->memops.executed--;
 	if (status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED))
 		complete_send(qp, wqe, status);
 	rxe_swqe_put_ah(wqe);
@@ -51,7 +51,7 @@ void rxe_sq_finish_memops(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	while (sq->memops) {
+	while (sq->memops.executed) {
 		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 		if (!wqe->started || !rxe_is_local(wqe))
 			break;
@@ -70,7 +70,7 @@ void rxe_sq_finish_memops(struct rxe_qp *qp)
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	finish_wqe(qp, wqe, status);
-	if (unlikely(qp->sq.memops) && !status)
+	if (unlikely(qp->sq.memops.executed) && !status)
 		rxe_sq_finish_memops(qp);
 }
 
@@ -92,10 +92,10 @@ static void fail_oldest(struct rxe_qp *qp, u8 status)
 
 	if (sq->q.tail == sq->q.head)
 		return;
-	sq->moved = false;
-	rxe_rto_reset(&sq->rto);
+	sq->rto.moved = false;
+	rxe_rto_cancel(&sq->rto);
 	if (rxe_qp_to_err(qp))
-		sq->failed = status;
+		sq->stop.failed = status;
 }
 
 static void undo_cut(struct rxe_sq *sq)
@@ -144,8 +144,8 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	u32 window;
 
 	rxe_recovery_note_progress(&sq->rec);
-	sq->rnr_retries = 0;
-	sq->rnr = RXE_RNR_READY;
+	sq->rnr.retries = 0;
+	sq->rnr.state = RXE_RNR_READY;
 	if (sq->resend.npkts)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
@@ -160,7 +160,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 		sq->flight.overfull = true;
 	if ((s32)(sq->q.cur - sq->q.tail) < 0)
 		sq->q.cur = sq->q.tail;
-	sq->moved = true;
+	sq->rto.moved = true;
 }
 
 /* Restart the timer once for all responses of a run */
@@ -168,10 +168,10 @@ static void settle_timer(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	if (!sq->moved)
+	if (!sq->rto.moved)
 		return;
-	sq->moved = false;
-	rxe_rto_reset(&sq->rto);
+	sq->rto.moved = false;
+	rxe_rto_cancel(&sq->rto);
 	if (sq->flight.una != sq->flight.top)
 		rxe_wait_anew(qp);
 }
@@ -265,7 +265,7 @@ static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing
 static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	settle_timer(qp);
-	if (qp->sq.rnr != RXE_RNR_WAIT)
+	if (qp->sq.rnr.state != RXE_RNR_WAIT)
 		recover_loss(qp, hint, missing);
 }
 
@@ -420,12 +420,12 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 	rxe_count(qp, RCVD_RNR);
 	/* An RNR NAK during the wait answers another copy of the same packet */
-	if (sq->flight.una != pkt->psn || sq->rnr == RXE_RNR_WAIT)
+	if (sq->flight.una != pkt->psn || sq->rnr.state == RXE_RNR_WAIT)
 		return;
 	settle_timer(qp);
-	rxe_rto_reset(&sq->rto);	/* it may have fired: the peer has answered */
+	rxe_rto_cancel(&sq->rto);	/* it may have fired: the peer has answered */
 	rxe_recovery_note_alive(&sq->rec);
-	if (qp->attr.rnr_retry != 7 && sq->rnr_retries++ >= qp->attr.rnr_retry) {
+	if (qp->attr.rnr_retry != 7 && sq->rnr.retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);
 		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
@@ -433,7 +433,7 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, RNR_RETRY);
 	rxe_sq_rewind(qp);
 	sq->timed.start = 0;
-	sq->rnr = RXE_RNR_WAIT;
+	sq->rnr.state = RXE_RNR_WAIT;
 	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
 }
 
@@ -548,8 +548,8 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 	bool exact = pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK);
 
 	rxe_gap_late(&sq->gap, pkt->psn);
-	if (exact && sq->rnr != RXE_RNR_WAIT && (sq->rto.deadline || sq->rto.fired))
-		sq->moved = true;
+	if (exact && sq->rnr.state != RXE_RNR_WAIT && (sq->rto.deadline || sq->rto.fired))
+		sq->rto.moved = true;
 	if (sq->rec.in_doubt &&
 	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
 				 ktime_get()))
@@ -639,7 +639,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 	rxe_key_drop(&sq->target);
 	if (unlikely(READ_ONCE(qp->pace.waits)) && !READ_ONCE(sq->cc.rate))
 		rxe_pace_release(qp);
-	if (!sq->moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
+	if (!sq->rto.moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
 	settle_timer(qp);
@@ -665,7 +665,7 @@ bool rxe_sq_must_fail(const struct rxe_qp *qp)
 	const struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
 
-	return sq->stalled && sq->q.tail != sq->q.head && wqe->status &&
+	return sq->stop.stalled && sq->q.tail != sq->q.head && wqe->status &&
 	       (wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD);
 }
 
@@ -701,8 +701,8 @@ void rxe_timeout(struct rxe_qp *qp)
 	if (!sq->rto.fired)
 		goto out;
 	sq->rto.fired = false;
-	if (sq->rnr == RXE_RNR_WAIT) {
-		sq->rnr = RXE_RNR_ALONE;
+	if (sq->rnr.state == RXE_RNR_WAIT) {
+		sq->rnr.state = RXE_RNR_ALONE;
 		rxe_recovery_restart(&sq->rec, ktime_get());
 	} else if (sq->flight.una != sq->flight.top && get_oldest_wqe(sq)) {
 		recover_loss(qp, RXE_LOSS_SILENCE, 0);

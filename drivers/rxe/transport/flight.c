@@ -60,7 +60,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	sq->flight.psn = sq->flight.una;
 	sq->q.cur = sq->q.tail;
 	sq->rto.deadline = 0;	/* armed again with the first packet */
-	sq->stalled = false;	/* set again when that work request is reached */
+	sq->stop.stalled = false;	/* set again when that work request is reached */
 }
 
 /**

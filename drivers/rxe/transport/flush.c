@@ -39,19 +39,19 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 	u8 status;
 
 	spin_lock(&sq->lock);
-	rxe_key_restore(&qp->ibqp, &sq->ending);
-	rxe_rto_reset(&qp->sq.rto);
+	rxe_key_restore(&qp->ibqp, &sq->memops.ending);
+	rxe_rto_cancel(&qp->sq.rto);
 	for (; left && sq->q.tail != sq->q.head; left--) {
-		status = sq->failed ?: IB_WC_WR_FLUSH_ERR;
+		status = sq->stop.failed ?: IB_WC_WR_FLUSH_ERR;
 		rxe_count_send_error(qp, status);
 		rxe_sq_finish(qp, rxe_sendq_get_wqe(&sq->q, sq->q.tail), status);
-		sq->failed = 0;
+		sq->stop.failed = 0;
 	}
 	while (left && flush_posted(qp))
 		left--;
 	sq->q.cur = sq->q.tail;
-	sq->rnr = RXE_RNR_READY;
-	sq->stalled = false;
+	sq->rnr.state = RXE_RNR_READY;
+	sq->stop.stalled = false;
 	spin_unlock(&sq->lock);
 	return !left;
 }
@@ -86,7 +86,7 @@ static bool flush_acked(struct rxe_qp *qp)
 /* Receives in an SRQ don't belong to the QP, except for the one in use */
 static bool take_flushed_recv(struct rxe_qp *qp)
 {
-	return qp->rq.shared ? qp->rq.wqe.valid : rxe_rq_next(qp);
+	return qp->rq.recv.shared ? qp->rq.recv.wqe.valid : rxe_rq_next(qp);
 }
 
 static bool flush_rq(struct rxe_qp *qp)
@@ -95,7 +95,7 @@ static bool flush_rq(struct rxe_qp *qp)
 	u32 left = RXE_FLUSH_MOST;
 
 	rxe_read_stop(&rq->read);
-	rxe_key_restore(&qp->ibqp, &rq->ending);
+	rxe_key_restore(&qp->ibqp, &rq->recv.ending);
 	while (left && take_flushed_recv(qp)) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
@@ -134,7 +134,7 @@ static void look_for_recvs(struct work_struct *work)
 	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
 					 flush_work);
 
-	if (rxe_ring_count_pending(qp->rq.recvq.ring))
+	if (rxe_ring_count_pending(qp->rq.recv.q.ring))
 		qp->flush_ms = RXE_FLUSH_MIN_MS;
 	else
 		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
@@ -144,9 +144,9 @@ static void look_for_recvs(struct work_struct *work)
 /* The QP takes no more from its SRQ, and all it took has completed [11.6.3.1] */
 static void tell_last_wqe(struct rxe_qp *qp)
 {
-	if (qp->rq.last_wqe)
+	if (qp->last_wqe)
 		return;
-	qp->rq.last_wqe = true;
+	qp->last_wqe = true;
 	rxe_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
@@ -162,12 +162,12 @@ void rxe_flush_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_flush_stop - stop looking for receives posted in ERR
+ * rxe_flush_reset - stop looking for receives posted in ERR
  * @qp: the QP, both tasks paused
  *
  * Context: process.
  */
-void rxe_flush_stop(struct rxe_qp *qp)
+void rxe_flush_reset(struct rxe_qp *qp)
 {
 	struct rxe_cq *cq = rxe_rcq(qp);
 	unsigned long flags;
@@ -199,7 +199,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		rxe_inq_drop_held(qp->rxe, &qp->requests, RXE_DROP_QP_STATE);
 		rxe_inq_drop_held(qp->rxe, &qp->responses, RXE_DROP_QP_STATE);
 		more |= flush_rq(qp);
-		if (qp->rq.shared)
+		if (qp->rq.recv.shared)
 			tell_last_wqe(qp);
 		else if (qp->is_user)
 			watch_rq(qp);
@@ -218,12 +218,12 @@ void rxe_sq_check_drained(struct rxe_qp *qp)
 	struct rxe_sq *sq = &qp->sq;
 	bool drained = false;
 
-	if (READ_ONCE(qp->state) != IB_QPS_SQD || READ_ONCE(sq->drained))
+	if (READ_ONCE(qp->state) != IB_QPS_SQD || READ_ONCE(sq->stop.drained))
 		return;
 	spin_lock(&sq->lock);
-	if (!sq->drained && (sq->q.tail == sq->q.head ||
-			     !rxe_sendq_get_wqe(&sq->q, sq->q.tail)->started)) {
-		sq->drained = true;
+	if (!sq->stop.drained && (sq->q.tail == sq->q.head ||
+				  !rxe_sendq_get_wqe(&sq->q, sq->q.tail)->started)) {
+		sq->stop.drained = true;
 		drained = true;
 	}
 	spin_unlock(&sq->lock);

@@ -9,10 +9,29 @@
 
 struct rxe_qp;
 
+/**
+ * struct rxe_stop - why nothing more of the send queue is sent; under sq.lock
+ * @failed: enum ib_wc_status of the oldest work request, which ended the QP; the flush
+ *	completes it
+ * @stalled: a work request can't be sent; it fails when it is the oldest
+ * @drained: SQD: nothing was in flight; the event was raised if it was asked for
+ */
+struct rxe_stop {
+	u8			failed;
+	bool			stalled;
+	bool			drained;
+};
+
+/* Nothing keeps the queue from being sent */
+static inline void rxe_stop_reset(struct rxe_stop *stop)
+{
+	*stop = (struct rxe_stop){};
+}
+
 bool rxe_qp_flush(struct rxe_qp *qp);
 bool rxe_sq_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
 void rxe_flush_init(struct rxe_qp *qp);
-void rxe_flush_stop(struct rxe_qp *qp);
+void rxe_flush_reset(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_FLUSH_H */

@@ -31,6 +31,17 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
 			  HRTIMER_MODE_ABS_SOFT);
 }
 
+/**
+ * rxe_gap_timer_reset - stop a QP's timer for gaps
+ * @qp: the QP, both tasks paused
+ *
+ * Context: process.
+ */
+void rxe_gap_timer_reset(struct rxe_qp *qp)
+{
+	hrtimer_cancel(&qp->gap_timer);
+}
+
 /* Run the receive task at @at, or earlier */
 static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
 {

@@ -11,6 +11,7 @@
 struct rxe_qp;
 
 void rxe_gap_timer_init(struct rxe_qp *qp);
+void rxe_gap_timer_reset(struct rxe_qp *qp);
 bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
 		  u32 psn);
 void rxe_gap_watch(struct rxe_qp *qp);

@@ -49,7 +49,7 @@ static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 	if (!qp->path.same_dev || !rxe_path_is_intact(&qp->path) ||
 	    !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
-	rxe_out_flush(qp, response ? &qp->rq.out : &qp->sq.sender.out);
+	rxe_out_flush(qp, response ? &qp->rq.reply.out : &qp->sq.sender.out);
 	peer = rxe_qp_get_bh(qp->rxe, qp->attr.dest_qp_num);
 	if (!peer)
 		return NULL;
@@ -108,12 +108,12 @@ void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->back)
-		rq->back = enter_peer(qp, true);
+	if (!rq->reply.back)
+		rq->reply.back = enter_peer(qp, true);
 	*outlet = (struct rxe_outlet) {
 		.qp	= qp,
-		.peer	= rq->back,
-		.out	= &rq->out,
+		.peer	= rq->reply.back,
+		.out	= &rq->reply.out,
 		.tx	= tx,
 		.response = true,
 	};
@@ -125,11 +125,11 @@ void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
  */
 void rxe_local_back_end(struct rxe_qp *qp)
 {
-	struct rxe_qp *peer = qp->rq.back;
+	struct rxe_qp *peer = qp->rq.reply.back;
 
 	if (!peer)
 		return;
-	qp->rq.back = NULL;
+	qp->rq.reply.back = NULL;
 	leave_peer(peer, false);
 }
 
@@ -145,7 +145,7 @@ static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt
 	rxe_data_rewind(data);
 	outlet->peer = NULL;
 	if (outlet->response)
-		outlet->qp->rq.back = NULL;
+		outlet->qp->rq.reply.back = NULL;
 	leave_peer(peer, false);
 	return rxe_outlet_send(outlet, pkt, data, 1);
 }
@@ -194,7 +194,7 @@ static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 	if (peer_receives(peer) && take_request(peer, pkt, data)) {
 		rxe_drop(peer->rxe, RXE_DROP_EARLY, 1);
 		rxe_count(peer, OUT_OF_SEQ_REQ);
-		rxe_inq_skip(&peer->requests, peer->rq.epsn);
+		rxe_inq_skip(&peer->requests, peer->rq.expect.psn);
 	}
 	if (unlikely(peer->requests.parked))
 		return queue_packet(outlet, pkt, data);

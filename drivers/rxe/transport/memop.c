@@ -45,7 +45,7 @@ static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 	const struct rxe_sq *sq = &qp->sq;
 
 	/* They complete in one go, when the work request before them does */
-	if (READ_ONCE(qp->state) == IB_QPS_SQD || sq->memops >= RXE_FLUSH_MOST)
+	if (READ_ONCE(qp->state) == IB_QPS_SQD || sq->memops.executed >= RXE_FLUSH_MOST)
 		return false;
 	return !(wqe->flags & IB_SEND_FENCE) || sq->q.cur == sq->q.tail;
 }
@@ -68,19 +68,32 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 	rxe_key_drop(&sq->sender.source);
 	err = execute_memop(qp, wqe);
 	if (err == -EAGAIN) {	/* a task on another CPU uses the memory, for one run */
-		sq->ending = wqe->rkey;
+		sq->memops.ending = wqe->rkey;
 		rxe_task_schedule(&qp->send_task);
 		return false;
 	}
 	if (err) {
-		rxe_key_restore(&qp->ibqp, &sq->ending);
+		rxe_key_restore(&qp->ibqp, &sq->memops.ending);
 		wqe->status = IB_WC_MW_BIND_ERR;
 		return false;
 	}
-	sq->ending = 0;
+	sq->memops.ending = 0;
 	wqe->first_psn = sq->flight.psn;
 	wqe->last_psn = rxe_psn_add(sq->flight.psn, -1);
 	wqe->started = true;
-	sq->memops++;
+	sq->memops.executed++;
 	return true;
+}
+
+/**
+ * rxe_memops_reset - forget the local work requests
+ * @memops: those of a send queue; send_task is paused
+ * @qp: the QP
+ *
+ * Context: sq.lock held.
+ */
+void rxe_memops_reset(struct rxe_memops *memops, const struct ib_qp *qp)
+{
+	rxe_key_restore(qp, &memops->ending);
+	memops->executed = 0;
 }

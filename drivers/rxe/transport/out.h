@@ -28,6 +28,12 @@ struct rxe_out {
 	struct rxe_firsts	firsts;
 };
 
+/* A new connection. There is no train: both tasks are paused */
+static inline void rxe_out_reset(struct rxe_out *out)
+{
+	rxe_firsts_reset(&out->firsts);
+}
+
 void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
 void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
 void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);

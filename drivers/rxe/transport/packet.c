@@ -360,7 +360,7 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 	p.begin = 0;
 	p.good_len = 0;
 	p.l3_icrc.len = 0;
-	qp->rq.batch = rx->npkts;
+	qp->rq.reply.batch = rx->npkts;
 	while (rx->done < rx->end) {
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);

@@ -214,7 +214,7 @@ void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb)
 /* The PSN that continues the packets taken in so far */
 static u32 get_expected_psn(const struct rxe_qp *qp, const struct rxe_inq *in)
 {
-	return in == &qp->requests ? qp->rq.epsn : qp->sq.flight.una;
+	return in == &qp->requests ? qp->rq.expect.psn : qp->sq.flight.una;
 }
 
 /* A held train that is due now, or else the next in the queue */
@@ -232,7 +232,7 @@ static void finish_held(struct rxe_qp *qp, struct rxe_inq *in,
 			struct sk_buff *skb)
 {
 	/* acknowledge it, even if it doesn't ask for an ACK */
-	qp->rq.ack_due |= in == &qp->requests;
+	qp->rq.ack.due |= in == &qp->requests;
 	rxe_inq_unhold(qp->rxe, in, skb);
 }
 
@@ -347,12 +347,12 @@ bool rxe_recv_end(struct rxe_qp *qp)
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
 	rxe_local_back_end(qp);
-	rxe_out_flush(qp, &qp->rq.out);
-	rxe_tx_end_turn(qp->rq.tx);
+	rxe_out_flush(qp, &qp->rq.reply.out);
+	rxe_tx_end_turn(qp->rq.reply.tx);
 	if (rxe_inq_holds(&qp->requests) || rxe_inq_holds(&qp->responses) ||
 	    qp->rq.read.blocked || qp->requests.parked || qp->responses.parked)
 		rxe_gap_watch(qp);
-	if (READ_ONCE(qp->sq.stalled) && qp->service->acked)
+	if (READ_ONCE(qp->sq.stop.stalled) && qp->service->acked)
 		rxe_sq_retire(qp);
 	state = READ_ONCE(qp->state);
 	if (state == IB_QPS_ERR || state == IB_QPS_SQE)
@@ -370,7 +370,7 @@ bool rxe_recv_end(struct rxe_qp *qp)
 static bool is_read_stuck(const struct rxe_qp *qp)
 {
 	return qp->rq.read.active && qp->rq.read.blocked &&
-	       rxe_tx_stuck(qp->rq.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
+	       rxe_tx_stuck(qp->rq.reply.tx, rxe_knob(inq_age_ms) * NSEC_PER_MSEC);
 }
 
 /* Has the next packet waited too long for a page? */

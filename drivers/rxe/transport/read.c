@@ -46,13 +46,13 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	if (!keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return false;
 	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
-	if (rq->out.firsts.score)
-		rxe_firsts_new(&rq->out.firsts, pkt->psn, npkts);
-	rxe_rq_advance(rq, npkts);
-	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+	if (rq->reply.out.firsts.score)
+		rxe_firsts_new(&rq->reply.out.firsts, pkt->psn, npkts);
+	rxe_expect_advance(&rq->expect, npkts);
+	rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 	serve_read(qp, pkt);
 	rq->read.again = false;
-	rq->ack_due = false;	/* the response acknowledges as much */
+	rq->ack.due = false;	/* the response acknowledges as much */
 	return true;
 }
 
@@ -68,12 +68,12 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u32 npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
-	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.epsn);
+	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
 	if (npkts > before || pkt->dma_len > RXE_MAX_MSG ||
 	    !keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return;
-	rxe_out_again(qp, &qp->rq.out, pkt->psn, npkts);
+	rxe_out_again(qp, &qp->rq.reply.out, pkt->psn, npkts);
 	serve_read(qp, pkt);
 	qp->rq.read.again = true;
 }
@@ -118,10 +118,10 @@ static u32 get_run_length(const struct rxe_qp *qp, u32 budget)
 	const struct rxe_rq *rq = &qp->rq;
 	u32 npkts;
 
-	if (!rxe_qp_uses_wire(qp) || !rq->out.train.alone)
+	if (!rxe_qp_uses_wire(qp) || !rq->reply.out.train.alone)
 		return 1;
-	npkts = min(budget, rxe_tx_room(rq->tx)) >> ilog2(qp->mtu);
-	return clamp(npkts, 1U, max(rxe_tx_share(rq->tx), 1U));
+	npkts = min(budget, rxe_tx_room(rq->reply.tx)) >> ilog2(qp->mtu);
+	return clamp(npkts, 1U, max(rxe_tx_share(rq->reply.tx), 1U));
 }
 
 /*
@@ -132,7 +132,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 			   struct rxe_data *data, u32 trains, u32 room)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 hint = max(rxe_count_pkts(rq->read.resid, qp->mtu), rq->batch);
+	u32 hint = max(rxe_count_pkts(rq->read.resid, qp->mtu), rq->reply.batch);
 	u32 begin = rq->read.resid, stop = begin - min(begin, room);
 	struct rxe_pkt pkt;
 
@@ -188,7 +188,7 @@ static u32 get_read_room(struct rxe_qp *qp)
 {
 	u32 room = rxe_is_paced(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
 
-	qp->rq.read.blocked = !room || (rxe_qp_uses_wire(qp) && rxe_tx_full(qp->rq.tx));
+	qp->rq.read.blocked = !room || (rxe_qp_uses_wire(qp) && rxe_tx_full(qp->rq.reply.tx));
 	return qp->rq.read.blocked ? 0 : room;
 }
 
@@ -215,7 +215,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 		return false;
 	}
 	seg.key = rq->read.key;
-	rxe_outlet_responses(&outlet, qp, rq->tx);
+	rxe_outlet_responses(&outlet, qp, rq->reply.tx);
 	while (rq->read.active && *budget && (room = get_read_room(qp))) {
 		err = check_read_data(qp, &room);
 		if (err == -EAGAIN)

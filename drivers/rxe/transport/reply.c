@@ -7,6 +7,16 @@
  */
 #include <rxe/transport.h>
 
+/**
+ * rxe_reply_reset - forget what is being answered
+ * @reply: the responses; recv_task is paused, so no peer and no train is held
+ */
+void rxe_reply_reset(struct rxe_reply *reply)
+{
+	rxe_tx_leave(reply->tx);
+	rxe_out_reset(&reply->out);
+}
+
 static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
 {
 	struct rxe_outlet outlet;
@@ -30,7 +40,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 	pkt.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.syndrome = syndrome;
-	qp->rq.ack_due = false;
+	qp->rq.ack.due = false;
 	send_reply(qp, &pkt, 1);
 }
 
@@ -41,7 +51,7 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
  */
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
 {
-	rxe_send_ack(qp, syndrome, qp->rq.epsn);
+	rxe_send_ack(qp, syndrome, qp->rq.expect.psn);
 }
 
 /**
@@ -56,7 +66,7 @@ void rxe_send_empty_response(struct rxe_qp *qp, u32 psn)
 	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY;
 	pkt.psn = psn;
-	send_reply(qp, &pkt, qp->rq.batch);
+	send_reply(qp, &pkt, qp->rq.reply.batch);
 }
 
 /**
@@ -73,5 +83,5 @@ void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	pkt.psn = psn;
 	pkt.atomic_orig = orig;
-	send_reply(qp, &pkt, qp->rq.batch);
+	send_reply(qp, &pkt, qp->rq.reply.batch);
 }

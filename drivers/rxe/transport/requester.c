@@ -272,7 +272,7 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	const struct rxe_swqe *wqe = pick->wqe;
 
-	sq->anew |= sq->flight.una == sq->flight.top;
+	sq->rto.anew |= sq->flight.una == sq->flight.top;
 	if (unlikely(sq->rec.unsent) && sq->flight.psn == sq->flight.una &&
 	    sq->flight.una != sq->flight.top)
 		rxe_sq_leave_again(qp);	/* after a rewind */
@@ -327,12 +327,12 @@ static void end_run(struct rxe_qp *qp)
 	if (!qp->service->acked)
 		retire_sent(qp);
 	if (sq->flight.una != sq->flight.top && !sq->rto.deadline) {
-		if (sq->anew)
+		if (sq->rto.anew)
 			rxe_wait_anew(qp);
 		else
 			rxe_wait(qp);
 	}
-	sq->anew = false;
+	sq->rto.anew = false;
 	spin_unlock(&sq->lock);
 	if (unlikely(awaited))
 		rxe_task_schedule(&qp->recv_task);
@@ -369,11 +369,11 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	if (sq->rnr == RXE_RNR_WAIT)
+	if (sq->rnr.state == RXE_RNR_WAIT)
 		return false;
 	if (sq->resend.npkts && pick_missing(qp, pick))
 		return true;
-	if (sq->stalled || (sq->rnr && sq->q.cur != sq->q.tail))
+	if (sq->stop.stalled || (sq->rnr.state && sq->q.cur != sq->q.tail))
 		return false;
 	wqe = find_next_wqe(qp);
 	if (!wqe)
@@ -386,7 +386,7 @@ static bool pick_locked(struct rxe_qp *qp, struct pick *pick)
 	}
 	if (wqe->status) {
 		/* In SQD, it waits if it hasn't begun, even if it can't be sent [10.3.1.5] */
-		sq->stalled = wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD;
+		sq->stop.stalled = wqe->started || READ_ONCE(qp->state) != IB_QPS_SQD;
 		return false;
 	}
 	pick->wqe = wqe;
@@ -430,7 +430,7 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	ok = allowed && pick_locked(qp, pick);
 	if (ok && qp->service->acked)
 		begin_reading(&sq->reading, pick);
-	must_fail = unlikely(sq->stalled) && sq->q.cur == sq->q.tail && rxe_sq_must_fail(qp);
+	must_fail = unlikely(sq->stop.stalled) && sq->q.cur == sq->q.tail && rxe_sq_must_fail(qp);
 	spin_unlock(&sq->lock);
 	if (!allowed)
 		leave_to_flush(qp);
@@ -506,7 +506,7 @@ static void fail_pick(struct rxe_qp *qp, const struct pick *pick)
 {
 	spin_lock(&qp->sq.lock);
 	pick->wqe->status = IB_WC_LOC_PROT_ERR;
-	qp->sq.stalled = true;
+	qp->sq.stop.stalled = true;
 	spin_unlock(&qp->sq.lock);
 	rxe_task_schedule(&qp->recv_task);
 }
@@ -712,31 +712,14 @@ bool rxe_requester(struct rxe_qp *qp)
 }
 
 /**
- * rxe_requester_reset - forget the connection
- * @sq: the send queue
- * @cc: congestion control of the next connection
- * @is_user: a process posts to the ring
+ * rxe_sender_reset - forget what is being sent
+ * @sender: the sender; send_task is paused, so no key and no train is held
  *
- * Context: process, both tasks paused; sq.lock held.
+ * Context: process.
  */
-void rxe_requester_reset(struct rxe_sq *sq, const struct rxe_cc_ops *cc,
-			 bool is_user)
+void rxe_sender_reset(struct rxe_sender *sender)
 {
-	rxe_sendq_reset(&sq->q, is_user);
-	rxe_sq_set_psn(sq, sq->flight.psn);
-	rxe_rto_reset(&sq->rto);
-	rxe_gap_reset(&sq->gap);
-	rxe_cc_init(&sq->cc, cc);
-	rxe_reading_reset(&sq->reading);
-	rxe_resend_reset(&sq->resend);
-	rxe_firsts_reset(&sq->sender.out.firsts);
-	rxe_rtt_reset(&sq->rtt);
-	rxe_timed_reset(&sq->timed);
-	sq->rnr_retries = 0;
-	sq->rnr = RXE_RNR_READY;
-	sq->memops = 0;
-	sq->failed = 0;
-	sq->stalled = false;
-	sq->drained = false;
-	sq->anew = false;
+	rxe_tx_leave(sender->tx);
+	rxe_fault_reset(&sender->fault);
+	rxe_out_reset(&sender->out);
 }

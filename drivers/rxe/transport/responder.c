@@ -28,11 +28,28 @@ bool rxe_rq_next(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (rq->wqe.valid)
+	if (rq->recv.wqe.valid)
 		return true;
-	if (rq->shared)
-		return rxe_sharedq_take(rq->shared, &rq->wqe);
-	return rxe_recvq_take(&rq->recvq, &rq->wqe);
+	if (rq->recv.shared)
+		return rxe_sharedq_take(rq->recv.shared, &rq->recv.wqe);
+	return rxe_recvq_take(&rq->recv.q, &rq->recv.wqe);
+}
+
+/**
+ * rxe_recv_reset - drop the receive work requests of a QP, but not those of an SRQ
+ * @recv: the receive work requests; recv_task is paused
+ * @qp: the QP
+ *
+ * Context: process.
+ */
+void rxe_recv_reset(struct rxe_recv *recv, const struct ib_qp *qp)
+{
+	local_bh_disable();
+	rxe_key_restore(qp, &recv->ending);
+	local_bh_enable();
+	if (!recv->shared)
+		rxe_recvq_reset(&recv->q);
+	recv->wqe.valid = false;
 }
 
 /**
@@ -45,10 +62,10 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	wc->wr_id = rq->wqe.wr_id;
+	wc->wr_id = rq->recv.wqe.wr_id;
 	wc->qp = &qp->ibqp;
 	wc->port_num = 1;
-	rq->wqe.valid = false;
+	rq->recv.wqe.valid = false;
 	rxe_cq_post(rxe_rcq(qp), wc, solicited);
 	rxe_count(qp, RDMA_RECVS);
 }
@@ -60,7 +77,7 @@ void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited)
  */
 void rxe_recv_fail(struct rxe_qp *qp, struct ib_wc *wc)
 {
-	if (!qp->rq.wqe.valid)
+	if (!qp->rq.recv.wqe.valid)
 		return;
 	rxe_count_recv_error(qp, wc->status);
 	rxe_recv_done(qp, wc, true);
@@ -133,8 +150,8 @@ static enum verdict answer_not_ready(struct rxe_qp *qp)
 	rxe_count(qp, SENT_RNR);
 	rxe_send_nak(qp, RXE_AETH_RNR_NAK | (qp->attr.min_rnr_timer &
 					     RXE_AETH_VALUE_MASK));
-	rq->nak_sent = true;	/* later packets are out of sequence: no more NAKs */
-	rq->early_psn = rq->epsn;
+	rq->ack.nak_sent = true;	/* later packets are out of sequence: no more NAKs */
+	rq->ack.early_psn = rq->expect.psn;
 	return SILENT;
 }
 
@@ -157,8 +174,8 @@ static enum verdict continue_later(struct rxe_qp *qp)
 static bool continues_message(const struct rxe_rq *rq, u32 flags)
 {
 	if (flags & RXE_OP_START)
-		return !rq->op_flags;
-	return rq->op_flags && (flags & rq->op_flags);
+		return !rq->expect.op_flags;
+	return rq->expect.op_flags && (flags & rq->expect.op_flags);
 }
 
 static bool is_op_enabled(const struct rxe_qp *qp, u32 flags)
@@ -191,7 +208,7 @@ static void finish_send(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV,
-		.byte_len = qp->rq.off,
+		.byte_len = qp->rq.recv.off,
 	};
 
 	if (pkt->flags & RXE_OP_IMMDT) {
@@ -217,7 +234,7 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->rq.read.key);
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
-	qp->rq.ending = err == -EAGAIN ? pkt->rkey : 0;
+	qp->rq.recv.ending = err == -EAGAIN ? pkt->rkey : 0;
 	if (err == -EAGAIN)
 		return continue_later(qp);
 	if (!err)
@@ -229,29 +246,31 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 /* Bytes that still fit into the receive work request in use */
 static u32 get_recv_room(const struct rxe_rq *rq)
 {
-	u64 most = min_t(u64, rq->wqe.length, RXE_MAX_MSG);
+	u64 most = min_t(u64, rq->recv.wqe.length, RXE_MAX_MSG);
 
-	return most > rq->off ? most - rq->off : 0;
+	return most > rq->recv.off ? most - rq->recv.off : 0;
 }
 
 static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				 struct rxe_data *data)
 {
 	struct rxe_rq *rq = &qp->rq;
-	struct rxe_list list = { rq->wqe.sge, 0, rq->pd, &rq->write.key, qp->requests.fault };
+	struct rxe_list list = {
+		rq->recv.wqe.sge, 0, rq->recv.pd, &rq->write.key, qp->requests.fault
+	};
 	u32 len = rxe_pkt_get_data_len(pkt);
 	int err;
 
 	if (!rxe_rq_next(qp))
 		return answer_not_ready(qp);
-	list.num_sge = rq->wqe.num_sge;
+	list.num_sge = rq->recv.wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
-		rq->off = 0;
+		rq->recv.off = 0;
 	if (len > get_recv_room(rq)) {
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	err = rxe_scatter(qp, &list, rq->off, data, len);
+	err = rxe_scatter(qp, &list, rq->recv.off, data, len);
 	if (err == -EAGAIN)
 		return wait_for_page(qp);
 	if (err) {
@@ -260,7 +279,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	}
 	if ((pkt->flags & RXE_OP_IETH) && send_invalidate(qp, pkt) != DONE)
 		return SILENT;
-	rq->off += len;
+	rq->recv.off += len;
 	if (pkt->flags & RXE_OP_END)
 		finish_send(qp, pkt);
 	return DONE;
@@ -403,7 +422,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	} else if (pkt->flags & RXE_OP_SINGLE) {
 		rxe_single_again(qp, pkt);
 	} else if (pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE)) {
-		qp->rq.ack_due = true;
+		qp->rq.ack.due = true;
 	}
 }
 
@@ -418,27 +437,27 @@ static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct sk_buff *first = rxe_inq_peek_held(&qp->requests);
 	struct rxe_rq *rq = &qp->rq;
 
-	if (rq->nak_sent && rxe_psn_diff(pkt->psn, rq->early_psn) <= 0) {
-		rq->nak_sent = false;
+	if (rq->ack.nak_sent && rxe_psn_diff(pkt->psn, rq->ack.early_psn) <= 0) {
+		rq->ack.nak_sent = false;
 		if (first && rxe_psn_diff(pkt->psn, rxe_rx(first)->psn) > 0)
 			rxe_gap_end(&rq->gap);
 	}
-	rq->early_psn = pkt->psn;
+	rq->ack.early_psn = pkt->psn;
 }
 
 static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	rxe_rq_advance(rq, pkt->more + 1);
+	rxe_expect_advance(&rq->expect, pkt->more + 1);
 	if (pkt->flags & RXE_OP_END) {
-		rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
-		rq->op_flags = 0;
+		rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
+		rq->expect.op_flags = 0;
 	} else {
-		rq->op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+		rq->expect.op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
 	}
 	if (pkt->ack_req)
-		rq->ack_due = true;
+		rq->ack.due = true;
 }
 
 /**
@@ -465,7 +484,7 @@ void rxe_respond_established(struct rxe_qp *qp)
  */
 bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
+	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
 	return diff > 0 && diff <= rxe_knob(window_max) &&
 	       is_op_enabled(qp, pkt->flags) && is_length_ok(qp, pkt);
@@ -483,12 +502,12 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	const struct rxe_rq *rq = &qp->rq;
 	u32 room;
 
-	if (pkt->psn != rq->epsn)
+	if (pkt->psn != rq->expect.psn)
 		return 1;
 	if (pkt->flags & RXE_OP_WRITE)
 		room = rq->write.resid ? rq->write.resid - 1 : 0;	/* LAST isn't empty */
 	else
-		room = rq->wqe.valid ? get_recv_room(rq) : 0;
+		room = rq->recv.wqe.valid ? get_recv_room(rq) : 0;
 	return max(room >> ilog2(qp->mtu), 1u);
 }
 
@@ -506,7 +525,7 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data)
 {
-	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.epsn);
+	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
 	if (qp->rq.read.active)
 		return false;	/* counts as lost: a READ is being served */
@@ -516,7 +535,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	} else if (diff > 0) {
 		note_out_of_sequence(qp, pkt);
 	} else {
-		qp->rq.nak_sent = false;
+		qp->rq.ack.nak_sent = false;
 		if (execute_request(qp, pkt, data) == DONE)
 			note_executed(qp, pkt);
 	}
@@ -532,44 +551,21 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 void rxe_respond_end(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	bool early = !qp->requests.parked && rxe_inq_missing(&qp->requests, rq->epsn);
+	bool early = !qp->requests.parked && rxe_inq_missing(&qp->requests, rq->expect.psn);
 
 	rxe_key_drop(&rq->write.key);
 	rxe_key_drop(&rq->read.key);
 	if (rq->read.active)
 		return;
 	if (!rxe_qp_can_receive(qp)) {	/* the QP is silent in ERR [10.3.1] */
-		rq->ack_due = false;
+		rq->ack.due = false;
 		return;
 	}
-	if (!rq->nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->epsn)) {
-		rq->nak_sent = true;
+	if (!rq->ack.nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->expect.psn)) {
+		rq->ack.nak_sent = true;
 		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
-	} else if (rq->ack_due) {
+	} else if (rq->ack.due) {
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
-			     rxe_psn_add(rq->epsn, -1));
+			     rxe_psn_add(rq->expect.psn, -1));
 	}
-}
-
-/**
- * rxe_responder_reset - forget the connection
- * @rq: the responder; recv_task is paused
- */
-void rxe_responder_reset(struct rxe_rq *rq)
-{
-	if (!rq->shared)
-		rxe_recvq_reset(&rq->recvq);
-	rq->last_wqe = false;
-	rxe_replay_reset(&rq->replay);
-	rxe_gap_reset(&rq->gap);
-	rxe_firsts_reset(&rq->out.firsts);
-	rxe_np_reset(&rq->np);
-	rxe_write_reset(&rq->write);
-	rxe_read_reset(&rq->read);
-	rxe_persist_reset(&rq->persist);
-	rq->wqe.valid = false;
-	rq->msn = 0;
-	rq->op_flags = 0;
-	rq->ack_due = false;
-	rq->nak_sent = false;
 }

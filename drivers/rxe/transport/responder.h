@@ -8,17 +8,30 @@
 #include <rdma/ib_verbs.h>
 #include <cc/np.h>
 #include <loss/gap.h>
-#include <queue/recvq.h>
 #include <queue/replay.h>
-#include <queue/sharedq.h>
 #include <rxe/psn.h>
-#include <rxe/wr.h>
-#include <transport/out.h>
+#include <transport/recv.h>
+#include <transport/reply.h>
 
 struct rxe_data;
 struct rxe_key;
 struct rxe_pkt;
 struct rxe_qp;
+
+/**
+ * struct rxe_expect - the request that is expected next; owned by recv_task
+ * @seq: @psn without wrap-around: tells it from the same PSN 2^24 packets ago
+ * @psn: its PSN
+ * @msn: message sequence number
+ * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
+ *	and not ended; 0 between messages
+ */
+struct rxe_expect {
+	u64			seq;
+	u32			psn;
+	u32			msn;
+	u32			op_flags;
+};
 
 /**
  * struct rxe_write_msg - the WRITE in progress
@@ -62,7 +75,7 @@ struct rxe_read_resp {
 
 /**
  * struct rxe_persist - the persistent FLUSH in progress
- * @seq: rxe_rq.seq of the request
+ * @seq: rxe_expect.seq of the request
  * @done: bytes that earlier runs of recv_task have written back
  */
 struct rxe_persist {
@@ -71,60 +84,45 @@ struct rxe_persist {
 };
 
 /**
- * struct rxe_rq - the responder's state; owned by recv_task
- * @recvq: receive work requests, unless @shared has them
- * @shared: the queue of the QP's SRQ, or NULL
- * @pd: protection domain of the receive work requests
- * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
- * @wqe: the receive work request in use
- * @epsn: expected PSN
- * @seq: the same without wrap-around: tells it from the same PSN 2^24 packets ago
- * @msn: message sequence number
- * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
- *	and not ended; 0 between messages
- * @off: SEND: bytes received so far
+ * struct rxe_rq - the responder's state; owned by recv_task. For locks of receive queues, see
+ *	struct rxe_recvq and struct rxe_sharedq
+ * @recv: receive work requests
+ * @expect: the next request
  * @write: WRITE: the message
  * @read: READ response
  * @persist: the persistent FLUSH in progress
  * @replay: replies to atomics
- * @back: the peer on this device whose receive task was entered for the rest of the
- *	run; NULL if responses go out as packets
- * @out: outgoing responses
- * @tx: accounting of READ responses in the lower queues
- * @batch: packets of the train that is being taken in
- * @ack_due: an ACK is to be sent at the end of the run
- * @nak_sent: a NAK (PSN sequence or RNR) was sent for @epsn
- * @ending: the key that a SEND with Invalidate is making invalid, or 0
- * @early_psn: PSN of the last packet that came too early
+ * @reply: how responses leave
+ * @ack: the answer that is due
  * @gap: the missing packet among the requests
  * @np: CNPs for ECN marks on requests and responses
  */
 struct rxe_rq {
-	struct rxe_recvq	recvq;
-	struct rxe_sharedq	*shared;
-	struct ib_pd		*pd;
-	bool			last_wqe;
-	struct rxe_rwqe		wqe;
-	u32			epsn;
-	u64			seq;
-	u32			msn;
-	u32			op_flags;
-	u32			off;
+	struct rxe_recv		recv;
+	struct rxe_expect	expect;
 	struct rxe_write_msg	write;
 	struct rxe_read_resp	read;
 	struct rxe_persist	persist;
 	struct rxe_replay	replay;
-	struct rxe_qp		*back;
-	struct rxe_out		out;
-	struct rxe_tx		*tx;
-	u32			batch;
-	bool			ack_due;
-	bool			nak_sent;
-	u32			ending;
-	u32			early_psn;
+	struct rxe_reply	reply;
+	struct rxe_ack		ack;
 	struct rxe_gap		gap;
 	struct rxe_np		np;
 };
+
+/* No message has begun. modify_qp sets the PSN for the next connection */
+static inline void rxe_expect_reset(struct rxe_expect *expect)
+{
+	expect->msn = 0;
+	expect->op_flags = 0;
+}
+
+/* Advance the expected PSN by @npkts */
+static inline void rxe_expect_advance(struct rxe_expect *expect, u32 npkts)
+{
+	expect->psn = rxe_psn_add(expect->psn, npkts);
+	expect->seq += npkts;
+}
 
 /* Forget the FLUSH in progress */
 static inline void rxe_persist_reset(struct rxe_persist *persist)
@@ -151,22 +149,9 @@ static inline void rxe_read_reset(struct rxe_read_resp *read)
 	*read = (struct rxe_read_resp){};
 }
 
-/* Advance the expected PSN by @npkts */
-static inline void rxe_rq_advance(struct rxe_rq *rq, u32 npkts)
-{
-	rq->epsn = rxe_psn_add(rq->epsn, npkts);
-	rq->seq += npkts;
-}
-
 /* Results in place of an AETH syndrome: waits for a page; to be continued in another run */
 #define RXE_WAITS	0xff
 #define RXE_UNFINISHED	0xfe
-
-/* reply.c */
-void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
-void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
-void rxe_send_empty_response(struct rxe_qp *qp, u32 psn);
-void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);
 
 /* single.c */
 bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags);
@@ -175,7 +160,6 @@ void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_single_request(const struct rxe_swqe *wqe, struct rxe_pkt *pkt);
 
 /* responder.c, read.c */
-void rxe_responder_reset(struct rxe_rq *rq);
 bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		     struct rxe_data *data);
 bool rxe_respond_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -187,9 +171,6 @@ void rxe_respond_end(struct rxe_qp *qp);
 bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 bool rxe_read_continue(struct rxe_qp *qp, u32 *budget);
-bool rxe_rq_next(struct rxe_qp *qp);
-void rxe_recv_done(struct rxe_qp *qp, struct ib_wc *wc, bool solicited);
-void rxe_recv_fail(struct rxe_qp *qp, struct ib_wc *wc);
 void rxe_rc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status,
 		   enum ib_event_type event);
 

@@ -53,7 +53,7 @@ static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig
 		return res;
 	rxe_count(qp, RX_ATOMIC_REQ);
 	*orig = apply_atomic(word, pkt);
-	rxe_replay_keep(&qp->rq.replay, qp->rq.seq, *orig);
+	rxe_replay_keep(&qp->rq.replay, qp->rq.expect.seq, *orig);
 	return 0;
 }
 
@@ -96,8 +96,8 @@ static u8 persist_range(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u6
 	struct rxe_persist *p = &rq->persist;
 	u32 step;
 
-	if (p->seq != rq->seq) {
-		*p = (struct rxe_persist){ .seq = rq->seq };
+	if (p->seq != rq->expect.seq) {
+		*p = (struct rxe_persist){ .seq = rq->expect.seq };
 		return RXE_UNFINISHED;
 	}
 	p->done = min(p->done, len);	/* a retry may ask for less */
@@ -167,9 +167,9 @@ static u8 execute_atomic_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 /* The reply also acknowledges everything before */
 static void note_replied(struct rxe_rq *rq)
 {
-	rxe_rq_advance(rq, 1);
-	rq->ack_due = false;
-	rq->msn = (rq->msn + 1) & RXE_MSN_MASK;
+	rxe_expect_advance(&rq->expect, 1);
+	rq->ack.due = false;
+	rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 }
 
 static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
@@ -240,7 +240,7 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
  */
 void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	u64 seq = qp->rq.seq + rxe_psn_diff(pkt->psn, qp->rq.epsn), orig = 0;
+	u64 seq = qp->rq.expect.seq + rxe_psn_diff(pkt->psn, qp->rq.expect.psn), orig = 0;
 
 	if ((pkt->flags & RXE_OP_ATOMIC_REQ) && !rxe_replay_find(&qp->rq.replay, seq, &orig))
 		return;

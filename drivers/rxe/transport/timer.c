@@ -140,7 +140,7 @@ void rxe_path_suspect(struct rxe_qp *qp)
 	ktime_t now = ktime_get();
 
 	spin_lock_bh(&sq->lock);
-	if (sq->rto.deadline && sq->rnr != RXE_RNR_WAIT) {
+	if (sq->rto.deadline && sq->rnr.state != RXE_RNR_WAIT) {
 		rxe_recovery_suspect(&sq->rec, now);
 		start_wait(qp, now);
 	}
@@ -206,7 +206,7 @@ static bool postpone_deadline(struct rxe_sq *sq, ktime_t now)
 {
 	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
 
-	if (sq->rnr == RXE_RNR_WAIT || sq->rto.graced || late < rxe_knob(timer_late_ns))
+	if (sq->rnr.state == RXE_RNR_WAIT || sq->rto.graced || late < rxe_knob(timer_late_ns))
 		return false;
 	sq->rto.deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
 	sq->rto.graced = true;
@@ -258,4 +258,21 @@ void rxe_timer_init(struct rxe_qp *qp)
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns)
 {
 	arm_timer(&qp->sq, ktime_add_ns(ktime_get(), ns));
+}
+
+/**
+ * rxe_rto_reset - stop the timer
+ * @sq: the send queue, both tasks paused
+ *
+ * Without a deadline, rxe_path_suspect() doesn't start it again. Context: process, sq.lock
+ * not held.
+ */
+void rxe_rto_reset(struct rxe_sq *sq)
+{
+	spin_lock_bh(&sq->lock);
+	rxe_rto_cancel(&sq->rto);
+	sq->rto.moved = false;
+	sq->rto.anew = false;
+	spin_unlock_bh(&sq->lock);
+	hrtimer_cancel(&sq->rto.timer);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Retransmission timer and round trip samples (timer.c), protected by sq.lock.
+ * Retransmission timer, RNR NAKs and round trip samples (timer.c), protected by sq.lock.
  */
 #ifndef RXE_TRANSPORT_TIMER_H
 #define RXE_TRANSPORT_TIMER_H
@@ -18,6 +18,8 @@ struct rxe_sq;
  * @lazy: @deadline isn't computed yet, and is earlier than the timeout
  * @graced: it fired late, and @deadline was put off
  * @fired: it timed out, and the receive task must act
+ * @moved: this run of recv_task restarts it: something was acknowledged, or data came again
+ * @anew: this run of send_task restarts it: it began to send when nothing was in flight
  */
 struct rxe_rto {
 	struct hrtimer	timer;
@@ -25,6 +27,31 @@ struct rxe_rto {
 	bool		lazy;
 	bool		graced;
 	bool		fired;
+	bool		moved;
+	bool		anew;
+};
+
+/**
+ * enum rxe_rnr_state - what the requester may send after an RNR NAK
+ * @RXE_RNR_READY: everything: no RNR NAK came since the last progress
+ * @RXE_RNR_WAIT: nothing, until the RNR timer fires
+ * @RXE_RNR_ALONE: only the refused work request. A peer with this driver has kept what
+ *	followed, and acknowledges that, too. The rest is sent again after the answer
+ */
+enum rxe_rnr_state {
+	RXE_RNR_READY,
+	RXE_RNR_WAIT,
+	RXE_RNR_ALONE,
+};
+
+/**
+ * struct rxe_rnr - RNR NAKs since the last progress
+ * @retries: their number
+ * @state: enum rxe_rnr_state
+ */
+struct rxe_rnr {
+	u8	retries;
+	u8	state;
 };
 
 /**
@@ -44,10 +71,16 @@ struct rxe_timed {
 };
 
 /* Cancel the deadline; the timer itself may still fire, without effect */
-static inline void rxe_rto_reset(struct rxe_rto *rto)
+static inline void rxe_rto_cancel(struct rxe_rto *rto)
 {
 	rto->deadline = 0;
 	rto->fired = false;
+}
+
+/* No RNR NAK came since the last progress */
+static inline void rxe_rnr_reset(struct rxe_rnr *rnr)
+{
+	*rnr = (struct rxe_rnr){ .state = RXE_RNR_READY };
 }
 
 /* No packet is timed */
@@ -57,6 +90,7 @@ static inline void rxe_timed_reset(struct rxe_timed *timed)
 }
 
 void rxe_timer_init(struct rxe_qp *qp);
+void rxe_rto_reset(struct rxe_sq *sq);
 void rxe_timer_arm(struct rxe_qp *qp, u64 ns);
 void rxe_wait_anew(struct rxe_qp *qp);
 void rxe_wait(struct rxe_qp *qp);

@@ -29,7 +29,7 @@ static void fail_stalled(struct rxe_qp *qp)
 		rxe_sq_finish(qp, wqe, wqe->status);
 		sq->q.cur = sq->q.tail;
 	}
-	sq->stalled = false;
+	sq->stop.stalled = false;
 	spin_unlock(&sq->lock);
 }
 
@@ -47,7 +47,7 @@ bool rxe_uc_requester(struct rxe_qp *qp)
 	if (state == IB_QPS_ERR || state == IB_QPS_SQE)
 		return rxe_sq_flush(qp);
 	more = rxe_rc_requester(qp);
-	if (READ_ONCE(qp->sq.stalled)) {
+	if (READ_ONCE(qp->sq.stop.stalled)) {
 		fail_stalled(qp);
 		return true;
 	}
@@ -87,17 +87,17 @@ void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type e
 static bool uc_check_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_rq *rq = &qp->rq;
-	s32 diff = rxe_psn_diff(pkt->psn, rq->epsn);
+	s32 diff = rxe_psn_diff(pkt->psn, rq->expect.psn);
 	bool start = pkt->flags & RXE_OP_START;
 
 	if (diff)
 		rxe_count(qp, OUT_OF_SEQ_REQ);
 	if (diff < 0 && !start)
 		return false;
-	rq->epsn = rxe_psn_add(pkt->psn, pkt->more + 1);
+	rq->expect.psn = rxe_psn_add(pkt->psn, pkt->more + 1);
 	if (diff || start)
-		rq->op_flags = 0;	/* the message before is lost, if it hasn't ended */
-	return start || rq->op_flags;
+		rq->expect.op_flags = 0;	/* the message before is lost, if it hasn't ended */
+	return start || rq->expect.op_flags;
 }
 
 /**
@@ -115,10 +115,10 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (!uc_check_sequence(qp, pkt))
 		rxe_drop(qp->rxe, RXE_DROP_REST, pkt->more + 1);
 	else if (rxe_respond_execute(qp, pkt, data))
-		rq->op_flags = pkt->flags & RXE_OP_END ?
+		rq->expect.op_flags = pkt->flags & RXE_OP_END ?
 			       0 : pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
 	else if (unlikely(qp->requests.parked))
-		rq->epsn = pkt->psn;	/* in sequence when it is executed anew */
+		rq->expect.psn = pkt->psn;	/* in sequence when it is executed anew */
 	else
-		rq->op_flags = 0;
+		rq->expect.op_flags = 0;
 }

@@ -191,8 +191,8 @@ bool rxe_ud_qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 static int ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		      const struct rxe_pkt *pkt, struct rxe_data *data)
 {
-	struct rxe_rwqe *wqe = &qp->rq.wqe;
-	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.pd, &qp->rq.write.key,
+	struct rxe_rwqe *wqe = &qp->rq.recv.wqe;
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.recv.pd, &qp->rq.write.key,
 				       qp->requests.fault };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
@@ -240,7 +240,7 @@ static void ud_fail_recv(struct rxe_qp *qp, struct sk_buff *skb,
 static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 			 const struct rxe_pkt *pkt)
 {
-	if (qp->rq.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
+	if (qp->rq.recv.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
 	if (!qp->service->qpn)
 		ud_fail_recv(qp, skb, pkt, IB_WC_LOC_LEN_ERR);

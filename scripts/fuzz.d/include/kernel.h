@@ -15,19 +15,22 @@
 #include <string.h>
 #include <linux/types.h>
 
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
-typedef __s32 s32;
-typedef __s64 s64;
+/* All that loss/ and cc/ need; rxe/knobs.h and rxe/constants.h need READ_ONCE(), PAGE_SHIFT */
+#define BIT_ULL(n)		(1ULL << (n))
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
+#define clamp(v, low, high)	min(max(v, low), high)
+#define div64_u64(n, d)		((u64)(n) / (u64)(d))
+#define int_sqrt(n)		((unsigned long)__builtin_sqrtl(n))
+#define mul_u64_u64_div_u64(a, b, d)	((u64)((unsigned __int128)(a) * (b) / (d)))
+#define sysfs_streq(a, b)	(!strcmp(a, b))
 
+/* For all */
 #define U8_MAX			0xff
 #define PAGE_SHIFT		12
 #define _AC(n, suffix)		n##suffix
 #define __read_mostly
 #define BIT(n)			(1UL << (n))
-#define BIT_ULL(n)		(1ULL << (n))
 #define unlikely(x)		(x)
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define IS_REACHABLE(option)	0
@@ -36,34 +39,9 @@ typedef __s64 s64;
 #define DECLARE_FLEX_ARRAY(type, name) \
 	struct { struct { } empty_##name; type name[]; }
 
-#define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
-#define min(a, b)		min_t(__typeof__(a), a, b)
-#define max_t(type, a, b)	((type)(a) > (type)(b) ? (type)(a) : (type)(b))
-#define max(a, b)		max_t(__typeof__(a), a, b)
-#define max3(a, b, c)		max(max(a, b), c)
-#define clamp_t(type, v, low, high)	min_t(type, max_t(type, v, low), high)
-#define clamp(v, low, high)	clamp_t(__typeof__(v), v, low, high)
-#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
-#define sysfs_streq(a, b)	(!strcmp(a, b))
+#define min_t(type, a, b)	min((type)(a), (type)(b))
 #define ilog2(n)		(31 - __builtin_clz(n))
 #define __ffs(n)		__builtin_ctzl(n)
-
-#define NSEC_PER_USEC		1000L
-#define NSEC_PER_MSEC		1000000L
-#define NSEC_PER_SEC		1000000000L
-
-typedef s64 ktime_t;
-#define ktime_to_ns(t)		(t)
-#define ktime_add_ns(t, ns)	((ktime_t)((u64)(t) + (ns)))
-#define ktime_sub(a, b)		((ktime_t)((u64)(a) - (u64)(b)))
-#define ktime_after(a, b)	((a) > (b))
-#define ktime_before(a, b)	((a) < (b))
-
-#define div_u64(n, d)		((u64)(n) / (u32)(d))
-#define div64_u64(n, d)		((u64)(n) / (u64)(d))
-#define int_sqrt(n)		((unsigned long)__builtin_sqrtl(n))
-#define mul_u64_u64_div_u64(a, b, d)	((u64)((unsigned __int128)(a) * (b) / (d)))
-
 #define cpu_to_be32(x)		htobe32(x)
 #define cpu_to_le32(x)		htole32(x)
 
