@@ -121,7 +121,8 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	} else if (!list_empty(&q->waiting)) {
 		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
 		if (!ktime_before(now, due))
-			due = ktime_add_ns(now, txq_force(q) ? NSEC_PER_MSEC : rxe_knob(txq_stuck_ns));
+			due = ktime_add_ns(now, txq_force(q) ? NSEC_PER_MSEC :
+							       rxe_knob(txq_stuck_ns));
 		hrtimer_set_expires(timer, due);
 		restart = HRTIMER_RESTART;
 	}
