@@ -109,7 +109,11 @@ run_flows() {
 		one_flow $n ${flow%-*} $((${flow#*-} - ${flow%-*})) &
 		pids+=($!)
 	done
-	wait_for 600 all_ready /tmp/queue $(seq -f /tmp/flow%.0f $n) || return 1
+	if ! wait_for 600 all_ready /tmp/queue $(seq -f /tmp/flow%.0f $n); then
+		pkill -x rc_flows	# else they would begin with the next run
+		kill $watch
+		return 1
+	fi
 	start=$(($(uptime_ms) + 1000))
 	echo $start > /tmp/start.new
 	mv /tmp/start.new /tmp/start

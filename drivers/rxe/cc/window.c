@@ -58,8 +58,8 @@ static void shrink_window(struct rxe_cc *cc, const struct rxe_cc_sample *s,
 	u64 window = div64_u64(s->delivered * calm, s->rtt);
 
 	least = max(least, cc->window / 2);
-	if (window < cc->window && least < cc->window)
-		cc->window = window > least ? window : least;
+	if (least < cc->window)
+		cc->window = clamp(window, (u64)least, (u64)cc->window);
 }
 
 /**

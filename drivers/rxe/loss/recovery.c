@@ -110,7 +110,7 @@ static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
 		silence = min(silence, 4 * limit->timeout);
 	if (!rtt->smooth || !rxe_recovery_is_lossy(rec, now))
 		ns = limit->timeout ? max(max(ns, silence), get_longest_rtt(rtt, now)) : 0;
-	return ns << (rec->probes < RXE_PROBES_ORDER ? rec->probes : RXE_PROBES_ORDER);
+	return ns << min_t(u8, rec->probes, RXE_PROBES_ORDER);
 }
 
 /**

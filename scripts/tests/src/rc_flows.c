@@ -410,6 +410,8 @@ int main(int argc, char **argv)
 	} else if (!port) {
 		die("one of --listen and --connect (see --help)");
 	}
+	if (at_ms && !after)
+		die("--at counts from the time that --after names (see --help)");
 	if (!me.qps || me.qps > MAX_QPS || !me.depth || me.depth > 64 || !me.size)
 		die("that many queue pairs or messages are too many, or too few (see --help)");
 	ctl = tcp_open(target, port);
