@@ -34,6 +34,9 @@ struct sk_buff;
  * @due: may @send have something to do? Return: false if not. Context: recv_task
  * @take: takes in a verified packet, or a run of MIDDLE packets. Return: true if it
  *	came too early, and the caller may hold it. Context: recv_task
+ * @take_local: the same for a packet of the peer, which is on this device and has entered
+ *	recv_task; NULL for datagrams. Return: false if the packet must be queued, since it
+ *	waits (rxe_inq.parked). A READ request is served at once, as far as possible
  * @refuse: refuses a request that can't be executed; NULL for datagrams. @nak: AETH
  *	syndrome that says why; @wc_status: status of the receive work request in use, if
  *	any; 0: it doesn't complete, and @event is raised. Context: recv_task
@@ -49,6 +52,8 @@ struct rxe_service {
 	bool	(*due)(const struct rxe_qp *qp);
 	bool	(*take)(struct rxe_qp *qp, struct sk_buff *skb,
 			const struct rxe_pkt *pkt, struct rxe_data *data);
+	bool	(*take_local)(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			      struct rxe_data *data);
 	void	(*refuse)(struct rxe_qp *qp, u8 nak, u8 wc_status,
 			  enum ib_event_type event);
 };

@@ -11,6 +11,7 @@ struct ctx {
 	struct rxe_qp qp;	/* an address for the task to pass on */
 	struct rxe_task task;
 	u32 runs;
+	u32 ends;
 	u32 more;		/* number of runs that report more work */
 	u32 nested;		/* number of runs that request another run */
 	bool inside;
@@ -41,12 +42,19 @@ static bool work(struct rxe_qp *qp)
 	return true;
 }
 
+/* Has more to do */
+static bool end_run(struct rxe_qp *qp)
+{
+	the_ctx(qp)->ends++;
+	return true;
+}
+
 static int ctx_init(struct kunit *test)
 {
 	struct ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
-	rxe_task_init(&c->task, &c->qp, work);
+	rxe_task_init(&c->task, &c->qp, work, end_run);
 	test->priv = c;
 	return 0;
 }
@@ -155,6 +163,25 @@ static void remembered(struct kunit *test)
 	KUNIT_EXPECT_GE(test, c->runs, 1u);
 }
 
+/* Who does the task's work ends it as a run ends; what is left after that is done by a run */
+static void done_by_others(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+
+	resumed(test);
+	local_bh_disable();
+	KUNIT_ASSERT_TRUE(test, rxe_task_enter(&c->task));
+	rxe_task_end(&c->task, false);
+	KUNIT_EXPECT_EQ(test, c->ends, 1u);
+	KUNIT_EXPECT_EQ(test, c->runs, 0u);
+	KUNIT_ASSERT_TRUE(test, rxe_task_enter(&c->task));
+	rxe_task_leave(&c->task, false);
+	local_bh_enable();
+	settle(test);
+	KUNIT_EXPECT_EQ(test, c->ends, 1u);
+	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+}
+
 static void killed(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -175,6 +202,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(until_done),
 	KUNIT_CASE(asked_while_running),
 	KUNIT_CASE(remembered),
+	KUNIT_CASE(done_by_others),
 	KUNIT_CASE(killed),
 	{}
 };

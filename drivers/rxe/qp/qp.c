@@ -145,8 +145,8 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_flush_init(qp);
 	rxe_windows_init(&qp->windows);
 	rxe_qp_event_init(qp);
-	rxe_task_init(&qp->send_task, qp, rxe_requester);
-	rxe_task_init(&qp->recv_task, qp, rxe_recv_run);
+	rxe_task_init(&qp->send_task, qp, rxe_requester, NULL);
+	rxe_task_init(&qp->recv_task, qp, rxe_recv_run, rxe_recv_end);
 }
 
 /* Enter the QP into the table of QP numbers: from here on packets find it */

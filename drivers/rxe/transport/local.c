@@ -8,6 +8,9 @@
  * copies the payload from the sender's memory to its destination. Responses return in the same
  * way. The stack depth is bounded by RXE_TASK_DEPTH.
  *
+ * This file is below the requester and the responder, as net/ is. What it calls of the peer is
+ * in two tables: rxe_service.take_local takes a packet, rxe_task.end ends the peer's run.
+ *
  * The sender builds trains in three cases. The peer's task runs elsewhere, it is too deep in
  * the stack, or the peer has older packets to process. Such trains are queued like those from
  * the wire.
@@ -65,8 +68,7 @@ put:
 
 static void leave_peer(struct rxe_qp *peer, bool more)
 {
-	more |= rxe_recv_end(peer);
-	rxe_task_leave(&peer->recv_task, more);
+	rxe_task_end(&peer->recv_task, more);
 	rxe_qp_put(peer);
 }
 
@@ -150,15 +152,6 @@ static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt
 	return rxe_outlet_send(outlet, pkt, data, 1);
 }
 
-/* Return: false if the peer doesn't receive */
-static bool peer_receives(struct rxe_qp *peer)
-{
-	if (rxe_qp_can_receive(peer))
-		return true;
-	rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
-	return false;
-}
-
 /* The peer is done with the packet, which counts as sent and received */
 static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
 			  struct rxe_data *data)
@@ -172,49 +165,6 @@ static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
 	rxe_data_skip(data, pkt->payload_len - data->taken);
 }
 
-/*
- * Requests of RC, the usual case, are taken without an indirect call. Return: true if the
- * request came too early.
- */
-static bool take_request(struct rxe_qp *peer, struct rxe_pkt *pkt,
-			 struct rxe_data *data)
-{
-	if (peer->service->acked)
-		return rxe_respond_pkt(peer, pkt, data);
-	return peer->service->take(peer, NULL, pkt, data);
-}
-
-/* Return: false if a READ must be served before another request */
-static bool give_request(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
-			 struct rxe_data *data)
-{
-	struct rxe_qp *peer = outlet->peer;
-	u32 budget = RXE_TASK_BUDGET;
-
-	if (peer_receives(peer) && take_request(peer, pkt, data)) {
-		rxe_drop(peer->rxe, RXE_DROP_EARLY, 1);
-		rxe_count(peer, OUT_OF_SEQ_REQ);
-		rxe_inq_skip(&peer->requests, peer->rq.expect.psn);
-	}
-	if (unlikely(peer->requests.parked))
-		return queue_packet(outlet, pkt, data);
-	finish_packet(peer, pkt, data);
-	return !peer->rq.read.active || !rxe_read_continue(peer, &budget);
-}
-
-static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
-			  struct rxe_data *data)
-{
-	struct rxe_qp *peer = outlet->peer;
-
-	if (peer_receives(peer) && rxe_complete_pkt(peer, pkt, data))
-		rxe_drop(peer->rxe, RXE_DROP_EARLY, 1);
-	if (unlikely(peer->responses.parked))
-		return queue_packet(outlet, pkt, data);
-	finish_packet(peer, pkt, data);
-	return true;
-}
-
 /**
  * rxe_local_send - have the peer take in a packet
  * @outlet: of requests or responses; has a peer
@@ -226,11 +176,16 @@ static bool give_response(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 		    struct rxe_data *data)
 {
+	struct rxe_qp *peer = outlet->peer;
+
 	/* copied once and without ICRC: half of the cost of a packet by wire */
 	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	pkt->flags = rxe_opcode[pkt->opcode].flags;
-	if (!outlet->response)
-		return give_request(outlet, pkt, data);
-	return give_response(outlet, pkt, data);
+	if (!rxe_qp_can_receive(peer))
+		rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
+	else if (!peer->service->take_local(peer, pkt, data))
+		return queue_packet(outlet, pkt, data);
+	finish_packet(peer, pkt, data);
+	return outlet->response || !peer->rq.read.active;
 }

@@ -26,6 +26,35 @@ static bool take_ud(struct rxe_qp *qp, struct sk_buff *skb,
 	return false;
 }
 
+static bool take_local_rc(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			  struct rxe_data *data)
+{
+	u32 budget = RXE_TASK_BUDGET;
+
+	if (pkt->flags & RXE_OP_RESPONSE) {
+		if (rxe_complete_pkt(qp, pkt, data))
+			rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
+		return likely(!qp->responses.parked);
+	}
+	if (rxe_respond_pkt(qp, pkt, data)) {
+		rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
+		rxe_count(qp, OUT_OF_SEQ_REQ);
+		rxe_inq_skip(&qp->requests, qp->rq.expect.psn);
+	}
+	if (unlikely(qp->requests.parked))
+		return false;
+	if (qp->rq.read.active)
+		rxe_read_continue(qp, &budget);
+	return true;
+}
+
+static bool take_local_uc(struct rxe_qp *qp, const struct rxe_pkt *pkt,
+			  struct rxe_data *data)
+{
+	rxe_uc_respond(qp, pkt, data);
+	return likely(!qp->requests.parked);
+}
+
 static const struct rxe_service services[] = {
 	[IB_QPT_RC] = {
 		.opcode		= IB_OPCODE_RC,
@@ -35,6 +64,7 @@ static const struct rxe_service services[] = {
 		.send		= rxe_rc_requester,
 		.due		= rxe_rc_requester_due,
 		.take		= take_rc,
+		.take_local	= take_local_rc,
 		.refuse		= rxe_rc_refuse,
 	},
 	[IB_QPT_UC] = {
@@ -44,6 +74,7 @@ static const struct rxe_service services[] = {
 		.send		= rxe_uc_requester,
 		.due		= rxe_ud_requester_due,
 		.take		= take_uc,
+		.take_local	= take_local_uc,
 		.refuse		= rxe_uc_refuse,
 	},
 	[IB_QPT_UD] = {

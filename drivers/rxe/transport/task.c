@@ -26,13 +26,15 @@ static void task_tasklet(struct tasklet_struct *t)
  * @task: the task
  * @qp: argument of @fn
  * @fn: one budget of work
+ * @end: the end of a run; NULL if rxe_task_end() isn't called for this task
  */
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
-		   bool (*fn)(struct rxe_qp *qp))
+		   bool (*fn)(struct rxe_qp *qp), bool (*end)(struct rxe_qp *qp))
 {
 	spin_lock_init(&task->lock);
 	task->qp = qp;
 	task->fn = fn;
+	task->end = end;
 	task->paused = true;
 	tasklet_setup(&task->tasklet, task_tasklet);
 }
@@ -72,8 +74,8 @@ static bool task_stop(struct rxe_task *task, bool more)
  * rxe_task_enter - enter a task unless it runs already
  * @task: the task
  *
- * The caller does the task's work, then calls rxe_task_leave(). Context: bottom halves
- * off.
+ * The caller does the task's work, then calls rxe_task_end(), or rxe_task_leave() if it has
+ * done nothing that a run of the task would end. Context: bottom halves off.
  *
  * Return: false if the task runs or is paused, or too many tasks have been entered on
  * this CPU already.
@@ -93,6 +95,17 @@ void rxe_task_leave(struct rxe_task *task, bool more)
 {
 	if (task_stop(task, more))
 		rxe_task_schedule(task);
+}
+
+/**
+ * rxe_task_end - end a run of an entered task, and leave the task
+ * @task: the task
+ * @more: there is more to do for it
+ */
+void rxe_task_end(struct rxe_task *task, bool more)
+{
+	more |= task->end(task->qp);
+	rxe_task_leave(task, more);
 }
 
 /*

@@ -23,6 +23,8 @@ struct rxe_qp;
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
  *	are off.
+ * @end: ends a run of @fn, or of others in its place (rxe_task_end()); likewise. NULL if no
+ *	others do its work
  */
 struct rxe_task {
 	spinlock_t		lock;	/* the flags below */
@@ -32,11 +34,13 @@ struct rxe_task {
 	struct tasklet_struct	tasklet;
 	struct rxe_qp		*qp;
 	bool			(*fn)(struct rxe_qp *qp);
+	bool			(*end)(struct rxe_qp *qp);
 };
 
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
-		   bool (*fn)(struct rxe_qp *qp));
+		   bool (*fn)(struct rxe_qp *qp), bool (*end)(struct rxe_qp *qp));
 bool rxe_task_enter(struct rxe_task *task);
+void rxe_task_end(struct rxe_task *task, bool more);
 void rxe_task_leave(struct rxe_task *task, bool more);
 void rxe_task_run(struct rxe_task *task);
 bool rxe_task_work(struct rxe_task *task);
