@@ -116,7 +116,8 @@ struct rxe_rwqe {
 #define RXE_WR_DATA_FLAGS	(RXE_WR_FETCH_FLAGS | IB_SEND_INLINE)
 
 /**
- * enum rxe_wr_kind - what a send work request does with its memory
+ * enum rxe_wr_kind - what a send work request does with its memory. The peer answers those behind
+ *	RXE_WR_LOCAL with more than an ACK
  * @RXE_WR_DATA: sends it
  * @RXE_WR_LOCAL: has no memory, and sends nothing: it changes a key of this device
  * @RXE_WR_READ: fills it, from one response packet per MTU
@@ -139,10 +140,11 @@ enum rxe_wr_kind {
  * @flags: enum ib_send_flags that it may have
  * @wc: enum ib_wc_opcode of its completion
  * @kind: enum rxe_wr_kind
- * @opcode: BTH opcode of its first packet, without the service's bits; for
- *	RXE_WR_DATA, of the FIRST of several packets
+ * @first: BTH opcode, without the service's bits, of the FIRST of several packets. That of
+ *	MIDDLE packets is the next one [table 38]. Only RXE_WR_DATA has several packets
+ * @last: likewise, of the LAST of several packets
+ * @only: likewise, of its only packet
  * @remote: it names memory of the peer
- * @imm: it has immediate data
  * @inv: it has a key to invalidate, which is posted in the place of immediate data
  */
 struct rxe_wr_type {
@@ -150,10 +152,11 @@ struct rxe_wr_type {
 	u8	flags;
 	u8	wc;
 	u8	kind;
-	u8	opcode;
-	bool	remote;
-	bool	imm;
-	bool	inv;
+	u8	first;
+	u8	last;
+	u8	only;
+	bool	remote : 1;
+	bool	inv : 1;
 };
 
 /**
@@ -188,6 +191,14 @@ static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 static inline bool rxe_is_local(const struct rxe_swqe *wqe)
 {
 	return rxe_wr_type(wqe)->kind == RXE_WR_LOCAL;
+}
+
+/* Its packets carry its memory */
+static inline bool rxe_has_payload(const struct rxe_swqe *wqe)
+{
+	u8 kind = rxe_wr_type(wqe)->kind;
+
+	return kind == RXE_WR_DATA || kind == RXE_WR_ATOMIC_WRITE;
 }
 
 /* The peer answers with a response that has no data */

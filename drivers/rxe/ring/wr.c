@@ -20,48 +20,54 @@
 const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 	[IB_WR_SEND] = {
 		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
-		.opcode = IB_OPCODE_SEND_FIRST,
+		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST,
+		.only = IB_OPCODE_SEND_ONLY,
 	},
 	[IB_WR_SEND_WITH_IMM] = {
 		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
-		.opcode = IB_OPCODE_SEND_FIRST, .imm = true,
+		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST_WITH_IMMEDIATE,
+		.only = IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE,
 	},
 	[IB_WR_RDMA_WRITE] = {
 		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
-		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true,
+		.first = IB_OPCODE_RDMA_WRITE_FIRST, .last = IB_OPCODE_RDMA_WRITE_LAST,
+		.only = IB_OPCODE_RDMA_WRITE_ONLY, .remote = true,
 	},
 	[IB_WR_RDMA_WRITE_WITH_IMM] = {
 		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
-		.opcode = IB_OPCODE_RDMA_WRITE_FIRST, .remote = true, .imm = true,
+		.first = IB_OPCODE_RDMA_WRITE_FIRST,
+		.last = IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE,
+		.only = IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE, .remote = true,
 	},
 	[IB_WR_RDMA_READ] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_RDMA_READ,
-		.opcode = IB_OPCODE_RDMA_READ_REQUEST, .remote = true,
+		.only = IB_OPCODE_RDMA_READ_REQUEST, .remote = true,
 		.kind = RXE_WR_READ,
 	},
 	[IB_WR_ATOMIC_CMP_AND_SWP] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_COMP_SWAP,
-		.opcode = IB_OPCODE_COMPARE_SWAP, .remote = true,
+		.only = IB_OPCODE_COMPARE_SWAP, .remote = true,
 		.kind = RXE_WR_ATOMIC,
 	},
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_FETCH_ADD,
-		.opcode = IB_OPCODE_FETCH_ADD, .remote = true,
+		.only = IB_OPCODE_FETCH_ADD, .remote = true,
 		.kind = RXE_WR_ATOMIC,
 	},
 	[IB_WR_FLUSH] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_FLUSH,
-		.opcode = IB_OPCODE_RC_FLUSH, .remote = true,
+		.only = IB_OPCODE_RC_FLUSH, .remote = true,
 		.kind = RXE_WR_FLUSH,
 	},
 	[IB_WR_ATOMIC_WRITE] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_ATOMIC_WRITE,
-		.opcode = IB_OPCODE_RC_ATOMIC_WRITE, .remote = true,
+		.only = IB_OPCODE_RC_ATOMIC_WRITE, .remote = true,
 		.kind = RXE_WR_ATOMIC_WRITE,
 	},
 	[IB_WR_SEND_WITH_INV] = {
 		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
-		.opcode = IB_OPCODE_SEND_FIRST, .inv = true,
+		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST_WITH_INVALIDATE,
+		.only = IB_OPCODE_SEND_ONLY_WITH_INVALIDATE, .inv = true,
 	},
 	[IB_WR_LOCAL_INV] = {
 		.services = CONNECTED, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_LOCAL_INV,

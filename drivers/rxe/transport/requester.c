@@ -296,7 +296,7 @@ static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 
-	reading->busy = !rxe_is_rd_atomic(wqe) || rxe_wr_type(wqe)->kind == RXE_WR_ATOMIC_WRITE;
+	reading->busy = rxe_has_payload(wqe);
 	reading->last = wqe->last_psn;
 }
 
@@ -439,19 +439,14 @@ static bool pick_run(struct rxe_qp *qp, struct pick *pick)
 	return ok;
 }
 
-/* FIRST, MIDDLE, LAST or ONLY; SEND and WRITE opcodes have the same order [table 38] */
+/* FIRST, MIDDLE, LAST or ONLY */
 static u8 get_data_opcode(const struct rxe_swqe *wqe, bool first, bool last)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
-	if (last && type->inv)
-		return first ? IB_OPCODE_SEND_ONLY_WITH_INVALIDATE :
-			       IB_OPCODE_SEND_LAST_WITH_INVALIDATE;
 	if (!last)
-		return type->opcode + (first ? IB_OPCODE_SEND_FIRST :
-					       IB_OPCODE_SEND_MIDDLE);
-	return type->opcode + type->imm + (first ? IB_OPCODE_SEND_ONLY :
-						   IB_OPCODE_SEND_LAST);
+		return type->first + !first;
+	return first ? type->only : type->last;
 }
 
 /* Set the fields common to all packets of a SEND or WRITE */
@@ -496,7 +491,7 @@ static void set_rd_atomic_pkt(const struct rxe_qp *qp, const struct pick *pick,
 	pkt->va = wqe->raddr + off;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_len = min(wqe->length - off, pick->npkts * qp->mtu);
-	pkt->opcode = rxe_wr_type(wqe)->opcode;
+	pkt->opcode = qp->service->opcode + rxe_wr_type(wqe)->only;
 	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
 		rxe_single_request(wqe, pkt);
 }
@@ -607,7 +602,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 	if (!rxe_is_rd_atomic(pick->wqe))
 		return emit_data(qp, run, pick);
 	set_rd_atomic_pkt(qp, pick, &run->pkt);
-	if (rxe_wr_type(pick->wqe)->kind == RXE_WR_ATOMIC_WRITE)
+	if (rxe_has_payload(pick->wqe))
 		return emit_atomic_write(qp, run, pick);
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }

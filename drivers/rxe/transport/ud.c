@@ -24,7 +24,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			struct rxe_pkt *pkt)
 {
 	memset(pkt, 0, sizeof(*pkt));
-	pkt->opcode = IB_OPCODE_UD_SEND_ONLY + rxe_wr_type(wqe)->imm;
+	pkt->opcode = qp->service->opcode + rxe_wr_type(wqe)->only;
 	pkt->pkey = RXE_PKEY;
 	pkt->qpn = wqe->remote_qpn;
 	pkt->psn = qp->sq.flight.psn;
