@@ -32,6 +32,9 @@
  * @RXE_OP_PAYLOAD: may carry payload
  * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)
  * @RXE_OP_SINGLE: the requests of one packet that are answered by one packet
+ * @RXE_OP_RD_ATOMIC: the requests that take one of the responder's resources
+ * @RXE_OP_MESSAGE: the requests that may be one of several packets of a message
+ * @RXE_OP_ANSWER: the responses to one such request each, not to all before it
  *
  * The order of the header flags is the order of the headers on the wire.
  */
@@ -58,6 +61,9 @@ enum rxe_op_flags {
 	RXE_OP_PAYLOAD		= BIT(19),
 	RXE_OP_CNP		= BIT(20),
 	RXE_OP_SINGLE		= RXE_OP_ATOMIC_REQ | RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE,
+	RXE_OP_RD_ATOMIC	= RXE_OP_READ_REQ | RXE_OP_SINGLE,
+	RXE_OP_MESSAGE		= RXE_OP_SEND | RXE_OP_WRITE,
+	RXE_OP_ANSWER		= RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK,
 };
 
 /**
@@ -65,11 +71,14 @@ enum rxe_op_flags {
  * @name: the specification's name, for traces
  * @flags: enum rxe_op_flags; 0 for an opcode that isn't supported
  * @hdr_len: bytes of BTH and all extended headers
+ * @access: enum ib_access_flags that the QP must have for such a request, whatever its headers
+ *	say
  */
 struct rxe_opcode {
 	const char	*name;
 	u32		flags;
 	u8		hdr_len;
+	u8		access;
 };
 
 extern const struct rxe_opcode rxe_opcode[256];

@@ -37,6 +37,25 @@ static void no_other(struct kunit *test)
 					    "opcode %#x", i);
 }
 
+/* The access that a QP must allow: that of its memory which the request changes or reads */
+static void access(struct kunit *test)
+{
+	u32 i, kind, want;
+
+	for (i = 0; i < ARRAY_SIZE(spec_ops); i++) {
+		kind = spec_ops[i].kind;
+		want = 0;	/* SEND: none. FLUSH: as its header says */
+		if (kind & (RXE_OP_WRITE | RXE_OP_ATOMIC_WRITE))
+			want = IB_ACCESS_REMOTE_WRITE;
+		else if (kind & RXE_OP_READ_REQ)
+			want = IB_ACCESS_REMOTE_READ;
+		else if (kind & RXE_OP_ATOMIC_REQ)
+			want = IB_ACCESS_REMOTE_ATOMIC;
+		KUNIT_EXPECT_EQ_MSG(test, (u32)rxe_opcode[spec_ops[i].opcode].access, want,
+				    "opcode %#x", spec_ops[i].opcode);
+	}
+}
+
 static void longest_header(struct kunit *test)
 {
 	u32 i, max = 0;
@@ -49,6 +68,7 @@ static void longest_header(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(row, op_gen_params),
 	KUNIT_CASE(no_other),
+	KUNIT_CASE(access),
 	KUNIT_CASE(longest_header),
 	{}
 };

@@ -487,7 +487,7 @@ bool rxe_complete_early_ok(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_sq *sq = &qp->sq;
 	bool asked;
 
-	if (!(pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) ||
+	if (!(pkt->flags & RXE_OP_ANSWER) ||
 	    pkt->payload_len > qp->mtu ||
 	    (!(pkt->flags & RXE_OP_END) && pkt->payload_len != qp->mtu))
 		return false;
@@ -534,7 +534,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		take_atomic_response(qp, pkt);
 	else if (pkt->flags & RXE_OP_AETH)
 		take_ack(qp, pkt);
-	return (pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK)) &&
+	return (pkt->flags & RXE_OP_ANSWER) &&
 	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
 }
 
@@ -545,7 +545,7 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
  */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
-	bool exact = pkt->flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK);
+	bool exact = pkt->flags & RXE_OP_ANSWER;
 
 	rxe_gap_late(&sq->gap, pkt->psn);
 	if (exact && sq->rnr.state != RXE_RNR_WAIT && (sq->rto.deadline || sq->rto.fired))

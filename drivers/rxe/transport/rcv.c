@@ -53,7 +53,7 @@ static bool should_wait(struct rxe_qp *qp, struct rxe_inq *in,
 		return false;
 	if (!(flags & RXE_OP_END))
 		return (flags & RXE_OP_PAYLOAD) && !(bth[8] & BIT(7));
-	if (flags & (RXE_OP_READ_RESP | RXE_OP_ATOMIC_ACK))
+	if (flags & RXE_OP_ANSWER)
 		return READ_ONCE(qp->sq.flight.rd_atomic) > 1;
 	return !(flags & RXE_OP_RESPONSE) && waits_in_row(qp, in);
 }

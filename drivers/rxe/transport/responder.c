@@ -178,18 +178,12 @@ static bool continues_message(const struct rxe_rq *rq, u32 flags)
 	return rq->expect.op_flags && (flags & rq->expect.op_flags);
 }
 
-static bool is_op_enabled(const struct rxe_qp *qp, u32 flags)
+/* May the peer send such requests? Which kinds of FLUSH it may send is checked later */
+static bool is_op_enabled(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	int access = qp->attr.qp_access_flags;
-
-	if (flags & RXE_OP_WRITE)
-		return access & IB_ACCESS_REMOTE_WRITE;
-	if (flags & RXE_OP_READ_REQ)
-		return (access & IB_ACCESS_REMOTE_READ) &&
-		       qp->attr.max_dest_rd_atomic;
-	if (flags & RXE_OP_SINGLE)
-		return rxe_single_enabled(qp, flags);
-	return flags & RXE_OP_SEND;
+	if ((pkt->flags & RXE_OP_RD_ATOMIC) && !qp->attr.max_dest_rd_atomic)
+		return false;
+	return !(rxe_opcode[pkt->opcode].access & ~qp->attr.qp_access_flags);
 }
 
 /* FIRST and MIDDLE are full, LAST isn't empty, nothing is too long [9.7.4.1.6] */
@@ -379,12 +373,11 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
-	if (!continues_message(&qp->rq, pkt->flags) || !is_length_ok(qp, pkt))
+	if (!continues_message(&qp->rq, pkt->flags) || !is_length_ok(qp, pkt) ||
+	    !is_op_enabled(qp, pkt))
 		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SINGLE)
 		return execute_single(qp, pkt, data);
-	if (!is_op_enabled(qp, pkt->flags))
-		return refuse_op(qp);
 	if (pkt->flags & RXE_OP_SEND)
 		return execute_send(qp, pkt, data);
 	if (pkt->flags & RXE_OP_WRITE)
@@ -417,11 +410,11 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, DUP_REQ);
 	rxe_gap_late(&qp->rq.gap, pkt->psn);
 	if (pkt->flags & RXE_OP_READ_REQ) {
-		if (is_op_enabled(qp, pkt->flags))
+		if (is_op_enabled(qp, pkt))
 			rxe_read_again(qp, pkt);
 	} else if (pkt->flags & RXE_OP_SINGLE) {
 		rxe_single_again(qp, pkt);
-	} else if (pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE)) {
+	} else if (pkt->flags & RXE_OP_MESSAGE) {
 		qp->rq.ack.due = true;
 	}
 }
@@ -454,7 +447,7 @@ static void note_executed(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 		rq->expect.op_flags = 0;
 	} else {
-		rq->expect.op_flags = pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+		rq->expect.op_flags = pkt->flags & RXE_OP_MESSAGE;
 	}
 	if (pkt->ack_req)
 		rq->ack.due = true;
@@ -487,7 +480,7 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
 	return diff > 0 && diff <= rxe_knob(window_max) &&
-	       is_op_enabled(qp, pkt->flags) && is_length_ok(qp, pkt);
+	       is_op_enabled(qp, pkt) && is_length_ok(qp, pkt);
 }
 
 /**

@@ -23,8 +23,8 @@ struct rxe_qp;
  * @seq: @psn without wrap-around: tells it from the same PSN 2^24 packets ago
  * @psn: its PSN
  * @msn: message sequence number
- * @op_flags: kind (RXE_OP_SEND, RXE_OP_WRITE) of the message that has begun
- *	and not ended; 0 between messages
+ * @op_flags: kind (of RXE_OP_MESSAGE) of the message that has begun and not ended; 0 between
+ *	messages
  */
 struct rxe_expect {
 	u64			seq;
@@ -154,7 +154,6 @@ static inline void rxe_read_reset(struct rxe_read_resp *read)
 #define RXE_UNFINISHED	0xfe
 
 /* single.c */
-bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags);
 u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_data *data);
 void rxe_single_again(struct rxe_qp *qp, const struct rxe_pkt *pkt);
 void rxe_single_request(const struct rxe_swqe *wqe, struct rxe_pkt *pkt);

@@ -181,31 +181,9 @@ static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
 }
 
 /**
- * rxe_single_enabled - may the peer send this atomic, FLUSH or ATOMIC WRITE?
- * @qp: the QP
- * @flags: enum rxe_op_flags of its opcode
- *
- * Which kinds of FLUSH it may send is checked later.
- *
- * Return: true if so.
- */
-bool rxe_single_enabled(const struct rxe_qp *qp, u32 flags)
-{
-	int access = qp->attr.qp_access_flags;
-
-	if (!qp->attr.max_dest_rd_atomic)
-		return false;
-	if (flags & RXE_OP_ATOMIC_REQ)
-		return access & IB_ACCESS_REMOTE_ATOMIC;
-	if (flags & RXE_OP_ATOMIC_WRITE)
-		return access & IB_ACCESS_REMOTE_WRITE;
-	return flags & RXE_OP_FLUSH;
-}
-
-/**
  * rxe_single_execute - check an atomic, FLUSH or ATOMIC WRITE, execute and answer it
  * @qp: the QP
- * @pkt: the request
+ * @pkt: the request, which the peer may send
  * @data: its payload
  *
  * Return: 0; the syndrome of a NAK; RXE_WAITS: for a page; or RXE_UNFINISHED: it is to be called
@@ -216,14 +194,14 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 	u64 orig = 0;
 	u8 res;
 
-	if (!rxe_single_enabled(qp, pkt->flags))
-		return RXE_NAK_INV_REQ;
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		res = execute_atomic(qp, pkt, &orig);
 	else if (pkt->flags & RXE_OP_FLUSH)
 		res = execute_flush(qp, pkt);
-	else
+	else if (pkt->flags & RXE_OP_ATOMIC_WRITE)
 		res = execute_atomic_write(qp, pkt, data);
+	else
+		return RXE_NAK_INV_REQ;
 	if (res)
 		return res;
 	note_replied(&qp->rq);

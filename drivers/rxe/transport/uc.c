@@ -116,7 +116,7 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rxe_drop(qp->rxe, RXE_DROP_REST, pkt->more + 1);
 	else if (rxe_respond_execute(qp, pkt, data))
 		rq->expect.op_flags = pkt->flags & RXE_OP_END ?
-			       0 : pkt->flags & (RXE_OP_SEND | RXE_OP_WRITE);
+			       0 : pkt->flags & RXE_OP_MESSAGE;
 	else if (unlikely(qp->requests.parked))
 		rq->expect.psn = pkt->psn;	/* in sequence when it is executed anew */
 	else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The table of opcodes (section 9.2, table 38). It says what a packet is, which headers it
- * carries, and how long they are. Parser, builder and transport all use it. An opcode without
- * a row isn't supported.
+ * carries, how long they are, and which access it takes. Parser, builder and transport all use
+ * it. An opcode without a row isn't supported.
  *
  * Constant data; any context.
  */
@@ -38,9 +38,15 @@
 	((f) & IETH ? RXE_IETH_BYTES : 0) + \
 	((f) & CNP ? RXE_CNP_BYTES : 0))
 
+#define ACCESS(f) ( \
+	((f) & (RXE_OP_WRITE | RXE_OP_ATOMIC_WRITE) ? IB_ACCESS_REMOTE_WRITE : 0) | \
+	((f) & RXE_OP_READ_REQ ? IB_ACCESS_REMOTE_READ : 0) | \
+	((f) & RXE_OP_ATOMIC_REQ ? IB_ACCESS_REMOTE_ATOMIC : 0))
+
 #define ROW(op, f) \
 	[IB_OPCODE_##op] = { \
-		.name = #op, .flags = RXE_OP_VALID | (f), .hdr_len = HDR_LEN(f) \
+		.name = #op, .flags = RXE_OP_VALID | (f), .hdr_len = HDR_LEN(f), \
+		.access = ACCESS(f) \
 	}
 
 const struct rxe_opcode rxe_opcode[256] = {
