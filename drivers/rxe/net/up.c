@@ -64,8 +64,7 @@ static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 	u8 bth[RXE_BTH_BYTES];
 
 	return !rxe_skb_copy_bth(skb, 0, bth) ||
-	       rxe_opcode_type(bth[0]) == IB_OPCODE_RC ||
-	       rxe_opcode_type(bth[0]) == IB_OPCODE_UC ||
+	       !(rxe_opcode[bth[0]].flags & (RXE_OP_DETH | RXE_OP_CNP)) ||
 	       rxe_rx_has_gid(skb, ndev);
 }
 
