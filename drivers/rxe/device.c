@@ -509,7 +509,7 @@ static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 ro
 	xa_init_flags(&rxe->counters, XA_FLAGS_ALLOC1);
 	rxe_mcast_init(&rxe->mcast);
 	/* Packets under way to QPs of an earlier device should find no QP here */
-	rxe->next_qpn = get_random_u32() % 4096;	/* small: lookups are quick */
+	rxe->next_qpn = get_random_u32() % RXE_FIRST_QPNS;	/* small: lookups are quick */
 	rxe->active_mtu = ndev_get_ib_mtu(ndev);
 	rxe->port_active = ndev_is_active(ndev);
 	init_ibdev(rxe);

@@ -65,10 +65,14 @@
 		 "queue pairs in ERR that a request for an event has flushed")	\
 	CONSTANT(INQ_COPY, SZ_8K,						\
 		 "largest train that is copied when it may wait for long, bytes") \
+	CONSTANT(INQ_CHECKS, 8,							\
+		 "most checks of the age of all early packets in inq_age_ms")	\
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
 	CONSTANT(RING_SPARE_ORDER, 6,						\
 		 "log2 of the pages that a cgroup must have left beside a ring") \
+	CONSTANT(FIRST_QPNS, 4096,						\
+		 "numbers among which a device's first QP number is chosen")	\
 	CONSTANT(MEMORY_SPARE, 32,						\
 		 "part of all memory that objects leave available, one in so many") \
 	CONSTANT(LINE_RATE, 40000,						\

@@ -690,8 +690,8 @@ void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
  * @in: the queue
  *
  * The peer decides how many trains are held, and with a steady stream, one is due at any
- * time. So all held trains are checked at most every inq_age_ms / 8, and a train may be
- * dropped that much later.
+ * time. So all held trains are checked at most RXE_INQ_CHECKS times in inq_age_ms, and a train
+ * may be dropped that much later.
  */
 void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 {
@@ -708,5 +708,5 @@ void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in)
 		else
 			age = max(age, get_train_age(skb));
 	}
-	in->expires = jiffies + max(most - age + 1, most / 8);
+	in->expires = jiffies + max(most - age + 1, most / RXE_INQ_CHECKS);
 }

@@ -520,8 +520,10 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 {
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
-	if (qp->rq.read.active)
-		return false;	/* counts as lost: a READ is being served */
+	if (unlikely(qp->rq.read.active)) {	/* the caller should have waited */
+		rxe_drop(qp->rxe, RXE_DROP_QUEUE, pkt->more + 1);
+		return false;
+	}
 	rxe_respond_established(qp);
 	if (diff < 0) {
 		answer_duplicate(qp, pkt);
