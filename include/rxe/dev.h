@@ -53,6 +53,7 @@ enum rxe_roce_enable {
 	RXE_ENABLE_ALL		= RXE_ENABLE_V1 | RXE_ENABLE_V2,
 };
 
+#define RXE_LEAST_MTU		256	/* smallest IB MTU, bytes */
 #define RXE_SYSFS_DIRS		4	/* tc, tc/1, ttl, ttl/1 */
 #define RXE_MAX_MR_SIZE		(~0ULL)
 #define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
@@ -215,6 +216,16 @@ void rxe_gid_moved(struct rxe_dev *rxe);
 /* device.c */
 int rxe_dev_add(const char *name, struct net_device *ndev);
 int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce);
+
+/* port.c */
+void rxe_port_init(struct rxe_dev *rxe);
 void rxe_dev_changed(struct rxe_dev *rxe);
+bool rxe_ndev_is_large(const struct net_device *ndev);
+bool rxe_ndev_is_ethernet(const struct net_device *ndev);
+int rxe_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int rxe_get_port_immutable(struct ib_device *ibdev, u32 port,
+			   struct ib_port_immutable *immutable);
+enum rdma_link_layer rxe_get_link_layer(struct ib_device *ibdev, u32 port);
 
 #endif /* RXE_DEV_H */
