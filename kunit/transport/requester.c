@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester and completer (transport/requester.c, completer.c, timer.c) as the peer sees
- * them, with PSNs that wrap around. Each work request becomes the right packets, and completes
- * exactly once and in order. It is sent again after loss, NAK, RNR NAK and silence, as often as
- * the retry counts of the QP allow. Answers to packets that were never sent are ignored.
+ * The requester and completer (transport/requester.c, completer.c, recover.c, timer.c) as the
+ * peer sees them, with PSNs that wrap around. Each work request becomes the right packets, and
+ * completes exactly once and in order. It is sent again after loss, NAK, RNR NAK and silence, as
+ * often as the retry counts of the QP allow. Answers to packets that were never sent are ignored.
  */
 #include <linux/string.h>
 #include "../fake.h"

@@ -16,7 +16,7 @@
  * already, and isn't sending it now:
  *   - a later packet came after the gap before the held one was closed; or
  *   - the first held packet came once more, in order, and is the same. A sender that is asked
- *     for missing packets adds one packet to them (completer.c). A sender that goes back sends
+ *     for missing packets adds one packet to them (recover.c). A sender that goes back sends
  *     everything.
  * If neither happens, the packet is requested again. When the same packet comes in
  * order, it is executed, and the held copy is dropped. If the two differ, or if two early

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The completer (section 9.7.5 and 9.7.6): responses to our requests, and the
- * completion of send work requests.
+ * completion of send work requests. What they say about losses is for recover.c.
  *
  * Context: recv_task, under sq.lock, which is dropped before anything is sent.
  */
 #include <rxe/transport.h>
-#include <stats/allowance.h>
 
 static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			  u8 status)
@@ -74,51 +73,6 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 		rxe_sq_finish_memops(qp);
 }
 
-/* The oldest work request that isn't complete; NULL if none was started */
-static struct rxe_swqe *get_oldest_wqe(struct rxe_sq *sq)
-{
-	struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
-
-	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
-}
-
-/*
- * Fail the oldest work request and the QP [10.10.2.3]. The flush at the end of this run
- * completes it. So the QP is in ERR when the consumer sees the error.
- */
-static void fail_oldest(struct rxe_qp *qp, u8 status)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	if (sq->q.tail == sq->q.head)
-		return;
-	sq->rto.moved = false;
-	rxe_rto_cancel(&sq->rto);
-	if (rxe_qp_to_err(qp))
-		sq->stop.failed = status;
-}
-
-static void undo_cut(struct rxe_sq *sq)
-{
-	struct rxe_allowance was = rxe_allowance_get(sq);
-
-	sq->cc.ops->undo(&sq->cc);
-	rxe_allowance_trace(sq, was);
-}
-
-/* If a retransmission proves unnecessary, undo its effect on the window */
-static void resolve_doubt(struct rxe_sq *sq)
-{
-	ktime_t now = ktime_get();
-
-	if (rxe_recovery_too_soon(&sq->rec, &sq->rtt, sq->flight.una, now))
-		sq->timed.start = 0;	/* the second transmission was timed, not the first */
-	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now)) {
-		rxe_resend_reset(&sq->resend);
-		undo_cut(sq);
-	}
-}
-
 /*
  * Don't send again what has been acknowledged by now. That may include a response that a probe
  * hasn't asked for yet. Then the peer is serving the first READ request, and the probe ends.
@@ -137,7 +91,7 @@ static void skip_missing(struct rxe_sq *sq)
 	sq->resend.psn = sq->flight.una;
 }
 
-/* A response acknowledged something. settle_timer() restarts the timer later */
+/* A response acknowledged something. rxe_wait_settle() restarts the timer later */
 static void note_progress(struct rxe_qp *qp, u32 acked)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -149,7 +103,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	if (sq->resend.npkts)
 		skip_missing(sq);
 	if (sq->rec.in_doubt)
-		resolve_doubt(sq);
+		rxe_recover_doubt(sq);
 	window = sq->cc.window;
 	rxe_rtt_ack(sq, acked, qp->mtu);
 	if (rxe_psn_diff(sq->flight.una, sq->flight.psn) > 0) {
@@ -161,112 +115,6 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	if ((s32)(sq->q.cur - sq->q.tail) < 0)
 		sq->q.cur = sq->q.tail;
 	sq->rto.moved = true;
-}
-
-/* Restart the timer once for all responses of a run */
-static void settle_timer(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	if (!sq->rto.moved)
-		return;
-	sq->rto.moved = false;
-	rxe_rto_cancel(&sq->rto);
-	if (sq->flight.una != sq->flight.top)
-		rxe_wait_anew(qp);
-}
-
-/* The peer doesn't answer: log this, with the likely reason, and fail the work request */
-static void fail_retries(struct rxe_qp *qp)
-{
-	char why[96];
-
-	rxe_count(qp, RETRY_EXCEEDED);
-	rxe_unreach_why(qp->rxe, &qp->path, why, sizeof(why));
-	ibdev_warn_ratelimited(&qp->rxe->ibdev,
-			       "QP %u: retries to %pI6c exceeded: %s\n",
-			       rxe_qp_num(qp), &qp->path.dgid, why);
-	fail_oldest(qp, IB_WC_RETRY_EXC_ERR);
-}
-
-/*
- * Tell congestion control about a loss. Not on the same device. A peer there that is slow
- * loses nothing. No round trip is measured that would let the window grow again.
- */
-static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *verdict)
-{
-	struct rxe_allowance was = rxe_allowance_get(sq);
-
-	if (verdict->timeout)
-		sq->cc.ops->timeout(&sq->cc, sq->flight.top);
-	else if (verdict->act != RXE_LOSS_WAIT)
-		sq->cc.ops->lost(&sq->cc, sq->flight.una, sq->flight.top);
-	rxe_allowance_trace(sq, was);
-}
-
-/* Count what loss recovery decided, by the hint that told it */
-static void count_loss(struct rxe_qp *qp, enum rxe_loss_hint hint,
-		       const struct rxe_loss_verdict *verdict)
-{
-	if (verdict->timeout)
-		rxe_count(qp, ACK_TIMEOUT);
-	if (verdict->act == RXE_LOSS_WAIT)
-		return;
-	if (hint == RXE_LOSS_SILENCE) {
-		if (!verdict->timeout)
-			rxe_count(qp, PROBE);
-		return;
-	}
-	rxe_count(qp, RCVD_SEQ_ERR);
-	if (hint == RXE_LOSS_GAP)
-		rxe_count(qp, IMPLIED_NAK);
-	else if (verdict->act != RXE_LOSS_FAIL)
-		rxe_count(qp, NAK_SEQ);
-}
-
-/* Ask loss recovery about a hint, and do what it decides */
-static void recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
-{
-	struct rxe_sq *sq = &qp->sq;
-	struct rxe_retry_limit limit = rxe_qp_retry_limit(qp);
-	struct rxe_loss_facts facts = rxe_sq_loss_facts(qp);
-	struct rxe_loss_verdict verdict;
-
-	facts.missing = missing;
-	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
-				     ktime_get());
-	count_loss(qp, hint, &verdict);
-	if (rxe_qp_uses_wire(qp))
-		shrink_allowance(sq, &verdict);
-	if (!facts.rd_atomic && verdict.act != RXE_LOSS_WAIT)
-		rxe_out_again(qp, &sq->sender.out, sq->flight.una,
-			      min_t(u32, rxe_psn_diff(sq->flight.psn, sq->flight.una),
-				    sq->cc.window));
-	switch (verdict.act) {
-	case RXE_LOSS_RESEND:
-		sq->resend.npkts = min(verdict.npkts + 1, facts.rest); /* see inq.c */
-		sq->resend.psn = sq->flight.una;
-		sq->resend.probe = facts.rd_atomic && hint == RXE_LOSS_SILENCE;
-		break;
-	case RXE_LOSS_REWIND:
-		rxe_sq_rewind(qp);
-		break;
-	case RXE_LOSS_FAIL:
-		fail_retries(qp);
-		break;
-	case RXE_LOSS_WAIT:
-		if (hint == RXE_LOSS_SILENCE)
-			rxe_wait(qp);
-		break;
-	}
-}
-
-/* A NAK or a gap in the responses says that a packet was lost */
-static void note_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
-{
-	settle_timer(qp);
-	if (qp->sq.rnr.state != RXE_RNR_WAIT)
-		recover_loss(qp, hint, missing);
 }
 
 /*
@@ -284,7 +132,7 @@ static void ack_until(struct rxe_qp *qp, u32 psn)
 		psn = sq->flight.implied_psn;
 	sq->flight.implied = false;
 	while (rxe_psn_diff(psn, sq->flight.una) >= 0) {
-		wqe = get_oldest_wqe(sq);
+		wqe = rxe_sq_get_oldest(sq);
 		if (!wqe || wqe->status)
 			break;
 		if (rxe_is_rd_atomic(wqe)) {
@@ -324,7 +172,7 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 	struct rxe_swqe *wqe;
 
 	ack_until(qp, rxe_psn_add(psn, -1));
-	wqe = get_oldest_wqe(sq);
+	wqe = rxe_sq_get_oldest(sq);
 	if (!wqe || wqe->status || sq->flight.una != psn)
 		return NULL;
 	return wqe;
@@ -335,7 +183,7 @@ static void take_empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
 				const struct rxe_pkt *pkt)
 {
 	if (rxe_pkt_get_data_len(pkt))
-		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
+		rxe_sq_fail(qp, IB_WC_BAD_RESP_ERR);
 	else
 		finish_response(qp, wqe, pkt->psn);
 }
@@ -357,7 +205,7 @@ static void refuse_placement(struct rxe_qp *qp, int err)
 	if (err == -EAGAIN)
 		qp->responses.parked = true;
 	else
-		fail_oldest(qp, IB_WC_LOC_PROT_ERR);
+		rxe_sq_fail(qp, IB_WC_LOC_PROT_ERR);
 }
 
 static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
@@ -379,7 +227,7 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
 	if (rxe_pkt_get_data_len(pkt) != want) {
-		fail_oldest(qp, IB_WC_BAD_RESP_ERR);
+		rxe_sq_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
 	list = make_response_list(qp, wqe);
@@ -422,12 +270,12 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	/* An RNR NAK during the wait answers another copy of the same packet */
 	if (sq->flight.una != pkt->psn || sq->rnr.state == RXE_RNR_WAIT)
 		return;
-	settle_timer(qp);
+	rxe_wait_settle(qp);
 	rxe_rto_cancel(&sq->rto);	/* it may have fired: the peer has answered */
 	rxe_recovery_note_alive(&sq->rec);
 	if (qp->attr.rnr_retry != 7 && sq->rnr.retries++ >= qp->attr.rnr_retry) {
 		rxe_count(qp, RNR_EXCEEDED);
-		fail_oldest(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		rxe_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	rxe_count(qp, RNR_RETRY);
@@ -439,20 +287,20 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.flight.una != pkt->psn || !get_oldest_wqe(&qp->sq))
+	if (qp->sq.flight.una != pkt->psn || !rxe_sq_get_oldest(&qp->sq))
 		return;
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
-		note_loss(qp, RXE_LOSS_NAK, 0);
+		rxe_recover_loss(qp, RXE_LOSS_NAK, 0);
 		break;
 	case RXE_NAK_INV_REQ:
-		fail_oldest(qp, IB_WC_REM_INV_REQ_ERR);
+		rxe_sq_fail(qp, IB_WC_REM_INV_REQ_ERR);
 		break;
 	case RXE_NAK_REM_ACCESS:
-		fail_oldest(qp, IB_WC_REM_ACCESS_ERR);
+		rxe_sq_fail(qp, IB_WC_REM_ACCESS_ERR);
 		break;
 	case RXE_NAK_REM_OP:
-		fail_oldest(qp, IB_WC_REM_OP_ERR);
+		rxe_sq_fail(qp, IB_WC_REM_OP_ERR);
 		break;
 	}
 }
@@ -515,7 +363,7 @@ u32 rxe_complete_most(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	s32 most = 1;
 
 	spin_lock(&sq->lock);
-	wqe = get_oldest_wqe(sq);
+	wqe = rxe_sq_get_oldest(sq);
 	if (wqe && rxe_wr_type(wqe)->kind == RXE_WR_READ &&
 	    sq->flight.una == pkt->psn)
 		most = min(rxe_psn_diff(wqe->last_psn, pkt->psn),
@@ -550,10 +398,8 @@ static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 	rxe_gap_late(&sq->gap, pkt->psn);
 	if (exact && sq->rnr.state != RXE_RNR_WAIT && (sq->rto.deadline || sq->rto.fired))
 		sq->rto.moved = true;
-	if (sq->rec.in_doubt &&
-	    rxe_recovery_doubled(&sq->rec, &sq->rtt, pkt->psn, exact,
-				 ktime_get()))
-		undo_cut(sq);
+	if (sq->rec.in_doubt)
+		rxe_recover_doubled(sq, pkt->psn, exact);
 }
 
 /* Would a response complete a work request whose data send_task still reads? */
@@ -642,11 +488,11 @@ void rxe_complete_end(struct rxe_qp *qp)
 	if (!sq->rto.moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
 		return;
 	spin_lock(&sq->lock);
-	settle_timer(qp);
-	if (sq->flight.una != sq->flight.top && get_oldest_wqe(sq))
+	rxe_wait_settle(qp);
+	if (sq->flight.una != sq->flight.top && rxe_sq_get_oldest(sq))
 		npkts = count_missing_responses(qp);
 	if (rxe_gap_lost(qp, &sq->gap, npkts, sq->flight.una))
-		note_loss(qp, RXE_LOSS_GAP, npkts);
+		rxe_recover_loss(qp, RXE_LOSS_GAP, npkts);
 	spin_unlock(&sq->lock);
 }
 
@@ -681,32 +527,6 @@ void rxe_sq_retire(struct rxe_qp *qp)
 
 	spin_lock(&sq->lock);
 	if (rxe_sq_must_fail(qp))
-		fail_oldest(qp, rxe_sendq_get_wqe(&sq->q, sq->q.tail)->status);
-	spin_unlock(&sq->lock);
-}
-
-/**
- * rxe_timeout - the timer fired: continue after an RNR NAK, or send again
- * @qp: the QP
- *
- * retry_cnt always means a finite number of retries. Only rnr_retry 7 means
- * unlimited retries [9.7.6.1.3]. Context: recv_task.
- */
-void rxe_timeout(struct rxe_qp *qp)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	spin_lock(&sq->lock);
-	settle_timer(qp);
-	if (!sq->rto.fired)
-		goto out;
-	sq->rto.fired = false;
-	if (sq->rnr.state == RXE_RNR_WAIT) {
-		sq->rnr.state = RXE_RNR_ALONE;
-		rxe_recovery_restart(&sq->rec, ktime_get());
-	} else if (sq->flight.una != sq->flight.top && get_oldest_wqe(sq)) {
-		recover_loss(qp, RXE_LOSS_SILENCE, 0);
-	}
-out:
+		rxe_sq_fail(qp, rxe_sendq_get_wqe(&sq->q, sq->q.tail)->status);
 	spin_unlock(&sq->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The requester and the completer: requester.c and completer.c.
+ * The requester and the completer: requester.c, completer.c and recover.c.
  */
 #ifndef RXE_TRANSPORT_REQUESTER_H
 #define RXE_TRANSPORT_REQUESTER_H
@@ -96,6 +96,14 @@ struct rxe_sq {
 	struct rxe_timed	timed;
 };
 
+/* The oldest work request that isn't complete; NULL if none was started */
+static inline struct rxe_swqe *rxe_sq_get_oldest(const struct rxe_sq *sq)
+{
+	struct rxe_swqe *wqe = rxe_sendq_get_wqe(&sq->q, sq->q.tail);
+
+	return sq->q.tail != sq->q.head && wqe->started ? wqe : NULL;
+}
+
 /* No data is being read */
 static inline void rxe_reading_reset(struct rxe_reading *reading)
 {
@@ -138,5 +146,12 @@ bool rxe_sq_must_fail(const struct rxe_qp *qp);
 void rxe_sq_retire(struct rxe_qp *qp);
 void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status);
 void rxe_sq_finish_memops(struct rxe_qp *qp);
+
+/* recover.c */
+void rxe_sq_fail(struct rxe_qp *qp, u8 status);
+void rxe_recover_doubt(struct rxe_sq *sq);
+void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact);
+void rxe_recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing);
+void rxe_timeout(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_REQUESTER_H */

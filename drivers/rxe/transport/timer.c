@@ -128,6 +128,22 @@ void rxe_wait_anew(struct rxe_qp *qp)
 }
 
 /**
+ * rxe_wait_settle - restart the timer once for all responses of a run
+ * @qp: the QP; rto.moved says whether there were any
+ */
+void rxe_wait_settle(struct rxe_qp *qp)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	if (!sq->rto.moved)
+		return;
+	sq->rto.moved = false;
+	rxe_rto_cancel(&sq->rto);
+	if (sq->flight.una != sq->flight.top)
+		rxe_wait_anew(qp);
+}
+
+/**
  * rxe_path_suspect - packets in flight may be lost: probe soon
  * @qp: the QP
  *
