@@ -66,6 +66,23 @@ struct fake {
 	bool			locked;
 };
 
+static inline struct fake *fake(struct kunit *test)
+{
+	return test->priv;
+}
+
+/* The state of the QP */
+static inline u8 fake_state(struct kunit *test)
+{
+	return READ_ONCE(fake(test)->qp->state);
+}
+
+/* The address of fake.mem[off] */
+static inline u64 fake_addr(struct kunit *test, u32 off)
+{
+	return (uintptr_t)fake(test)->mem + off;
+}
+
 /* kunit_suite.init and .exit; the struct fake is test->priv */
 int fake_init(struct kunit *test);
 int fake_init_uc(struct kunit *test);

@@ -55,4 +55,12 @@ static inline u64 rnd_u64(struct rnd_state *rnd)
 	return (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
 }
 
+/* A pattern that differs everywhere */
+static inline void rnd_fill(void *p, u32 len, u64 seed)
+{
+	struct rnd_state rnd = rnd_init(seed);
+
+	prandom_bytes_state(&rnd, p, len);
+}
+
 #endif /* RXE_KUNIT_UTIL_H */

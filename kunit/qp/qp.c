@@ -9,11 +9,6 @@
 #define MTU	FAKE_MTU
 #define PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static int modify(struct kunit *test, struct ib_qp_attr attr, int mask)
 {
 	int err = rxe_modify_qp(&fake(test)->qp->ibqp, &attr, mask, NULL);

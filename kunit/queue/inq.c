@@ -10,11 +10,6 @@
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define FOREVER	(60ULL * NSEC_PER_SEC)
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static struct rxe_inq *requests(struct kunit *test)
 {
 	return &fake(test)->qp->requests;

@@ -5,11 +5,6 @@
  */
 #include "../fake.h"
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static void make_counter(struct kunit *test, struct rdma_counter *counter)
 {
 	counter->device = &fake(test)->rxe->ibdev;

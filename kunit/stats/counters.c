@@ -5,11 +5,6 @@
 #include <linux/string.h>
 #include "../fake.h"
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 /* Each counter has a value of its own */
 static void set_all(struct kunit *test)
 {

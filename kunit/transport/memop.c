@@ -12,11 +12,6 @@
 #define RQ_PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define MTU		FAKE_MTU
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 /* A region for fast registration, which maps the whole of fake.mem */
 static struct ib_mr *fast_mr(struct kunit *test)
 {

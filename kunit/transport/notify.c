@@ -6,11 +6,6 @@
 #include "../fake.h"
 #include "../util.h"
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static u64 count(struct kunit *test, int which)
 {
 	return rxe_count_sum(fake(test)->rxe, which);

@@ -22,10 +22,9 @@ struct env {
 static struct env *env_get(struct kunit *test)
 {
 	struct env *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
-	struct rnd_state rnd = rnd_init(1);
 
 	KUNIT_ASSERT_NOT_NULL(test, e);
-	prandom_bytes_state(&rnd, e->data, sizeof(e->data));
+	rnd_fill(e->data, sizeof(e->data), 1);
 	e->fake = test->priv;
 	return e;
 }

@@ -13,24 +13,13 @@
 #define MTU		FAKE_MTU
 #define MOST		(4 * MTU)	/* bytes of a message of the tests */
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
-static u8 state(struct kunit *test)
-{
-	return READ_ONCE(fake(test)->qp->state);
-}
-
 /* MOST bytes of a pattern that differs everywhere */
 static u8 *make_data(struct kunit *test, u32 seed)
 {
-	struct rnd_state rnd = rnd_init(seed);
 	u8 *data = kunit_kzalloc(test, MOST, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, data);
-	prandom_bytes_state(&rnd, data, MOST);
+	rnd_fill(data, MOST, seed);
 	return data;
 }
 
@@ -97,7 +86,7 @@ static void send_whole(struct kunit *test)
 	send_all(test, PSN(3), data, 1);
 	expect_received(test, 2, MOST, data, 1);
 	fake_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
 static void send_imm(struct kunit *test)
@@ -144,7 +133,7 @@ static void lost(struct kunit *test)
 	send_all(test, PSN(1000), data, MOST);
 	expect_received(test, 2, MOST, data, MOST);
 	fake_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
 /* The last packet and the next message's first are lost: no mixture of both completes */
@@ -191,7 +180,7 @@ static void wrong_order(struct kunit *test)
 	fake_no_completion(test, fake(test)->rcq);
 	send_all(test, PSN(5), data, MOST);
 	expect_received(test, 1, 0, data, MOST);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, fake(test)->events, 0ul);
 }
 
@@ -241,7 +230,7 @@ static void too_long(struct kunit *test)
 	send_part(test, PSN(1), 1, data, MTU + 2);
 	fake_completion(test, fake(test)->rcq, 1, IB_WC_LOC_LEN_ERR, NULL);
 	fake_completion(test, fake(test)->rcq, 2, IB_WC_WR_FLUSH_ERR, NULL);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
 	fake_expect_nothing(test);
 }
 
@@ -255,7 +244,7 @@ static void bad_recv_memory(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rxe_post_recv(&fake(test)->qp->ibqp, &wr, &bad), 0);
 	send_all(test, PSN(0), data, 8);
 	fake_completion(test, fake(test)->rcq, 1, IB_WC_LOC_PROT_ERR, NULL);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
 	fake_expect_nothing(test);
 }
 
@@ -335,7 +324,7 @@ static void write_bad_key(struct kunit *test)
 	send_all(test, PSN(3), data, 8);
 	expect_received(test, 1, 64, data, 8);
 	fake_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, fake(test)->events, 0ul);
 }
 
@@ -439,7 +428,7 @@ static void random_loss(struct kunit *test)
 		complete++;
 	}
 	KUNIT_EXPECT_GT(test, complete, TRAFFIC / 8u);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 	fake_expect_nothing(test);
 }
 
@@ -534,7 +523,7 @@ static void local_error(struct kunit *test)
 	fake_send(test, 1, 0, 8);
 	post_bad(test, 2);
 	fake_settle(test);
-	KUNIT_EXPECT_EQ(test, state(test), IB_QPS_SQE);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_SQE);
 	fake_send(test, 3, 0, 8);
 	fake_completion(test, fake(test)->scq, 1, IB_WC_SUCCESS, NULL);
 	fake_completion(test, fake(test)->scq, 2, IB_WC_LOC_PROT_ERR, NULL);

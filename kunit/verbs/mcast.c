@@ -8,11 +8,6 @@
 #define MEMBERS	8u
 #define QKEY	0x11111111u
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static union ib_gid group(u32 n)
 {
 	union ib_gid mgid = {};

@@ -9,11 +9,6 @@
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 
-static struct fake *fake(struct kunit *test)
-{
-	return test->priv;
-}
-
 static struct ib_srq *ibsrq(struct kunit *test)
 {
 	return &fake(test)->srq->ibsrq;

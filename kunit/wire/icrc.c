@@ -251,12 +251,11 @@ static u32 crc_by_bit(u32 crc, const u8 *p, size_t len)
 /* Every length and alignment that an accelerated CRC may treat differently */
 static void by_definition(struct kunit *test)
 {
-	struct rnd_state rnd = rnd_init(2);
 	u8 *p = kunit_kmalloc(test, 4096, GFP_KERNEL);
 	u32 len, off;
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	prandom_bytes_state(&rnd, p, 4096);
+	rnd_fill(p, 4096, 2);
 	for (off = 0; off < 17; off++)
 		for (len = 0; len < 600; len++)
 			if (rxe_icrc_update(off, p + off, len) !=
