@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "../drivers/rxe/net/internal.h"
 #include "fake.h"
+#include "util.h"
 
 static struct fake *active;
 
@@ -197,6 +198,7 @@ static int init_fake(struct kunit *test, enum ib_qp_type type, bool srq)
 
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	test->priv = f;
+	knobs_save(test);
 	skb_queue_head_init(&f->sent);
 	make_dev(test, f);
 	f->scq = make_cq(test, f);
@@ -255,6 +257,7 @@ void fake_exit(struct kunit *test)
 		free_percpu(f->rxe->stats);
 		rxe_txq_put(f->rxe->txq);
 	}
+	knobs_restore(test);
 	rcu_barrier();
 	KUNIT_EXPECT_FALSE(test, f->locked);
 }

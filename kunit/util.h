@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites share: memory that ends where the test says it ends, and a
- * random number generator that repeats.
+ * What the suites share: memory that ends where the test says it ends, a random number generator
+ * that repeats, and knobs that get their values back.
  */
 #ifndef RXE_KUNIT_UTIL_H
 #define RXE_KUNIT_UTIL_H
@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/prandom.h>
 #include <linux/vmalloc.h>
+#include <rxe/knobs.h>
 
 /*
  * Memory whose last byte is followed by an unmapped page: reading or writing
@@ -62,5 +63,15 @@ static inline void rnd_fill(void *p, u32 len, u64 seed)
 
 	prandom_bytes_state(&rnd, p, len);
 }
+
+/*
+ * kunit_suite.init and .exit of a suite that sets knobs. fake_init() and fake_exit() call them,
+ * too. One case runs at a time, so there is one copy.
+ */
+int knobs_save(struct kunit *test);
+void knobs_restore(struct kunit *test);
+
+/* Set a knob until the end of the case */
+#define knob_set(name, value)	WRITE_ONCE(rxe_knobs[RXE_KNOB_##name], value)
 
 #endif /* RXE_KUNIT_UTIL_H */

@@ -34,21 +34,6 @@ static void expect_near(struct kunit *test, u64 is, u64 want, u32 step)
 			    "step %u: %llu, not %llu", step, is, want);
 }
 
-static u64 knobs[RXE_NUM_KNOBS];
-
-static int save_knobs(struct kunit *test)
-{
-	memcpy(knobs, rxe_knobs, sizeof(knobs));
-	return 0;
-}
-
-static void restore_knobs(struct kunit *test)
-{
-	memcpy(rxe_knobs, knobs, sizeof(knobs));
-}
-
-#define SET(name, value)	(rxe_knobs[RXE_KNOB_##name] = (value))
-
 static void play(struct kunit *test, const struct step *step, u32 steps, u64 first)
 {
 	struct rxe_cc cc;
@@ -72,25 +57,25 @@ static void play(struct kunit *test, const struct step *step, u32 steps, u64 fir
 /* The parameters are PARAMS in dcqcn_model.py */
 static void model_paper(struct kunit *test)
 {
-	SET(rp_clamp_tgt_rate, 1);
-	SET(rp_time_reset, 1500);
-	SET(rp_byte_reset, 150000);
-	SET(rp_threshold, 5);
-	SET(rp_dce_tcp_g, 1019);
-	SET(rp_dce_tcp_rtt, 55);
-	SET(rp_rate_reduce_monitor_period, 50);
+	knob_set(rp_clamp_tgt_rate, 1);
+	knob_set(rp_time_reset, 1500);
+	knob_set(rp_byte_reset, 150000);
+	knob_set(rp_threshold, 5);
+	knob_set(rp_dce_tcp_g, 1019);
+	knob_set(rp_dce_tcp_rtt, 55);
+	knob_set(rp_rate_reduce_monitor_period, 50);
 	play(test, paper_steps, ARRAY_SIZE(paper_steps), 1000 * MBIT);
 }
 
 static void model_mlx5(struct kunit *test)
 {
-	SET(rp_clamp_tgt_rate, 0);
-	SET(rp_time_reset, 300);
-	SET(rp_byte_reset, 32767);
-	SET(rp_threshold, 1);
-	SET(rp_dce_tcp_g, 1019);
-	SET(rp_dce_tcp_rtt, 1);
-	SET(rp_rate_reduce_monitor_period, 4);
+	knob_set(rp_clamp_tgt_rate, 0);
+	knob_set(rp_time_reset, 300);
+	knob_set(rp_byte_reset, 32767);
+	knob_set(rp_threshold, 1);
+	knob_set(rp_dce_tcp_g, 1019);
+	knob_set(rp_dce_tcp_rtt, 1);
+	knob_set(rp_rate_reduce_monitor_period, 4);
 	play(test, mlx5_steps, ARRAY_SIZE(mlx5_steps), 10000 * MBIT);
 }
 
@@ -290,7 +275,7 @@ static void unlimited_sample(struct kunit *test)
 	u64 rate;
 
 	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
-	SET(rp_max_rate, 10000);
+	knob_set(rp_max_rate, 10000);
 	cc.ops->acked(&cc, &sample, 0);
 	cc.ops->cnp(&cc, NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 10000 * MBIT);
@@ -310,12 +295,12 @@ static void byte_reset_falls(struct kunit *test)
 	struct rxe_cc cc;
 
 	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
-	SET(rp_byte_reset, 32000000);
-	SET(rp_time_reset, 32000);
+	knob_set(rp_byte_reset, 32000000);
+	knob_set(rp_time_reset, 32000);
 	cc.ops->cnp(&cc, 1);
 	cc.ops->sent(&cc, 31000000, 2);
 	KUNIT_EXPECT_EQ(test, cc.dcqcn.byte_stage, 0u);
-	SET(rp_byte_reset, 64);
+	knob_set(rp_byte_reset, 64);
 	cc.ops->sent(&cc, 64, 3);
 	KUNIT_EXPECT_GT(test, cc.dcqcn.byte_stage, 0u);
 	KUNIT_EXPECT_LT(test, cc.dcqcn.byte_stage, 1000u);
@@ -350,14 +335,14 @@ static void any(struct kunit *test)
 
 	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
 	for (i = 0; i < 20000; i++) {
-		SET(rp_gd, rnd_below(&rnd, 16));
-		SET(rp_min_dec_fac, rnd_below(&rnd, 101));
-		SET(rp_dce_tcp_g, rnd_below(&rnd, 1025));
-		SET(rp_threshold, 1 + rnd_below(&rnd, 31));
-		SET(rp_max_rate, rnd_below(&rnd, 400001));
-		SET(rp_min_rate, 1 + rnd_below(&rnd, 100000));
-		SET(rp_hai_rate, 1 + rnd_below(&rnd, 100000));
-		SET(rp_byte_reset, 64 + rnd_below(&rnd, 100000));
+		knob_set(rp_gd, rnd_below(&rnd, 16));
+		knob_set(rp_min_dec_fac, rnd_below(&rnd, 101));
+		knob_set(rp_dce_tcp_g, rnd_below(&rnd, 1025));
+		knob_set(rp_threshold, 1 + rnd_below(&rnd, 31));
+		knob_set(rp_max_rate, rnd_below(&rnd, 400001));
+		knob_set(rp_min_rate, 1 + rnd_below(&rnd, 100000));
+		knob_set(rp_hai_rate, 1 + rnd_below(&rnd, 100000));
+		knob_set(rp_byte_reset, 64 + rnd_below(&rnd, 100000));
 		now += rnd_below(&rnd, 1 << 24);
 		most = 400000 * MBIT;
 		if (!cc.rate || !rnd_below(&rnd, 3)) {
@@ -393,8 +378,8 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "cc-dcqcn",
-	.init = save_knobs,
-	.exit = restore_knobs,
+	.init = knobs_save,
+	.exit = knobs_restore,
 	.test_cases = cases,
 };
 

@@ -60,14 +60,12 @@ static void shrinks(struct kunit *test)
 /* swift_path_ns: a queue at the start of a connection isn't taken for the path */
 static void long_path(struct kunit *test)
 {
-	u64 was = rxe_knob(swift_path_ns);
 	struct rxe_cc cc;
 
-	rxe_knobs[RXE_KNOB_swift_path_ns] = MS / 2;
+	knob_set(swift_path_ns, MS / 2);
 	begin(&cc);
 	come_through(&cc, MS);
 	KUNIT_EXPECT_LT(test, cc.window, (u32)rxe_knob(window_first));
-	rxe_knobs[RXE_KNOB_swift_path_ns] = was;
 }
 
 /* With many flows, less than one packet per round trip leaves */
@@ -149,6 +147,8 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "cc-swift",
+	.init = knobs_save,
+	.exit = knobs_restore,
 	.test_cases = cases,
 };
 

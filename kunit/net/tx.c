@@ -12,7 +12,6 @@
 #define BYTES	100u	/* of an skb */
 
 static struct {
-	u64 knobs[RXE_NUM_KNOBS];
 	struct rxe_txq *q;
 	struct rxe_tx *tx[SENDERS];
 	struct sk_buff_head queue[SENDERS];
@@ -35,8 +34,8 @@ static int tx_init(struct kunit *test)
 	int i;
 
 	memset(&fix, 0, sizeof(fix));
-	memcpy(fix.knobs, rxe_knobs, sizeof(fix.knobs));
-	rxe_knobs[RXE_KNOB_txq_sender_skbs] = SKBS;
+	knobs_save(test);
+	knob_set(txq_sender_skbs, SKBS);
 	rxe_tx_set_ops(&ops);
 	fix.q = rxe_txq_create();
 	KUNIT_ASSERT_NOT_NULL(test, fix.q);
@@ -57,7 +56,7 @@ static void tx_exit(struct kunit *test)
 		rxe_tx_destroy(fix.tx[i]);
 	}
 	rxe_txq_put(fix.q);
-	memcpy(rxe_knobs, fix.knobs, sizeof(fix.knobs));
+	knobs_restore(test);
 }
 
 /* The sender puts skbs into the queues until it must wait. Return: how many */
@@ -127,7 +126,7 @@ static void passed_over(struct kunit *test)
 /* A waiting sender is always woken when its last skb has left */
 static void last(struct kunit *test)
 {
-	rxe_knobs[RXE_KNOB_txq_sender_skbs] = 2;
+	knob_set(txq_sender_skbs, 2);
 	fill(test, 0, BYTES);
 	leave(0, 2);
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
@@ -138,8 +137,8 @@ static void stuck(struct kunit *test)
 {
 	int i, tries = 5000;
 
-	rxe_knobs[RXE_KNOB_txq_stuck_ns] = 10 * NSEC_PER_MSEC;
-	rxe_knobs[RXE_KNOB_txq_force] = 2;
+	knob_set(txq_stuck_ns, 10 * NSEC_PER_MSEC);
+	knob_set(txq_force, 2);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
 	for (i = 1; i < SENDERS; i++)
 		KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);

@@ -6,6 +6,7 @@
 #include <linux/string.h>
 #include <qp/qp.h>
 #include "../fake.h"
+#include "../util.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define FOREVER	(60ULL * NSEC_PER_SEC)
@@ -36,8 +37,8 @@ static int init(struct kunit *test)
 
 	if (err)
 		return err;
-	rxe_knobs[RXE_KNOB_inq_age_ms] = 10000;
-	rxe_knobs[RXE_KNOB_queue_age_ms] = 25000;
+	knob_set(inq_age_ms, 10000);
+	knob_set(queue_age_ms, 25000);
 	fake(test)->qp->rq.gap.patience = FOREVER;
 	for (i = 0; i < 12; i++)
 		fake_post_recv(test, i, i, 1);
@@ -401,13 +402,6 @@ static void reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
 }
 
-static void restore(struct kunit *test)
-{
-	rxe_knobs[RXE_KNOB_inq_age_ms] = 500;
-	rxe_knobs[RXE_KNOB_queue_age_ms] = 10000;
-	fake_exit(test);
-}
-
 /* What is held has memory of its own: a small packet's page or block may have much else */
 static void own_memory(struct kunit *test)
 {
@@ -599,7 +593,7 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "queue-inq",
 	.init = init,
-	.exit = restore,
+	.exit = fake_exit,
 	.test_cases = cases,
 };
 

@@ -56,9 +56,8 @@ static void mark_is_answered(struct kunit *test)
 	expect_ack(test, 1);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 1ULL);
 
-	rxe_knobs[RXE_KNOB_np_min_time_between_cnps] = 1000000;
+	knob_set(np_min_time_between_cnps, 1000000);
 	send_to_qp(test, 2, true);
-	rxe_knobs[RXE_KNOB_np_min_time_between_cnps] = 50;
 	expect_ack(test, 2);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 2ULL);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 1ULL);
