@@ -359,6 +359,26 @@ static void backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 }
 
+/* Without a timeout, probes never end, and the intervals never become shorter again */
+static void backs_off_for_ever(struct kunit *test)
+{
+	u64 wait, last = 0;
+	struct game g;
+	u32 i;
+
+	begin(&g);
+	make_lossy(&g);
+	g.limit.timeout = 0;
+	for (i = 0; i < 600; i++) {
+		g.facts.queued = i < 300;
+		wait = rxe_recovery_wait_ns(&g.rec, &g.rtt, &g.limit, NOW);
+		KUNIT_ASSERT_GE(test, wait, last);
+		last = wait;
+		hint(&g, RXE_LOSS_SILENCE, 0);
+	}
+	KUNIT_EXPECT_EQ(test, last, rxe_rtt_most(&g.rtt) << RXE_PROBES_ORDER);
+}
+
 /* After a failover, a healthy connection doesn't wait for silence_ns */
 static void suspects(struct kunit *test)
 {
@@ -604,6 +624,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_stuck),
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(backs_off),
+	KUNIT_CASE(backs_off_for_ever),
 	KUNIT_CASE(suspects),
 	KUNIT_CASE(probe_is_patient),
 	KUNIT_CASE(needless_unsent),

@@ -110,7 +110,7 @@ static u64 get_probe_wait_ns(const struct rxe_recovery *rec,
 		silence = min(silence, 4 * limit->timeout);
 	if (!rtt->smooth || !rxe_recovery_is_lossy(rec, now))
 		ns = limit->timeout ? max(max(ns, silence), get_longest_rtt(rtt, now)) : 0;
-	return ns << min_t(u8, rec->probes, RXE_PROBES_ORDER);
+	return ns << rec->probes;
 }
 
 /**
@@ -372,6 +372,13 @@ void rxe_recovery_suspect(struct rxe_recovery *rec, u64 now)
 	set_lossy(rec, now);
 }
 
+/* The next probe comes later */
+static void count_probe(struct rxe_recovery *rec)
+{
+	if (rec->probes < RXE_PROBES_ORDER)
+		rec->probes++;
+}
+
 /*
  * Packets are still in this host's queues. If the queues are stuck, a retry is counted, but
  * not before patience_ns: the netdev's CPU may have been away.
@@ -389,7 +396,7 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 		rec->drained_at = now;
 		rxe_recovery_wait_anew(rec, now);
 	} else if (is_in_time(rec, rtt, limit, now)) {
-		rec->probes++;
+		count_probe(rec);
 	} else if (now < rec->drained_at + rxe_knob(patience_ns)) {
 		rec->since = now;
 	} else {
@@ -426,7 +433,7 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 		set_lossy(rec, now);
 		rec->guessed = true;
 	}
-	rec->probes++;
+	count_probe(rec);
 	return judge_loss(rec, facts);
 }
 

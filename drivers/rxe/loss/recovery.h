@@ -67,7 +67,8 @@ struct rxe_retry_limit {
 /**
  * struct rxe_recovery - loss recovery of a QP
  * @retries: timeouts and NAKs since the last progress
- * @probes: probes since the last progress, which aren't counted as retries
+ * @probes: probes since the last progress, which aren't counted as retries; RXE_PROBES_ORDER:
+ *	so many or more
  * @guessed: only probes made the path count as lossy
  * @guessed_before: @guessed before the resending in doubt
  * @go_back: number of next losses after which everything is sent again

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <linux/types.h>
 
-/* All that loss/ and cc/ need; rxe/knobs.h and rxe/constants.h need READ_ONCE(), PAGE_SHIFT */
+/* All that loss/ and cc/ need: these nine, and READ_ONCE() below */
 #define BIT_ULL(n)		(1ULL << (n))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
@@ -24,10 +24,10 @@
 #define int_sqrt(n)		((unsigned long)__builtin_sqrtl(n))
 #define mul_u64_u64_div_u64(a, b, d)	((u64)((unsigned __int128)(a) * (b) / (d)))
 #define sysfs_streq(a, b)	(!strcmp(a, b))
+#define PAGE_SHIFT		12
 
 /* For all */
 #define U8_MAX			0xff
-#define PAGE_SHIFT		12
 #define _AC(n, suffix)		n##suffix
 #define __read_mostly
 #define BIT(n)			(1UL << (n))
