@@ -42,12 +42,6 @@ static inline unsigned long mmu_interval_read_begin(struct mmu_interval_notifier
 	return 0;
 }
 
-static inline bool mmu_interval_read_retry(struct mmu_interval_notifier *notifier,
-					   unsigned long seq)
-{
-	return true;
-}
-
 static inline void mmu_interval_set_seq(struct mmu_interval_notifier *notifier,
 					unsigned long seq)
 {

@@ -2,7 +2,7 @@
 /*
  * mem/odp.c: only present pages are used, and only writable ones are written. A page that is
  * taken back is marked dirty if it may have been written. A contiguous run ends before a page
- * that isn't present.
+ * that isn't present. A fault goes on while other pages are taken back.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -52,6 +52,7 @@ static int ctx_init(struct kunit *test)
 		struct rxe_odp_chunk *chunk = &c->chunks[i];
 
 		mutex_init(&chunk->lock);
+		INIT_LIST_HEAD(&chunk->batches);
 		chunk->odp = &c->odp;
 		chunk->first = c->odp.first + (i << ORDER);
 		chunk->num = 1 << ORDER;
@@ -218,6 +219,29 @@ static void window(struct kunit *test)
 	c->mr.key.kind = RXE_KEY_FIXED;
 }
 
+/* Pages that are taken back leave the faults that are getting them, and no other fault */
+static void batches(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_odp_chunk *chunk = &c->chunks[1];
+	struct rxe_odp_batch low = { .first = chunk->first, .num = 2 };
+	struct rxe_odp_batch high = { .first = chunk->first + 1, .num = 3 };
+
+	rxe_odp_start_batch(chunk, &low);
+	rxe_odp_start_batch(chunk, &high);
+	drop_pages(c, 0, 0, 1 << ORDER);
+	KUNIT_EXPECT_EQ(test, low.num, 2ul);
+	KUNIT_EXPECT_EQ(test, high.num, 3ul);
+	drop_pages(c, 1, 3, 4);
+	KUNIT_EXPECT_EQ(test, low.num, 2ul);
+	KUNIT_EXPECT_EQ(test, high.num, 2ul);
+	drop_pages(c, 1, 0, 1);
+	KUNIT_EXPECT_EQ(test, low.num, 0ul);
+	KUNIT_EXPECT_EQ(test, high.num, 2ul);
+	drop_pages(c, 1, 0, 4);
+	KUNIT_EXPECT_EQ(test, high.num, 0ul);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(presence),
 	KUNIT_CASE(how_much),
@@ -225,6 +249,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dirty),
 	KUNIT_CASE(ended),
 	KUNIT_CASE(window),
+	KUNIT_CASE(batches),
 	{}
 };
 

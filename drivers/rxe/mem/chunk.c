@@ -98,6 +98,33 @@ void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len)
 }
 
 /**
+ * rxe_odp_start_batch - note which pages a fault is about to get
+ * @chunk: the chunk that has the pages
+ * @batch: first and num are set; remains in chunk->batches until the caller removes it
+ *
+ * From now on, pages that are taken back are cut off the batch. Pages taken back earlier may
+ * still be mapped in the process. The caller waits for that by mmu_interval_read_begin().
+ *
+ * Context: process.
+ */
+void rxe_odp_start_batch(struct rxe_odp_chunk *chunk, struct rxe_odp_batch *batch)
+{
+	mutex_lock(&chunk->lock);
+	list_add(&batch->node, &chunk->batches);
+	mutex_unlock(&chunk->lock);
+}
+
+/* Faults keep what they have before the first of these pages. Context: chunk->lock held */
+static void cut_batches(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end)
+{
+	struct rxe_odp_batch *batch;
+
+	list_for_each_entry(batch, &chunk->batches, node)
+		if (batch->first < end && first < batch->first + batch->num)
+			batch->num = first - min(first, batch->first);
+}
+
+/**
  * rxe_odp_set - make a page present
  * @chunk: the chunk that has the page
  * @page: page number
@@ -173,7 +200,8 @@ static void forget_page(unsigned long *slot)
  * @first: index of the first page in the chunk
  * @end: one after the last
  *
- * On return the pages aren't present, and no task uses them.
+ * On return the pages aren't present, and no task uses them. Faults that are getting them
+ * don't make them present.
  *
  * Context: process, may sleep; chunk->lock held.
  */
@@ -181,6 +209,7 @@ void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned lon
 {
 	unsigned long i, old, num = 0;
 
+	cut_batches(chunk, chunk->first + first, chunk->first + end);
 	for (i = first; i < end && num < chunk->present; i++) {
 		old = chunk->pages[i];
 		if (!(old & RXE_PAGE_READ))
@@ -241,6 +270,7 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 		return NULL;
 	mutex_init(&chunk->lock);
 	refcount_set(&chunk->users, 1);
+	INIT_LIST_HEAD(&chunk->batches);
 	chunk->odp = odp;
 	chunk->first = odp->first + off;
 	chunk->num = min(1UL << odp->order, odp->num - off);

@@ -9,8 +9,11 @@
  * the page.
  *
  * A fault gets the page by get_user_pages_remote(). It makes the page present unless the
- * notifier has been called since the fault began. Then it gives the reference back. Each page
- * has its own write permission: a fault for reading doesn't break copy on write.
+ * notifier has taken this page back since the fault began. Then it gives the reference back.
+ * The kernel's sequence number isn't used for this, since it is that of the whole chunk. A
+ * process that unmaps other pages all the time, as memory allocators do, would make every
+ * fault fail. Each page has its own write permission: a fault for reading doesn't break copy
+ * on write.
  *
  * A region consists of chunks with a notifier each. A region of up to RXE_ODP_WHOLE pages is
  * one chunk. A larger one gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is
@@ -70,29 +73,30 @@ static long get_pages(struct mm_struct *mm, unsigned long page, unsigned long nu
 
 /*
  * Make up to @num pages present. Return: how many were, or a negative error; -EAGAIN if
- * pages of the chunk were taken back meanwhile.
+ * the first page was taken back meanwhile.
  */
 static long fault_in_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 			   unsigned long num, enum rxe_odp_how how)
 {
+	struct rxe_odp_batch batch = { .first = page };
 	struct page *pages[RXE_ODP_BATCH];
-	unsigned long seq = mmu_interval_read_begin(&chunk->notifier);
-	long got, i;
+	long got, done, i;
 
 	/* @page is in the chunk, the last of the @num pages may not be */
 	num = min3(num, chunk->first + chunk->num - page, (unsigned long)RXE_ODP_BATCH);
+	batch.num = num;
+	rxe_odp_start_batch(chunk, &batch);
+	mmu_interval_read_begin(&chunk->notifier);
 	got = get_pages(chunk->odp->process->mm, page, num, how, pages);
-	if (got < 0)
-		return got;
 	mutex_lock(&chunk->lock);
-	if (mmu_interval_read_retry(&chunk->notifier, seq))
-		num = 0;
-	for (i = 0; num && i < got; i++)
+	list_del(&batch.node);
+	done = min_t(long, got, batch.num);
+	for (i = 0; i < done; i++)
 		rxe_odp_set(chunk, page + i, page_address(pages[i]), how == RXE_ODP_WRITE);
 	mutex_unlock(&chunk->lock);
 	for (i = 0; i < got; i++)
 		put_page(pages[i]);
-	return num ? got : -EAGAIN;
+	return done ?: -EAGAIN;
 }
 
 /* Return: number of pages, at least 1, that are done, or an error as rxe_odp_fault() */
@@ -134,7 +138,7 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
  * Context: process, may sleep for as long as the process's page faults take.
  *
  * Return: 0; -EFAULT if the process doesn't have the memory, lacks the permission, or has
- * exited; -EAGAIN if the pages were taken back in RXE_ODP_TRIES tries; -ENOMEM; -EINTR or
+ * exited; -EAGAIN if a page was taken back in RXE_ODP_TRIES tries; -ENOMEM; -EINTR or
  * the like after a signal.
  */
 int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,

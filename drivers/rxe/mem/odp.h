@@ -46,26 +46,40 @@ void rxe_process_put(struct rxe_process *process);
 void rxe_process_wait(void);
 
 /**
+ * struct rxe_odp_batch - pages that a fault is about to make present
+ * @node: in rxe_odp_chunk.batches
+ * @first: page number of the first page
+ * @num: number of pages; the notifier ends the batch before the first page that it takes back
+ */
+struct rxe_odp_batch {
+	struct list_head	node;
+	unsigned long		first;
+	unsigned long		num;
+};
+
+/**
  * struct rxe_odp_chunk - consecutive pages of a process
  * @notifier: called before the process's memory management takes pages back
  * @odp: the memory that has the chunk
- * @lock: orders changes of @pages and @present. The notifier takes it in direct reclaim,
- *	so no memory is allocated under it
+ * @lock: orders changes of @pages, @present and @batches. The notifier takes it in direct
+ *	reclaim, so no memory is allocated under it
  * @first: page number of the first page: its address divided by PAGE_SIZE
  * @num: number of pages
  * @present: number of pages that are present
  * @users: one for the table, and one for each fault that uses the chunk
+ * @batches: struct rxe_odp_batch of each fault that is getting pages
  * @unused: links chunks that are about to be freed
  * @pages: kernel address of each page, with RXE_PAGE_*; read without the lock
  */
 struct rxe_odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rxe_odp		*odp;
-	struct mutex		lock;	/* pages, present */
+	struct mutex		lock;	/* pages, present, batches */
 	unsigned long		first;
 	unsigned long		num;
 	unsigned long		present;
 	refcount_t		users;
+	struct list_head	batches;
 	struct list_head	unused;
 	unsigned long		*pages;
 };
@@ -136,6 +150,7 @@ void rxe_odp_free_chunk(struct rxe_odp_chunk *chunk);
 void rxe_odp_use_window(struct rxe_odp *odp);
 u64 rxe_odp_present(struct rxe_odp *odp, u64 addr, u64 len, bool write);
 void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len);
+void rxe_odp_start_batch(struct rxe_odp_chunk *chunk, struct rxe_odp_batch *batch);
 void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write);
 void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end);
 
