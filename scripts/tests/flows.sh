@@ -33,7 +33,7 @@ judge() { # LINE
 measure() { # QDISC VERSION OP WAY QPS [NAME]
 	local name=${6-$1-$2-$3-$4-$5} line
 	# it is another program, which sets up and cleans up for itself
-	line=$(bash "$TESTS/../bench.d/flows-measure" "$1" "$2" "$3" "$4" "$5" \
+	line=$(bash "$TESTS/../bench.d/flows-measure" vms "$1" "$2" "$3" "$4" "$5" \
 		3000 0 3>&- < /dev/null | head -n 1) || true
 	say "$line"
 	try "$name" judge "${line:-- - - - - - nothing}"
