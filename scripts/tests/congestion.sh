@@ -94,6 +94,26 @@ like_hardware() {
 	[ $n -gt 0 ]
 }
 
+# packets that B has sent with priority 5
+urgent() {
+	ip netns exec B tc -s class show dev veth | awk '$1 == "class" { on = $3 == "1:6" } on && $1 == "Sent" { print $4 }'
+}
+
+# CNPs have a DSCP and a priority of their own: all of them, and nothing else
+own_class() {
+	local queued sent dscps status=0
+	ip netns exec B tc qdisc replace dev veth root handle 1: prio bands 8 priomap 0 1 2 3 4 5 6 7 0 0 0 0 0 0 0 0 &&
+		echo 5 > $PARAMS/np_cnp_prio && echo 40 > $PARAMS/np_cnp_dscp || return 1
+	queued=$(urgent) sent=$(counter rxeB np_cnp_sent)
+	captured flows -o write -T 400 >&2 || status=1
+	queued=$(($(urgent) - queued)) sent=$(($(counter rxeB np_cnp_sent) - sent))
+	dscps=$(tshark -r $CNPS -T fields -e ip.dsfield.dscp 2> /tmp/tshark | sort -u)
+	echo 6 > $PARAMS/np_cnp_prio && echo 48 > $PARAMS/np_cnp_dscp &&
+		ip netns exec B tc qdisc del dev veth root || status=1
+	say "$sent CNPs, $queued packets of their priority, DSCP $dscps"
+	[ $status = 0 ] && [ "$sent" -gt 0 ] && [ "$queued" = "$sent" ] && [ "$((dscps))" = 40 ]
+}
+
 # Each tracepoint fires, of the end that it is about
 traced() {
 	local dir=/sys/kernel/tracing status=0
@@ -201,6 +221,7 @@ try unmarked unmarked
 mark 20
 try write captured marked_run A flows -o write -T 400
 try like-hardware like_hardware
+try own-class own_class
 try send marked_run A flows -o send -q 4 -T 400
 try traced traced
 try np-off np_off
