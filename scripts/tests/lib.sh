@@ -283,6 +283,9 @@ node_reset() {
 	echo 1 > /sys/fs/cgroup/test/cgroup.kill
 	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]'
 	for ns in $(ip netns list | awk '{ print $1 }'); do
+		# or else a connection of a program that was killed, whose peer can't answer any more, keeps it
+		# for 110 s
+		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
 		ip netns del "$ns"
 	done
 	unload

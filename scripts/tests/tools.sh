@@ -204,10 +204,12 @@ capture_is_written() {
 	[ -n "$came" ] && [ "$written" = "$came" ]
 }
 
-# The RDMA core refuses while there is any namespace but the first: one that an earlier test deleted
-# ends a little later
+# The RDMA core refuses while there is any namespace but the first. One that a test deleted lives on
+# while TCP repeats the good-bye of a program that was in it: for 110 s, if nobody answers. (node_reset
+# makes that short for what a test leaves.)
 each_netns_its_devices() {
-	wait_for 20 rdma system set netns exclusive
+	wait_for 150 rdma system set netns exclusive ||
+		{ say "$(ip netns list | wc -l) namespaces have names, $(grep TCP: /proc/net/sockstat)"; return 1; }
 }
 
 # frames FILE [FILTER...]: how many frames of a capture match
