@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending again (transport/completer.c, requester.c, timer.c) as the peer sees it: after a NAK and
+ * Sending again (transport/recover.c, requester.c, timer.c) as the peer sees it: after a NAK and
  * after silence, as often as the retry count of the QP allows. What the peer holds isn't sent
  * again.
  */
