@@ -125,7 +125,7 @@
 	     "time without progress after which a queue counts as stuck")	\
 	KNOB(txq_force, 64, 1, SZ_1K,						\
 	     "senders per millisecond that send once while the queue is stuck")	\
-	/* received trains: queue/inq.c */					\
+	/* received trains: queue/inq.c, queue/early.c */			\
 	KNOB(queue_free_bytes, SZ_128K, 0, SZ_16M,				\
 	     "memory of received trains per QP outside of the device's limit")	\
 	KNOB(queue_qp_bytes, SZ_16M, SZ_1M, SZ_1G,				\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Received trains that wait (queue/inq.c): early packets are held within limits, and executed
- * only when they are known to be the peer's.
+ * Received trains that wait (queue/inq.c, early.c): early packets are held within limits, and
+ * executed only when they are known to be the peer's.
  */
 #include <linux/string.h>
 #include <qp/qp.h>
@@ -21,7 +21,7 @@ static u32 held(struct kunit *test)
 	struct sk_buff *skb;
 	u32 num = 0;
 
-	for (skb = rxe_inq_peek_held(requests(test)); skb; skb = skb_rb_next(skb))
+	for (skb = rxe_early_peek(&requests(test)->early); skb; skb = skb_rb_next(skb))
 		num++;
 	return num;
 }
@@ -195,14 +195,14 @@ static void descending(struct kunit *test)
 	train(test, 0, 2);
 	expect_received(test, 0, 11);
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
-	KUNIT_EXPECT_EQ(test, requests(test)->held_bytes, 0u);
+	KUNIT_EXPECT_EQ(test, requests(test)->early.bytes, 0u);
 }
 
 #define MANY	199u	/* a prime */
 
 static void expect_sorted(struct kunit *test, u32 first)
 {
-	struct sk_buff *skb = rxe_inq_peek_held(requests(test));
+	struct sk_buff *skb = rxe_early_peek(&requests(test)->early);
 
 	for (; skb; skb = skb_rb_next(skb), first++)
 		KUNIT_EXPECT_EQ(test, rxe_rx(skb)->psn, PSN(first));
@@ -218,7 +218,7 @@ static void many(struct kunit *test)
 
 	for (i = 1; i < MANY; i++) {
 		genuine(test, 2 + i * 71 % MANY);
-		requests(test)->expires = jiffies + 60 * HZ;	/* a slow machine */
+		requests(test)->early.expires = jiffies + 60 * HZ;	/* a slow machine */
 	}
 	KUNIT_EXPECT_EQ(test, held(test), MANY - 1);
 	expect_sorted(test, 3);
@@ -311,16 +311,16 @@ static void limit(struct kunit *test)
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	KUNIT_EXPECT_EQ(test, atomic_read(total),
-			(int)requests(test)->held_bytes);
-	requests(test)->held_bytes += rxe_knob(held_qp_bytes);
+			(int)requests(test)->early.bytes);
+	requests(test)->early.bytes += rxe_knob(held_qp_bytes);
 	genuine(test, 5);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
-	requests(test)->held_bytes -= rxe_knob(held_qp_bytes);
+	requests(test)->early.bytes -= rxe_knob(held_qp_bytes);
 	genuine(test, 2);
 	genuine(test, 4);
 	genuine(test, 5);
 	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
-	KUNIT_EXPECT_EQ(test, requests(test)->held_bytes, 0u);
+	KUNIT_EXPECT_EQ(test, requests(test)->early.bytes, 0u);
 	KUNIT_EXPECT_EQ(test, requests(test)->bytes, 0u);
 }
 
@@ -328,9 +328,9 @@ static void age(struct kunit *test)
 {
 	genuine(test, 1);
 	KUNIT_ASSERT_EQ(test, held(test), 1u);
-	rxe_rx(rxe_inq_peek_held(requests(test)))->since -=
+	rxe_rx(rxe_early_peek(&requests(test)->early))->since -=
 		msecs_to_jiffies(rxe_knob(inq_age_ms)) + 2;
-	requests(test)->expires = jiffies - 1;
+	requests(test)->early.expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 1u);
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_AGE), 1ull);
@@ -344,11 +344,12 @@ static void age_in_bunches(struct kunit *test)
 	unsigned long most = msecs_to_jiffies(rxe_knob(inq_age_ms));
 
 	genuine(test, 1);
-	rxe_rx(rxe_inq_peek_held(requests(test)))->since -= most - 1;
-	requests(test)->expires = jiffies - 1;
+	rxe_rx(rxe_early_peek(&requests(test)->early))->since -= most - 1;
+	requests(test)->early.expires = jiffies - 1;
 	genuine(test, 3);
 	KUNIT_EXPECT_EQ(test, held(test), 2u);
-	KUNIT_EXPECT_GE(test, (long)(requests(test)->expires - jiffies), (long)most / 8 - 1);
+	KUNIT_EXPECT_GE(test, (long)(requests(test)->early.expires - jiffies),
+			(long)most / RXE_INQ_CHECKS - 1);
 	train(test, 0, 4);
 	expect_received(test, 0, 3);
 }
@@ -412,7 +413,7 @@ static void own_memory(struct kunit *test)
 	train(test, 3, 4);
 	fake(test)->gro = false;
 	KUNIT_ASSERT_EQ(test, held(test), 2u);
-	for (first = rxe_inq_peek_held(requests(test)); first; first = skb_rb_next(first)) {
+	for (first = rxe_early_peek(&requests(test)->early); first; first = skb_rb_next(first)) {
 		KUNIT_EXPECT_FALSE(test, first->head_frag);
 		KUNIT_EXPECT_EQ(test, skb_shinfo(first)->nr_frags, 0);
 	}

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trains that a QP has received and not yet taken in (inq.c). They have limits and ages. If
- * the same PSN comes twice, inq.c decides which packet to trust.
+ * Trains that a QP has received and not yet taken in (inq.c). They have limits and ages.
  */
 #ifndef RXE_QUEUE_INQ_H
 #define RXE_QUEUE_INQ_H
 
-#include <linux/rbtree.h>
 #include <linux/skbuff.h>
-#include <linux/sizes.h>
-#include <rxe/stats.h>
+#include <queue/early.h>
 
 struct rxe_dev;
 struct rxe_fault;
@@ -27,13 +24,8 @@ struct rxe_qp;
  * struct rxe_inq - packets of one kind that came in, requests or responses
  * @queue: trains in the order in which they came; @bytes is under its lock
  * @bytes: memory of @queue
- * @held: trains that came too early (skb->rbnode), sorted by PSN, without overlap. Only
- *	recv_task uses it and all below, except for @sent, @row and @waits
- * @held_bytes: memory of @held
- * @expires: jiffies before which none of @held is too old
- * @vouched: the next train of @held, and those behind it, are genuine
- * @skipped: an early packet came and wasn't kept
- * @skipped_psn: PSN of the first such packet
+ * @early: those that came too early. Only recv_task uses it and all below, except for @sent,
+ *	@row and @waits
  * @sport: UDP source port of the last train that came in order; 0 for none
  * @sent: value of sq.q.head when the last single-packet message came
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: minus
@@ -47,12 +39,7 @@ struct rxe_qp;
 struct rxe_inq {
 	struct sk_buff_head	queue;
 	u32			bytes;
-	struct rb_root_cached	held;
-	u32			held_bytes;
-	unsigned long		expires;
-	bool			vouched;
-	bool			skipped;
-	u32			skipped_psn;
+	struct rxe_early	early;
 	__be16			sport;
 	u32			sent;
 	s32			row;
@@ -62,27 +49,8 @@ struct rxe_inq {
 	struct rxe_fault	*fault;
 };
 
-/* Is a train held that came too early? */
-static inline bool rxe_inq_holds(const struct rxe_inq *in)
-{
-	return !RB_EMPTY_ROOT(&in->held.rb_root);
-}
-
-/* The first held train, or NULL */
-static inline struct sk_buff *rxe_inq_peek_held(const struct rxe_inq *in)
-{
-	return rb_to_skb(rb_first_cached(&in->held));
-}
-
-/* Did a packet come too early? */
-static inline bool rxe_inq_waits(const struct rxe_inq *in)
-{
-	return rxe_inq_holds(in) || in->skipped;
-}
-
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in);
-void rxe_inq_drop_held(struct rxe_dev *rxe, struct rxe_inq *in, enum rxe_drop why);
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in,
 		   struct sk_buff *skb);
 void rxe_inq_unqueue(struct rxe_dev *rxe, struct rxe_inq *in,
@@ -91,15 +59,7 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 off);
 void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected);
-void rxe_inq_unhold(struct rxe_dev *rxe, struct rxe_inq *in,
-		    struct sk_buff *skb);
-void rxe_inq_skip(struct rxe_inq *in, u32 psn);
-void rxe_inq_passed(struct rxe_dev *rxe, struct rxe_inq *in,
-		    struct sk_buff *skb, u32 expected);
-struct sk_buff *rxe_inq_due(struct rxe_inq *in, u32 expected);
-u32 rxe_inq_missing(const struct rxe_inq *in, u32 expected);
 void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms);
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in);
-void rxe_inq_expire(struct rxe_dev *rxe, struct rxe_inq *in);
 
 #endif /* RXE_QUEUE_INQ_H */

@@ -25,7 +25,7 @@ static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 	rate = min_t(u64, div_u64(sq->cc.rate, 1000 / 8), U32_MAX);
 	rtt = div_u64(sq->rtt.smooth, NSEC_PER_USEC);
 	spin_unlock_bh(&qp->sq.lock);
-	held = READ_ONCE(qp->requests.held_bytes) + READ_ONCE(qp->responses.held_bytes);
+	held = READ_ONCE(qp->requests.early.bytes) + READ_ONCE(qp->responses.early.bytes);
 	err = rdma_nl_put_driver_u32(msg, "mtu", qp->mtu) ?:
 	      rdma_nl_put_driver_u32(msg, "open_sends", sends) ?:
 	      rdma_nl_put_driver_u32(msg, "early_bytes", held);

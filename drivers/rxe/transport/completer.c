@@ -459,7 +459,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static u32 count_missing_responses(const struct rxe_qp *qp)
 {
 	const struct rxe_sq *sq = &qp->sq;
-	u32 npkts = rxe_inq_missing(&qp->responses, sq->flight.una);
+	u32 npkts = rxe_early_missing(&qp->responses.early, sq->flight.una);
 
 	if (qp->responses.parked)
 		return 0;	/* the next response is here, but waits */
@@ -485,7 +485,7 @@ void rxe_complete_end(struct rxe_qp *qp)
 	rxe_key_drop(&sq->target);
 	if (unlikely(READ_ONCE(qp->pace.waits)) && !READ_ONCE(sq->cc.rate))
 		rxe_pace_release(qp);
-	if (!sq->rto.moved && !sq->flight.implied && !rxe_inq_waits(&qp->responses))
+	if (!sq->rto.moved && !sq->flight.implied && !rxe_early_came(&qp->responses.early))
 		return;
 	spin_lock(&sq->lock);
 	rxe_wait_settle(qp);

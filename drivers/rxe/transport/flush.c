@@ -196,8 +196,8 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		more = flush_acked(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
 		smp_mb();	/* pairs with rxe_post_recv() */
-		rxe_inq_drop_held(qp->rxe, &qp->requests, RXE_DROP_QP_STATE);
-		rxe_inq_drop_held(qp->rxe, &qp->responses, RXE_DROP_QP_STATE);
+		rxe_early_drop(qp->rxe, &qp->requests.early, RXE_DROP_QP_STATE);
+		rxe_early_drop(qp->rxe, &qp->responses.early, RXE_DROP_QP_STATE);
 		more |= flush_rq(qp);
 		if (qp->rq.recv.shared)
 			tell_last_wqe(qp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gaps: packets that came too early are kept (queue/inq.c) until the missing ones come.
+ * Gaps: packets that came too early are kept (queue/early.c) until the missing ones come.
  *
  * The specification lets a responder drop packets out of sequence. The sender then sends
  * everything from the gap on again. Here early packets are held instead. As soon as the

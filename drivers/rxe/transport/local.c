@@ -40,7 +40,7 @@ static bool is_peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 
 	return is_connected_to(qp, peer) &&
 	       skb_queue_empty_lockless(&in->queue) &&
-	       !rxe_inq_holds(in) && !in->parked &&
+	       !rxe_early_holds(&in->early) && !in->parked &&
 	       (response || !peer->rq.read.active);
 }
 

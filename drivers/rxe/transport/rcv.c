@@ -222,8 +222,8 @@ static struct sk_buff *get_next_train(struct rxe_qp *qp, struct rxe_inq *in)
 {
 	struct sk_buff *due = NULL;
 
-	if (rxe_inq_waits(in))
-		due = rxe_inq_due(in, get_expected_psn(qp, in));
+	if (rxe_early_came(&in->early))
+		due = rxe_early_due(&in->early, get_expected_psn(qp, in));
 	return due ?: skb_peek(&in->queue);
 }
 
@@ -233,7 +233,7 @@ static void finish_held(struct rxe_qp *qp, struct rxe_inq *in,
 {
 	/* acknowledge it, even if it doesn't ask for an ACK */
 	qp->rq.ack.due |= in == &qp->requests;
-	rxe_inq_unhold(qp->rxe, in, skb);
+	rxe_early_unhold(qp->rxe, &in->early, skb);
 }
 
 /* Note that packets of the train came in order */
@@ -241,8 +241,8 @@ static void note_in_order(struct rxe_qp *qp, struct rxe_inq *in, struct sk_buff 
 			  u32 expected)
 {
 	in->sport = rxe_rx_sport(skb);
-	if (rxe_inq_holds(in))
-		rxe_inq_passed(qp->rxe, in, skb, expected);
+	if (rxe_early_holds(&in->early))
+		rxe_early_passed(qp->rxe, &in->early, skb, expected);
 }
 
 /* Free a queued train that is used up, or hold it if it came too early */
@@ -254,7 +254,7 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 		return;
 	}
 	if (fate == RXE_REFUSED)
-		rxe_inq_skip(in, get_expected_psn(qp, in));
+		rxe_early_skip(&in->early, get_expected_psn(qp, in));
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
@@ -349,7 +349,7 @@ bool rxe_recv_end(struct rxe_qp *qp)
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.reply.out);
 	rxe_tx_end_turn(qp->rq.reply.tx);
-	if (rxe_inq_holds(&qp->requests) || rxe_inq_holds(&qp->responses) ||
+	if (rxe_early_holds(&qp->requests.early) || rxe_early_holds(&qp->responses.early) ||
 	    qp->rq.read.blocked || qp->requests.parked || qp->responses.parked)
 		rxe_gap_watch(qp);
 	if (READ_ONCE(qp->sq.stop.stalled) && qp->service->acked)
@@ -401,10 +401,10 @@ static void expire_trains(struct rxe_qp *qp)
 	if (is_page_stuck(&qp->responses))
 		rxe_inq_expire_queue(qp->rxe, &qp->responses, ms);
 	wait_behind_read(qp);
-	if (rxe_inq_waits(&qp->requests))
-		rxe_inq_expire(qp->rxe, &qp->requests);
-	if (rxe_inq_waits(&qp->responses))
-		rxe_inq_expire(qp->rxe, &qp->responses);
+	if (rxe_early_came(&qp->requests.early))
+		rxe_early_expire(qp->rxe, &qp->requests.early);
+	if (rxe_early_came(&qp->responses.early))
+		rxe_early_expire(qp->rxe, &qp->responses.early);
 }
 
 /**

@@ -138,7 +138,7 @@ static void act_on_hint(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 				    sq->cc.window));
 	switch (verdict.act) {
 	case RXE_LOSS_RESEND:
-		sq->resend.npkts = min(verdict.npkts + 1, facts.rest); /* see inq.c */
+		sq->resend.npkts = min(verdict.npkts + 1, facts.rest); /* see early.c */
 		sq->resend.psn = sq->flight.una;
 		sq->resend.probe = facts.rd_atomic && hint == RXE_LOSS_SILENCE;
 		break;

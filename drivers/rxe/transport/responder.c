@@ -427,7 +427,7 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	struct sk_buff *first = rxe_inq_peek_held(&qp->requests);
+	struct sk_buff *first = rxe_early_peek(&qp->requests.early);
 	struct rxe_rq *rq = &qp->rq;
 
 	if (rq->ack.nak_sent && rxe_psn_diff(pkt->psn, rq->ack.early_psn) <= 0) {
@@ -546,7 +546,7 @@ bool rxe_respond_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 void rxe_respond_end(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	bool early = !qp->requests.parked && rxe_inq_missing(&qp->requests, rq->expect.psn);
+	bool early = !qp->requests.parked && rxe_early_missing(&qp->requests.early, rq->expect.psn);
 
 	rxe_key_drop(&rq->write.key);
 	rxe_key_drop(&rq->read.key);

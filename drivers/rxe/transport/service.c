@@ -39,7 +39,7 @@ static bool take_local_rc(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	if (rxe_respond_pkt(qp, pkt, data)) {
 		rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
 		rxe_count(qp, OUT_OF_SEQ_REQ);
-		rxe_inq_skip(&qp->requests, qp->rq.expect.psn);
+		rxe_early_skip(&qp->requests.early, qp->rq.expect.psn);
 	}
 	if (unlikely(qp->requests.parked))
 		return false;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A received train that waits: its age, the limit that it counts against, and memory of its own
+ * (waiting.c).
+ */
+#ifndef RXE_QUEUE_WAITING_H
+#define RXE_QUEUE_WAITING_H
+
+#include <linux/jiffies.h>
+#include <linux/skbuff.h>
+#include <rxe/dev.h>
+#include <rxe/net.h>
+
+struct sk_buff *rxe_waiting_own_memory(struct sk_buff *skb);
+
+/*
+ * Of a train and what rxe_waiting_own_memory() gave for it, free the one that isn't needed. @used:
+ * the latter is needed
+ */
+static inline void rxe_waiting_free_twin(struct sk_buff *skb, struct sk_buff *kept, bool used)
+{
+	if (kept == skb)
+		return;
+	if (used)
+		consume_skb(skb);
+	else
+		kfree_skb(kept);
+}
+
+/* Return: false if the limit is reached */
+static inline bool rxe_waiting_charge_bytes(atomic_t *total, u32 bytes, u32 most)
+{
+	if ((u32)atomic_add_return(bytes, total) <= most)
+		return true;
+	atomic_sub(bytes, total);
+	return false;
+}
+
+/* Count a train against the limit of @account; likewise */
+static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
+				      enum rxe_account account)
+{
+	rxe_rx(skb)->account = account;
+	switch (account) {
+	case RXE_AS_QUEUED:
+		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
+						rxe_knob(queue_dev_bytes));
+	case RXE_AS_HELD:
+		return rxe_waiting_charge_bytes(&rxe->rx_held, skb->truesize,
+						rxe_knob(held_dev_bytes));
+	default:
+		return true;
+	}
+}
+
+/* It waits no more */
+static inline void rxe_waiting_uncharge(struct rxe_dev *rxe, struct sk_buff *skb)
+{
+	if (rxe_rx(skb)->account == RXE_AS_QUEUED)
+		atomic_sub(skb->truesize, &rxe->rx_queued);
+	else if (rxe_rx(skb)->account == RXE_AS_HELD)
+		atomic_sub(skb->truesize, &rxe->rx_held);
+}
+
+/* In jiffies */
+static inline u32 rxe_waiting_age(struct sk_buff *skb)
+{
+	return (u16)(jiffies - rxe_rx(skb)->since);
+}
+
+static inline bool rxe_waiting_is_older(struct sk_buff *skb, u32 ms)
+{
+	return rxe_waiting_age(skb) > msecs_to_jiffies(ms);
+}
+
+static inline bool rxe_waiting_is_old(struct sk_buff *skb)
+{
+	return rxe_waiting_is_older(skb, rxe_knob(inq_age_ms));
+}
+
+#endif /* RXE_QUEUE_WAITING_H */
