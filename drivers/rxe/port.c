@@ -198,7 +198,9 @@ static void dispatch_port_event(struct rxe_dev *rxe)
 	if (!ib_device_try_get(&rxe->ibdev))
 		return;
 	if (xchg(&rxe->port_active, active) != active) {
-		if (!active)
+		if (active)
+			rxe_qps_rerouted(rxe);	/* what left meanwhile is lost */
+		else
 			rxe_count(rxe, LINK_DOWNED);
 		ib_dispatch_event(&event);
 	}

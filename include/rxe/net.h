@@ -146,8 +146,8 @@ u32 rxe_rx_icrc_start(struct rxe_l3_icrc *l3_icrc, struct sk_buff *skb, u32 n,
  *	lock held
  * @changed: the netdev went up or down or to another namespace, or its MTU changed; RTNL
  *	held
- * @rerouted: a bond or team at or below the netdev now sends by another slave; RTNL and RCU
- *	read lock held
+ * @rerouted: a bond or team at or below the netdev now sends by another slave, or the netdev
+ *	is at another place on the network; RTNL held, and perhaps the RCU read lock
  */
 struct rxe_net_ops {
 	void (*rcv)(struct rxe_dev *rxe, struct sk_buff *skb);

@@ -92,6 +92,21 @@ move_netdev() {
 	timeout 30 ip -n far link del v0 && wait_for 10 gone
 }
 
+# A queue pair sends again when its link is back, not with its next probe. Probes have become rare by
+# then: they leave 0.3, 2.3 and 6.3 s after the loss, and the next one 8 s later.
+link_returns() {
+	local knobs=/sys/kernel/debug/rdma_rxe/knobs probes=/sys/class/infiniband/rxeA/ports/1/hw_counters/roce_adp_retrans n
+	netns_pair && path veth && use_gid v2-ipv4 && echo rtt_guess_ns 1000000000 > $knobs || return 1
+	# a neighbour that isn't resolved anew, which would take a while, too
+	ip -n A neigh replace "$SRV4" lladdr "$(mac_of B veth)" nud permanent dev veth && PERF_TIMEOUT=22 stream_begin || return 1
+	n=$(cat $probes)
+	ip -n B link set veth down && wait_for 20 eval "[ \$(cat $probes) -ge $((n + 3)) ]" &&
+		echo rtt_guess_ns 500000 > $knobs && ip -n B link set veth up && stream_moves
+	set -- $?
+	echo rtt_guess_ns 500000 > $knobs
+	stream_end && return "$1"
+}
+
 load_ours
 ip link add v0 type veth peer name v1
 ip link set v1 up
@@ -117,3 +132,6 @@ try unregister-netdev-while-open unregister_netdev
 pkill ibv_asyncwatch || true
 wait
 try move-to-namespace move_netdev
+if [ "${RXE_MODULE:-ours}" = ours ]; then
+	try link-returns link_returns
+fi

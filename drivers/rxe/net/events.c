@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Netdev events in all namespaces: port state, MTU, moving, unregistering, the slaves of bonds,
- * multicast groups.
+ * a new place on the network, multicast groups.
  *
  * When a netdev moves to another namespace, the old namespace sees NETDEV_UNREGISTER, and the
  * new one NETDEV_REGISTER. The device follows its netdev. The RDMA core follows the addresses
@@ -26,6 +26,8 @@ static void rxe_handle_event(struct rxe_dev *rxe, unsigned long event)
 		rxe_net_ops->changed(rxe);
 		break;
 	case NETDEV_CHANGELOWERSTATE:	/* of a lower netdev */
+	case NETDEV_BONDING_FAILOVER:
+	case NETDEV_NOTIFY_PEERS:	/* after a live migration, too */
 		rxe_net_ops->rerouted(rxe);
 		break;
 	case NETDEV_UNREGISTER:
