@@ -65,21 +65,23 @@ now() {
 	echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# watch_stalls FILE: the longest time in which the server received nothing, in ms, while FILE exists
+# watch_stalls FILE [COUNTER]: the longest time in which the server received nothing, in ms, while FILE
+# exists. Only looks that find the same count as the look before add to it, each 100 ms at most: on a busy
+# host this loop stands still for seconds, while the traffic moves, or with all of the machine.
 watch_stalls() {
-	local file=$SYS/rxeB/ports/1/hw_counters/rcvd_pkts count last=0 time since longest=0
-	since=$(now)
+	local file=${2:-$SYS/rxeB/ports/1/hw_counters/rcvd_pkts} count last='' time looked=0 stall=0 longest=0
 	while [ -e "$1" ]; do
-		read -r count < $file
-		time=${EPOCHREALTIME/[.,]/}
-		time=$((time / 1000))
-		if [ "$count" != "$last" ]; then
-			[ $((time - since)) -le $longest ] || longest=$((time - since))
-			last=$count since=$time
+		read -r count < "$file"
+		time=$(now)
+		if [ "$count" = "$last" ]; then
+			stall=$((stall + (time - looked < 100 ? time - looked : 100)))
+			[ $stall -le $longest ] || longest=$stall
+		else
+			last=$count stall=0
 		fi
+		looked=$time
 		sleep 0.02
 	done
-	[ $((time - since)) -le $longest ] || longest=$((time - since))
 	echo $longest
 }
 
