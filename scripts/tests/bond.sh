@@ -2,6 +2,7 @@
 # test: a device on a bond goes on when a slave fails and returns, and spreads its queue pairs
 # nodes: 1
 # level: long
+# suites: all
 # debug: yes
 # alone: yes
 # timeout: 300

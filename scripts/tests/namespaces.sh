@@ -2,6 +2,7 @@
 # test: a hundred namespaces with a device each, both modes of the RDMA core, moves, limits of the rdma cgroup
 # nodes: 1
 # level: long
+# suites: all
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

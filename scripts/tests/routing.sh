@@ -2,6 +2,7 @@
 # test: RoCE v2 across routers: ECMP, policy, changes under traffic, and why a peer doesn't answer
 # nodes: 1
 # level: long
+# suites: all
 # debug: yes
 # timeout: 270
 . "$(dirname "$0")/lib.sh"
