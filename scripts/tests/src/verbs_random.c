@@ -11,6 +11,10 @@
  *
  * A list of operations follows from a seed. One that fails is shrunk: parts are left out as long
  * as it still fails. What remains is printed, and can be run again with -f.
+ *
+ * Whether a list fails may depend on time: on what had completed when an operation looked, or when
+ * the process ended. Parts are left out for good reasons only if it doesn't. Therefore a list is
+ * shrunk in lockstep if it fails so, too: what an operation began is over before the next one.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -28,10 +32,14 @@ static const char usage[] =
 	"  -t SECONDS  begin new lists for so long (0: one list)\n"
 	"  -f FILE     run the list in there\n"
 	"  -o FILE     where to leave a shrunk list (/tmp/verbs_random.ops)\n"
+	"  -l          in lockstep: an operation's work requests complete before the next one\n"
 	"  -w          with a model that is wrong: something fails, and is shrunk\n";
 
 #define LIST_MS		60000	/* a list that takes longer hangs */
-#define SHRINK_MS	120000
+/* Shrinking ends after so many lists, not after some time: a busy host shrinks as far. */
+#define SHRINK_RUNS	2000
+#define HANG_RUNS	500	/* as many as a list that hangs counts for */
+#define FREE_TRIES	2	/* of a list that isn't run in lockstep */
 #define WHY_LEN		256
 
 static const char * const kind_name[] = {
@@ -49,6 +57,7 @@ static const uint32_t kind_often[] = {
 static struct world world = { .gid_index = -1 };
 static uint32_t procs = 4;
 static char (*why)[WHY_LEN];	/* of each process; shared */
+static const char hangs[] = "it hangs";
 
 static uint32_t random_kind(uint64_t *rng)
 {
@@ -132,7 +141,7 @@ static const char *wait_for_processes(pid_t *pids)
 		pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0) {
 			if (now_ms() > end) {
-				bad = bad ?: "it hangs";
+				bad = bad ?: hangs;
 				kill_all(pids);
 				end += LIST_MS;	/* a process that can't be killed */
 			}
@@ -175,27 +184,35 @@ static const char *run_list(const struct op *ops, uint32_t n)
 	return wait_for_processes(pids);
 }
 
-/*
- * Leave out parts as long as the rest fails, halves first, then smaller ones. A failure that
- * depends on timing may need more than one try.
- */
+/* Does it fail? @runs: how many lists may still run */
+static bool fails_again(const struct op *ops, uint32_t n, int *runs)
+{
+	int tries = world.lockstep ? 1 : FREE_TRIES;
+	const char *bad = NULL;
+
+	while (!bad && tries--) {
+		bad = run_list(ops, n);
+		*runs -= bad == hangs ? HANG_RUNS : 1;
+	}
+	return bad;
+}
+
+/* Leave out parts as long as the rest fails, halves first, then smaller ones */
 static uint32_t shrink(struct op *ops, uint32_t n)
 {
-	uint64_t end = now_ms() + SHRINK_MS;
 	struct op *less = calloc(n, sizeof(*less));
-	uint32_t chunk, at, rest, try;
-	bool fails, progress = true;
+	uint32_t chunk, at, rest;
+	int runs = SHRINK_RUNS;
+	bool progress = true;
 
-	for (chunk = (n + 1) / 2; chunk && now_ms() < end;
+	for (chunk = (n + 1) / 2; chunk && runs > 0;
 	     chunk = chunk > 1 ? (chunk + 1) / 2 : progress) {
 		progress = false;
-		for (at = 0; at < n && now_ms() < end; ) {
+		for (at = 0; at < n && runs > 0; ) {
 			rest = chunk < n - at ? n - at - chunk : 0;
 			memcpy(less, ops, at * sizeof(*ops));
 			memcpy(less + at, ops + n - rest, rest * sizeof(*ops));
-			for (fails = false, try = 0; !fails && try < 2; try++)
-				fails = run_list(less, at + rest);
-			if (!fails) {
+			if (!fails_again(less, at + rest, &runs)) {
 				at += chunk;
 				continue;
 			}
@@ -205,6 +222,7 @@ static uint32_t shrink(struct op *ops, uint32_t n)
 		}
 	}
 	free(less);
+	printf("%d lists tried\n", SHRINK_RUNS - runs);
 	return n;
 }
 
@@ -213,6 +231,11 @@ static void report(struct op *ops, uint32_t n, const char *bad, const char *out)
 	FILE *file;
 
 	printf("FAILED: %s\n", bad);
+	if (!world.lockstep) {
+		world.lockstep = true;
+		world.lockstep = run_list(ops, n);
+		printf("it %s in lockstep\n", world.lockstep ? "fails, too," : "doesn't fail");
+	}
 	n = shrink(ops, n);
 	bad = run_list(ops, n);
 	printf("shrunk to %u operations: %s\n", n, bad ?: "which don't always fail");
@@ -221,7 +244,7 @@ static void report(struct op *ops, uint32_t n, const char *bad, const char *out)
 	if (file) {
 		print_list(file, ops, n);
 		fclose(file);
-		printf("run them again: verbs_random -f %s\n", out);
+		printf("run them again: verbs_random %s-f %s\n", world.lockstep ? "-l " : "", out);
 	}
 }
 
@@ -250,7 +273,7 @@ int main(int argc, char **argv)
 	struct ibv_context *ctx;
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:p:n:s:t:f:o:w")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:p:n:s:t:f:o:lw")) != -1) {
 		switch (c) {
 		case 'd': world.dev = optarg; break;
 		case 'g': world.gid_index = atoi(optarg); break;
@@ -260,6 +283,7 @@ int main(int argc, char **argv)
 		case 't': seconds = atoi(optarg); break;
 		case 'f': file = optarg; break;
 		case 'o': out = optarg; break;
+		case 'l': world.lockstep = true; break;
 		case 'w': world.wrong_model = true; break;
 		default: die("%s", usage);
 		}

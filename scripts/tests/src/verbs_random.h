@@ -41,6 +41,7 @@ struct tally {
 struct world {
 	const char *dev;
 	int gid_index;
+	bool lockstep;		/* what an operation began is over before the next one */
 	bool wrong_model;	/* windows are believed to outlive their invalidation */
 	struct tally *tally;
 };

@@ -337,6 +337,17 @@ static void take_async_events(void)
 	}
 }
 
+static void drain_all(void)
+{
+	struct op o;
+	uint32_t i;
+
+	for (i = 0; i < PAIRS; i++) {
+		o = (struct op){ .a = i };
+		do_drain(&o);
+	}
+}
+
 /* Every other process leaves it to the kernel */
 static void tear_down(void)
 {
@@ -378,6 +389,8 @@ void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32
 		if (ops[op_at].proc != proc)
 			continue;
 		run_op[ops[op_at].kind](ops + op_at);
+		if (w->lockstep)
+			drain_all();
 		take_async_events();
 	}
 	if (proc & 1)
