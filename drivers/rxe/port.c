@@ -8,6 +8,7 @@
 #include <rdma/ib_mad.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
+#include <rxe/qp.h>
 #include <rxe/wire.h>
 
 /**

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * FLUSH (annex A19) on a path that loses packets, as the peer of each side sees it: global and
+ * persistent, of a range and of a region. It completes when its own answer has come, and not
+ * earlier: neither by silence nor by an ACK of something later. A duplicate is answered, but not
+ * executed again.
+ */
+#include "../fake.h"
+#include "../util.h"
+
+#define SQ_PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
+#define RQ_PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
+
+/* 4.096 us * 2^10: 4 ms */
+#define SHORT_TIMEOUT	10
+
+#define FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
+
+static const struct kind {
+	const char *name;
+	u32 feth;
+} kinds[] = {
+	{ "global-range", FETH(IB_FLUSH_GLOBAL, IB_FLUSH_RANGE) },
+	{ "global-region", FETH(IB_FLUSH_GLOBAL, IB_FLUSH_MR) },
+	{ "persistent-range", FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_RANGE) },
+	{ "persistent-region", FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR) },
+};
+
+static void kind_name(const struct kind *kind, char *name)
+{
+	strscpy(name, kind->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_name);
+
+static u32 feth(struct kunit *test)
+{
+	return ((const struct kind *)test->param_value)->feth;
+}
+
+static bool persistent(struct kunit *test)
+{
+	return feth(test) & IB_FLUSH_PERSISTENT;
+}
+
+/* --- the requester --- */
+
+/* As user space posts it: the kernel's API has no FLUSH */
+static void post_flush(struct kunit *test, u64 wr_id)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_swqe *wqe = rxe_ring_get_post_place(qp->sq.q.ring);
+
+	KUNIT_ASSERT_NOT_NULL(test, wqe);
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = wr_id;
+	wqe->opcode = IB_WR_FLUSH;
+	wqe->flags = IB_SEND_SIGNALED;
+	wqe->raddr = 0x1000;
+	wqe->rkey = 0x99;
+	wqe->flush_len = 4096;
+	wqe->feth = feth(test);
+	rxe_ring_post(qp->sq.q.ring);
+	rxe_sq_kick(qp);
+	fake_settle(test);
+}
+
+/* The first request and one that is sent again are the same */
+static void expect_request(struct kunit *test, const struct rxe_pkt *pkt)
+{
+	KUNIT_EXPECT_EQ(test, pkt->opcode, IB_OPCODE_RC_FLUSH);
+	KUNIT_EXPECT_EQ(test, pkt->psn, SQ_PSN(0));
+	KUNIT_EXPECT_EQ(test, pkt->va, 0x1000ull);
+	KUNIT_EXPECT_EQ(test, pkt->rkey, 0x99u);
+	KUNIT_EXPECT_EQ(test, pkt->dma_len, 4096u);
+	KUNIT_EXPECT_EQ(test, pkt->feth, feth(test));
+}
+
+static void take_request(struct kunit *test)
+{
+	struct rxe_pkt pkt = {};
+
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	expect_request(test, &pkt);
+}
+
+static void answer(struct kunit *test, u8 opcode, u32 psn)
+{
+	struct rxe_pkt pkt = {
+		.opcode = opcode, .psn = psn,
+		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+	};
+
+	fake_inject(test, &pkt, NULL, 0);
+}
+
+static void expect_flushed(struct kunit *test, u64 wr_id)
+{
+	struct ib_wc wc;
+
+	fake_completion(test, fake(test)->scq, wr_id, IB_WC_SUCCESS, &wc);
+	KUNIT_EXPECT_EQ(test, (u32)wc.opcode, (u32)IB_WC_FLUSH);
+}
+
+/* Silence: the request is sent again until an answer comes. A second answer changes nothing. */
+static void request_lost(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+	u32 i;
+
+	fake(test)->qp->attr.timeout = SHORT_TIMEOUT;
+	fake(test)->qp->attr.retry_cnt = 7;
+	post_flush(test, 1);
+	take_request(test);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		expect_request(test, &pkt);
+		fake_no_completion(test, fake(test)->scq);
+	}
+	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
+	expect_flushed(test, 1);
+	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
+	fake_no_completion(test, fake(test)->scq);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake(test)->qp->state), IB_QPS_RTS);
+}
+
+/*
+ * An ACK shows that the request came, but not that it was executed: the response was lost, and
+ * is asked for again. What was posted later completes after the FLUSH [9.7.5.1.3].
+ */
+static void response_lost(struct kunit *test)
+{
+	post_flush(test, 1);
+	take_request(test);
+	fake_send(test, 2, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), NULL);
+	answer(test, IB_OPCODE_RC_ACKNOWLEDGE, SQ_PSN(1));
+	fake_no_completion(test, fake(test)->scq);
+	take_request(test);
+	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
+	expect_flushed(test, 1);
+	fake_completion(test, fake(test)->scq, 2, IB_WC_SUCCESS, NULL);
+	fake_expect_nothing(test);
+}
+
+/* --- the responder --- */
+
+static struct rxe_key *key(struct kunit *test)
+{
+	return &to_rxe_mr(fake(test)->mr)->key;
+}
+
+static void allow_flush(struct kunit *test)
+{
+	int access = IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT;
+
+	fake(test)->qp->attr.qp_access_flags |= access;
+	key(test)->access |= access;
+}
+
+/* The region is all of memory. A FLUSH of that would take years, so it's short for one. */
+static void set_region(struct kunit *test, bool flushed)
+{
+	key(test)->length = flushed && feth(test) >> RXE_FETH_LEVEL_SHIFT == IB_FLUSH_MR ?
+			    3ull * RXE_PERSIST_STEP : U64_MAX;
+}
+
+static void arrive_flush(struct kunit *test, u32 psn)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_FLUSH, .psn = psn, .feth = feth(test), .ack_req = true,
+		.va = (uintptr_t)fake(test)->mem, .rkey = fake(test)->mr->rkey, .dma_len = 4096,
+	};
+
+	set_region(test, true);
+	fake_arrive(test, &pkt, NULL, 0);
+}
+
+static void arrive_write(struct kunit *test, u32 psn, u8 value)
+{
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_RDMA_WRITE_ONLY, .psn = psn, .ack_req = true,
+		.va = (uintptr_t)fake(test)->mem, .rkey = fake(test)->mr->rkey, .dma_len = 1,
+	};
+
+	set_region(test, false);
+	fake_inject(test, &pkt, &value, 1);
+}
+
+static void expect_answer(struct kunit *test, u32 psn)
+{
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, psn, NULL);
+	fake_expect_nothing(test);
+}
+
+static void expect_ack(struct kunit *test, u32 psn, u8 syndrome)
+{
+	struct rxe_pkt pkt = {};
+
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, psn, &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, syndrome);
+}
+
+/* The last FLUSH that was executed, if it was a persistent one: its number */
+static u64 executed(struct kunit *test)
+{
+	return fake(test)->qp->rq.persist.seq;
+}
+
+/* What came behind a lost FLUSH isn't executed before it: no later WRITE overtakes a FLUSH */
+static void request_missed(struct kunit *test)
+{
+	u8 *mem = fake(test)->mem;
+	u64 seq;
+
+	allow_flush(test);
+	arrive_write(test, RQ_PSN(0), 1);
+	expect_ack(test, RQ_PSN(0), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	arrive_write(test, RQ_PSN(2), 2);
+	expect_ack(test, RQ_PSN(1), RXE_NAK_PSN_SEQ);
+	KUNIT_EXPECT_EQ(test, *mem, 1);
+	seq = fake(test)->qp->rq.expect.seq;
+	arrive_flush(test, RQ_PSN(1));
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, RQ_PSN(1), NULL);
+	expect_ack(test, RQ_PSN(2), RXE_NAK_PSN_SEQ);	/* it wasn't kept */
+	KUNIT_EXPECT_EQ(test, *mem, 1);
+	KUNIT_EXPECT_TRUE(test, !persistent(test) || executed(test) == seq);
+	arrive_write(test, RQ_PSN(2), 2);
+	expect_ack(test, RQ_PSN(2), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	KUNIT_EXPECT_EQ(test, *mem, 2);
+}
+
+/* The same request again, also after something newer: answered, not executed [A19.4.1] */
+static void response_missed(struct kunit *test)
+{
+	u64 seq;
+
+	allow_flush(test);
+	arrive_flush(test, RQ_PSN(0));
+	expect_answer(test, RQ_PSN(0));
+	seq = executed(test);
+	arrive_flush(test, RQ_PSN(0));
+	expect_answer(test, RQ_PSN(0));
+	arrive_write(test, RQ_PSN(1), 1);
+	expect_ack(test, RQ_PSN(1), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	/* A duplicate isn't checked again either: the rights may be gone by then */
+	key(test)->access &= ~(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT);
+	arrive_flush(test, RQ_PSN(0));
+	expect_answer(test, RQ_PSN(0));
+	KUNIT_EXPECT_EQ(test, executed(test), seq);
+}
+
+/*
+ * The requester asks again while a FLUSH of several steps is under way. Neither request is
+ * answered before the last step; then both are.
+ */
+static void asked_again(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt;
+
+	allow_flush(test);
+	rxe_task_pause(&qp->recv_task);
+	arrive_flush(test, RQ_PSN(0));
+	arrive_flush(test, RQ_PSN(0));
+	rxe_task_resume(&qp->recv_task);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	if (feth(test) == FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR))
+		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key(test)->length);
+	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY);
+	KUNIT_EXPECT_EQ(test, pkt.psn, RQ_PSN(0));
+	expect_answer(test, RQ_PSN(0));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(request_lost, kind_gen_params),
+	KUNIT_CASE_PARAM(response_lost, kind_gen_params),
+	KUNIT_CASE_PARAM(request_missed, kind_gen_params),
+	KUNIT_CASE_PARAM(response_missed, kind_gen_params),
+	KUNIT_CASE_PARAM(asked_again, kind_gen_params),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "transport-lost-flush",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
