@@ -298,6 +298,36 @@ static void to_each(struct kunit *test)
 	end_members(&m);
 }
 
+static u64 counted(struct kunit *test, enum rxe_counter which)
+{
+	return rxe_count_sum(fake(test)->rxe, which);
+}
+
+/* However many members there are, a datagram is sent and comes in once: only the copies are many */
+static void walks_once(struct kunit *test)
+{
+	struct members m;
+	u64 bytes;
+
+	make_members(test, &m);
+	attach_all(test, &m, group4(), 1);
+	inject(test, group4(), IB_MULTICAST_QPN);
+	expect_received(test, &m, 1);
+	bytes = counted(test, RXE_CNT_RCVD_BYTES);
+	detach_all(test, &m, group4(), 1);
+
+	attach_all(test, &m, group4(), MEMBERS);
+	post_recv(test, m.qp[0], 0);
+	inject(test, group4(), IB_MULTICAST_QPN);
+	expect_received(test, &m, 0xff);
+	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_SENT_MCAST), 2ull);
+	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_RCVD_MCAST), 2ull);
+	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_RCVD_PKTS), 2ull);
+	KUNIT_EXPECT_EQ(test, counted(test, RXE_CNT_RCVD_BYTES), 2 * bytes);
+	detach_all(test, &m, group4(), MEMBERS);
+	end_members(&m);
+}
+
 /* The addresses are in the GRH [A17.4.5.1] */
 static void to_ipv6(struct kunit *test)
 {
@@ -400,6 +430,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(most_groups),
 	KUNIT_CASE(most_attachments),
 	KUNIT_CASE(to_each),
+	KUNIT_CASE(walks_once),
 	KUNIT_CASE(to_ipv6),
 	KUNIT_CASE(to_none),
 	KUNIT_CASE(wrong_qpn),
