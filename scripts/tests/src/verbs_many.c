@@ -3,6 +3,8 @@
  * verbs_many: makes objects of one kind until there is none more or enough of them, then
  * destroys them all, in the order in which they were made.
  *
+ * If there is none more, the last one is used: a message goes its way with it.
+ *
  * Says how many there were and why there was none more, and how long one took, in nanoseconds:
  * the median of each quarter, so that what takes longer the more there are is seen.
  */
@@ -16,6 +18,8 @@ static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_ah_attr ah_attr;
+static struct rc_attr attr;
+static union ibv_gid gid;
 static char page[4096];
 static int depth = 1;
 
@@ -57,17 +61,57 @@ static void *make_ah(void)
 	return ibv_create_ah(pd, &ah_attr);
 }
 
+/* A message from a queue pair to itself */
+static void send_message(struct ibv_pd *in, struct ibv_cq *recv_cq, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = cq, .recv_cq = recv_cq, .srq = srq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_mr *mr = new_mr(in, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = { (uintptr_t)page, 1, mr->lkey };
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_send_wr *bad, send = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_qp *qp = create_qp(in, &ia);
+	struct addr self = qp_addr(qp, gid);
+	struct ibv_wc wc;
+
+	rc_up(qp, &attr, self.psn, &self);
+	if (srq ? ibv_post_srq_recv(srq, &recv, &bad_recv) : ibv_post_recv(qp, &recv, &bad_recv))
+		die("\nthe last one takes no receive");
+	if (ibv_post_send(qp, &send, &bad) || !wait_wc(recv_cq, &wc) || wc.status || wc.wr_id != 1)
+		die("\nno message arrives with the last one");
+	if (ibv_destroy_qp(qp) || ibv_dereg_mr(mr))
+		die("\nwhat used the last one can't be destroyed");
+}
+
+static void use_pd(void *obj)
+{
+	send_message(obj, cq, NULL);
+}
+
+static void use_cq(void *obj)
+{
+	send_message(pd, obj, NULL);
+}
+
+static void use_srq(void *obj)
+{
+	send_message(pd, cq, obj);
+}
+
 static const struct kind {
 	const char *name;
 	void *(*make)(void);
 	int (*destroy)(void *obj);
+	void (*use)(void *obj);
 } kinds[] = {
-	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp },
-	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq },
-	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd },
-	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq },
-	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr },
-	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah },
+	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp, NULL },
+	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq, use_cq },
+	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd, use_pd },
+	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq, use_srq },
+	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr, NULL },
+	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah, NULL },
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -101,13 +145,12 @@ static const struct kind *find_kind(const char *name)
 
 static void set_up(const char *dev, int gid_index)
 {
-	struct rc_attr attr;
-
 	ctx = open_device(dev);
 	pd = new_pd(ctx);
 	cq = new_cq(ctx, 1);
 	attr = rc_attr(choose_gid(ctx, gid_index));
-	ah_attr = path_to(&attr, gid_at(ctx, attr.gid_index));
+	gid = gid_at(ctx, attr.gid_index);
+	ah_attr = path_to(&attr, gid);
 }
 
 static const char usage[] =
@@ -122,7 +165,7 @@ int main(int argc, char **argv)
 	unsigned long num = 0, max = 1 << 21, i;
 	const char *dev = NULL;
 	const struct kind *kind;
-	int o, gid = -1, err = 0;
+	int o, gid_index = -1, err = 0;
 	uint64_t t, begin, made, destroyed;
 	uint32_t *ns;
 	void **obj;
@@ -130,14 +173,14 @@ int main(int argc, char **argv)
 	while ((o = getopt(argc, argv, "d:g:n:w:h")) != -1) {
 		switch (o) {
 		case 'd': dev = optarg; break;
-		case 'g': gid = atoi(optarg); break;
+		case 'g': gid_index = atoi(optarg); break;
 		case 'n': max = strtoul(optarg, NULL, 0); break;
 		case 'w': depth = atoi(optarg); break;
 		default: return print_usage(usage, o);
 		}
 	}
 	kind = find_kind(argv[optind]);
-	set_up(dev, gid);
+	set_up(dev, gid_index);
 	obj = calloc(max, sizeof(*obj));
 	ns = calloc(max, sizeof(*ns));
 	if (!obj || !ns)
@@ -156,6 +199,8 @@ int main(int argc, char **argv)
 	made = now_ns() - begin;
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
+	if (err && num && kind->use)
+		kind->use(obj[num - 1]);
 	begin = now_ns();
 	for (i = 0; i < num; i++) {
 		t = now_ns();
