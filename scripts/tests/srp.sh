@@ -30,6 +30,23 @@ disconnect() {
 	echo 1 > /sys/class/srp_remote_ports/port-*/delete && wait_for 20 gone
 }
 
+has_srq() {
+	local text
+	text=$(srv rdma resource show srq) && say "$text" && grep -q 'type BASIC.*comm.*ib_srpt' <<< "$text"
+}
+
+# All connections' receives in one shared queue
+shared_receives() {
+	try "$type-srq-target" srv env USE_SRQ=1 scsi-target srp up "$SRV_CM"
+	try "$type-srq-connect" connect
+	try "$type-srq-made" has_srq
+	try "$type-srq-parallel" parallel
+	try "$type-srq-4k" write_compare 4k 64k
+	try "$type-srq-verified" verified
+	try "$type-srq-disconnect" disconnect
+	try "$type-srq-target-gone" srv scsi-target srp down
+}
+
 extra_up
 path_up vms
 modprobe ib_srp
@@ -37,6 +54,9 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	use_gid $type
 	use_target srp
 done
+type=v2-ipv4
+use_gid $type
+shared_receives
 path loop
 use_gid v2-ipv4
 type=loop
