@@ -7,6 +7,7 @@
  */
 #include <linux/ip.h>
 #include <linux/udp.h>
+#include <net/inet_ecn.h>
 #include "../../drivers/rxe/net/internal.h"
 #include "../fake.h"
 
@@ -360,6 +361,39 @@ static void own_ids(struct kunit *test)
 	}
 }
 
+/* One ECN mark: the packet comes by itself with its mark, and its neighbours have none */
+static void expect_marked(struct kunit *test, u32 marked)
+{
+	struct sk_buff *skb = chain(test);
+	u32 n;
+
+	(marked ? l3_of(frame(skb, marked)) : ip_hdr(skb))->tos = INET_ECN_CE;
+	deliver(test, skb);
+	for (n = 0; n < MOST; n++) {
+		skb = skb_dequeue(&taken);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		KUNIT_EXPECT_EQ(test, rxe_rx(skb)->npkts, 1);
+		KUNIT_EXPECT_TRUE_MSG(test, rxe_rx(skb)->ce == (n == marked), "%u of %u", n,
+				      marked);
+		kfree_skb(skb);
+	}
+}
+
+static void marks(struct kunit *test)
+{
+	struct sk_buff *skb = train(test, 0, 0, 0);
+	u32 n;
+
+	for (n = 0; n < MOST; n++)
+		expect_marked(test, n);
+	/* the headers of a train in one skb are the first packet's */
+	ip_hdr(skb)->tos = INET_ECN_CE;
+	deliver(test, skb);
+	KUNIT_ASSERT_FALSE(test, skb_queue_empty(&taken));
+	KUNIT_EXPECT_TRUE(test, rxe_rx(skb_peek(&taken))->ce);
+	expect_train(test);
+}
+
 /* Refused: emergency memory, and link-layer multicast that isn't for a group */
 static void unusable(struct kunit *test)
 {
@@ -408,6 +442,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(delivered),
 	KUNIT_CASE(parts),
 	KUNIT_CASE(own_ids),
+	KUNIT_CASE(marks),
 	KUNIT_CASE(unusable),
 	KUNIT_CASE(own_memory),
 	{}
