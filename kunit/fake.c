@@ -471,18 +471,13 @@ void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len)
 	struct ib_sge sge = sge_of(f, off, len);
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
+	int err;
 
-	KUNIT_ASSERT_EQ(test, rxe_post_recv(&f->qp->ibqp, &wr, &bad), 0);
-}
-
-void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len)
-{
-	struct fake *f = test->priv;
-	struct ib_sge sge = sge_of(f, off, len);
-	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
-	const struct ib_recv_wr *bad;
-
-	KUNIT_ASSERT_EQ(test, rxe_post_srq_recv(&f->srq->ibsrq, &wr, &bad), 0);
+	if (f->srq)
+		err = rxe_post_srq_recv(&f->srq->ibsrq, &wr, &bad);
+	else
+		err = rxe_post_recv(&f->qp->ibqp, &wr, &bad);
+	KUNIT_ASSERT_EQ(test, err, 0);
 }
 
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len)

@@ -124,9 +124,8 @@ void fake_expect_nothing(struct kunit *test);
 /* A counter of the device */
 u64 fake_counter(struct kunit *test, enum rxe_counter which);
 
-/* Post; data is at @off of fake.mem */
+/* Post, to the SRQ if there is one; data is at @off of fake.mem */
 void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len);
-void fake_post_srq(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len);
 void fake_send(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_read(struct kunit *test, u64 wr_id, u32 off, u32 len);

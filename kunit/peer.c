@@ -26,6 +26,30 @@ void peer_rdma(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 dma_len, con
 	fake_inject(test, &pkt, data, len);
 }
 
+void peer_post_bytes(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++)
+		fake_post_recv(test, i, i, 1);
+}
+
+void peer_byte(struct kunit *test, u32 n)
+{
+	u8 byte = PEER_BYTE(n);
+
+	peer_request(test, IB_OPCODE_RC_SEND_ONLY, rxe_psn_add(FAKE_RQ_PSN, n), &byte, 1);
+}
+
+void peer_expect_bytes(struct kunit *test, u32 first, u32 last)
+{
+	for (; first <= last; first++) {
+		fake_completion(test, fake(test)->rcq, first, IB_WC_SUCCESS, NULL);
+		KUNIT_EXPECT_EQ(test, fake(test)->mem[first], PEER_BYTE(first));
+	}
+	fake_no_completion(test, fake(test)->rcq);
+}
+
 void peer_expect_ack(struct kunit *test, u32 psn, u32 msn)
 {
 	struct rxe_pkt pkt;
@@ -105,4 +129,11 @@ void peer_expect_not_done(struct kunit *test)
 void peer_expect_counted(struct kunit *test, enum rxe_counter which, u64 times)
 {
 	KUNIT_EXPECT_EQ_MSG(test, fake_counter(test, which), times, "counter %u", which);
+}
+
+void peer_expect_losses(struct kunit *test, u64 naks, u64 implied)
+{
+	peer_expect_counted(test, RXE_CNT_NAK_SEQ, naks);
+	peer_expect_counted(test, RXE_CNT_IMPLIED_NAK, implied);
+	peer_expect_counted(test, RXE_CNT_RCVD_SEQ_ERR, naks + implied);
 }

@@ -14,6 +14,15 @@ void peer_request(struct kunit *test, u8 opcode, u32 psn, const void *data, u32 
 void peer_rdma(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 dma_len, const void *data,
 	       u32 len);
 
+/*
+ * Messages of a byte: posts a dozen receive work requests, sends the @n-th message, and expects
+ * that exactly those from @first to @last have come
+ */
+#define PEER_BYTE(n)	(u8)(0x40 + (n))
+void peer_post_bytes(struct kunit *test);
+void peer_byte(struct kunit *test, u32 n);
+void peer_expect_bytes(struct kunit *test, u32 first, u32 last);
+
 /* The next packet that the QP sent must be this answer */
 void peer_expect_ack(struct kunit *test, u32 psn, u32 msn);
 void peer_expect_nak(struct kunit *test, u32 psn, u8 syndrome);
@@ -35,5 +44,8 @@ void peer_expect_failed(struct kunit *test, u64 wr_id, enum ib_wc_status status)
 void peer_expect_not_done(struct kunit *test);
 
 void peer_expect_counted(struct kunit *test, enum rxe_counter which, u64 times);
+
+/* The losses that the QP was told of, by a NAK or by an answer behind a missing one */
+void peer_expect_losses(struct kunit *test, u64 naks, u64 implied);
 
 #endif /* RXE_KUNIT_PEER_H */

@@ -3,10 +3,9 @@
  * cc/swift.c: the window grows while round trips are below the target, and shrinks in
  * proportion to the excess. A window below one packet is a rate.
  */
-#include <cc/cc.h>
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
-#include "../util.h"
+#include "events.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 
@@ -116,19 +115,8 @@ static void any(struct kunit *test)
 
 	begin(&cc);
 	for (i = 0; i < 20000; i++) {
-		switch (rnd_below(&rnd, 8)) {
-		case 0:
-			cc.ops->lost(&cc, una, rnd_below(&rnd, 1 << 24));
-			break;
-		case 1:
-			cc.ops->timeout(&cc, rnd_below(&rnd, 1 << 24));
-			break;
-		case 2:
-			cc.ops->undo(&cc);
-			break;
-		default:
+		if (!play_loss(&rnd, &cc, una, 8))
 			come_through(&cc, 1 + (rnd_u64(&rnd) >> (24 + rnd_below(&rnd, 39))));
-		}
 		KUNIT_ASSERT_GE(test, cc.window, 1u);
 		KUNIT_ASSERT_LE(test, cc.window, (u32)rxe_knob(window_max));
 		KUNIT_ASSERT_TRUE(test, cc.window == 1 || !cc.rate);

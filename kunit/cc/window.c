@@ -3,10 +3,9 @@
  * cc/window.c: the window grows while packets don't queue, follows delay when they do,
  * and loss down to one packet.
  */
-#include <cc/cc.h>
 #include <rxe/knobs.h>
 #include <rxe/psn.h>
-#include "../util.h"
+#include "events.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 
@@ -249,19 +248,8 @@ static void bounds(struct kunit *test)
 		};
 		u32 psn = rnd_below(&rnd, 1 << 24);
 
-		switch (rnd_below(&rnd, 6)) {
-		case 0:
-			cc.ops->lost(&cc, psn, rnd_below(&rnd, 1 << 24));
-			break;
-		case 1:
-			cc.ops->timeout(&cc, psn);
-			break;
-		case 2:
-			cc.ops->undo(&cc);
-			break;
-		default:
+		if (!play_loss(&rnd, &cc, psn, 6))
 			cc.ops->acked(&cc, &sample, psn);
-		}
 		KUNIT_ASSERT_GE(test, cc.window, 1u);
 		KUNIT_ASSERT_LE(test, cc.window, (u32)rxe_knob(window_max));
 	}

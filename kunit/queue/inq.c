@@ -5,7 +5,7 @@
  */
 #include <linux/string.h>
 #include <qp/qp.h>
-#include "../fake.h"
+#include "../peer.h"
 #include "../util.h"
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
@@ -33,37 +33,26 @@ static u32 held(struct kunit *test)
 static int init(struct kunit *test)
 {
 	int err = fake_init(test);
-	u32 i;
 
 	if (err)
 		return err;
 	knob_set(inq_age_ms, 10000);
 	knob_set(queue_age_ms, 25000);
 	fake(test)->qp->rq.gap.patience = FOREVER;
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
+	peer_post_bytes(test);
 	return 0;
-}
-
-static void message(struct kunit *test, u32 n, u8 byte)
-{
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_SEND_ONLY,
-		.psn = PSN(n),
-		.ack_req = true,
-	};
-
-	fake_inject(test, &pkt, &byte, 1);
 }
 
 static void genuine(struct kunit *test, u32 n)
 {
-	message(test, n, 0x40 + n);
+	peer_byte(test, n);
 }
 
 static void forged(struct kunit *test, u32 n)
 {
-	message(test, n, 0xee);
+	u8 byte = 0xee;
+
+	peer_request(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
 }
 
 /* Messages from @first on, @num of them, in a train */
@@ -80,7 +69,7 @@ static void train(struct kunit *test, u32 first, u32 num)
 			.payload_len = 1,
 			.ack_req = true,
 		};
-		bytes[i] = 0x40 + first + i;
+		bytes[i] = PEER_BYTE(first + i);
 	}
 	fake_inject_train(test, pkts, num, bytes);
 }
@@ -94,12 +83,7 @@ static void expect_received(struct kunit *test, u32 first, u32 last)
 		;
 	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(last));
 	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
-	for (; first <= last; first++) {
-		fake_completion(test, fake(test)->rcq, first, IB_WC_SUCCESS,
-				NULL);
-		KUNIT_EXPECT_EQ(test, fake(test)->mem[first], 0x40 + first);
-	}
-	fake_no_completion(test, fake(test)->rcq);
+	peer_expect_bytes(test, first, last);
 }
 
 /* If a held packet and the one in order differ, the latter is executed; this is counted */

@@ -8,48 +8,22 @@
 
 #define PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 
-/* The messages @first to @last are done, in order, with the bytes 0x40, 0x41 ... */
-static void expect_received(struct kunit *test, u32 first, u32 last)
-{
-	for (; first <= last; first++) {
-		fake_completion(test, fake(test)->rcq, first, IB_WC_SUCCESS,
-				NULL);
-		KUNIT_EXPECT_EQ(test, fake(test)->mem[first], 0x40 + first);
-	}
-	fake_no_completion(test, fake(test)->rcq);
-}
-
-static void post_numbered(struct kunit *test)
-{
-	u32 i;
-
-	for (i = 0; i < 12; i++)
-		fake_post_recv(test, i, i, 1);
-}
-
-static void numbered(struct kunit *test, u32 n)
-{
-	u8 byte = 0x40 + n;
-
-	peer_request(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
-}
-
 /* One NAK for a gap, however many packets follow it [C9-112]; they are held [9.7.4.1.1] */
 static void gap(struct kunit *test)
 {
 	u32 i;
 
-	post_numbered(test);
+	peer_post_bytes(test);
 	for (i = 1; i < 9; i++)
-		numbered(test, i);
+		peer_byte(test, i);
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
 	fake_no_completion(test, fake(test)->rcq);
-	numbered(test, 0);
+	peer_byte(test, 0);
 	peer_expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);	/* the held packets may be forged */
-	numbered(test, 1);
+	peer_byte(test, 1);
 	peer_expect_ack(test, PSN(8), 9);
-	expect_received(test, 0, 8);
+	peer_expect_bytes(test, 0, 8);
 }
 
 /* Two gaps: when the first is filled, the second is requested */
@@ -57,24 +31,24 @@ static void two_gaps(struct kunit *test)
 {
 	u64 *patience = &fake(test)->qp->rq.gap.patience;
 
-	post_numbered(test);
-	numbered(test, 1);
+	peer_post_bytes(test);
+	peer_byte(test, 1);
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
-	numbered(test, 4);
-	numbered(test, 3);	/* they needn't come in order */
+	peer_byte(test, 4);
+	peer_byte(test, 3);	/* they needn't come in order */
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
-	numbered(test, 0);
+	peer_byte(test, 0);
 	peer_expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);
 	*patience = 0;		/* each request raises it to reorder_ns */
-	numbered(test, 1);
+	peer_byte(test, 1);
 	peer_expect_nak(test, PSN(2), RXE_NAK_PSN_SEQ);
-	expect_received(test, 0, 1);
+	peer_expect_bytes(test, 0, 1);
 	*patience = 0;
-	numbered(test, 2);
+	peer_byte(test, 2);
 	peer_expect_nak(test, PSN(3), RXE_NAK_PSN_SEQ);
-	numbered(test, 3);
+	peer_byte(test, 3);
 	peer_expect_ack(test, PSN(4), 5);
-	expect_received(test, 2, 4);
+	peer_expect_bytes(test, 2, 4);
 }
 
 /* A retransmission is lost, too: an early packet that goes back shows it */
@@ -82,19 +56,19 @@ static void lost_again(struct kunit *test)
 {
 	u32 i;
 
-	post_numbered(test);
+	peer_post_bytes(test);
 	for (i = 1; i < 4; i++)
-		numbered(test, i);
+		peer_byte(test, i);
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	for (i = 1; i < 4; i++)
-		numbered(test, i);
+		peer_byte(test, i);
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	fake_expect_nothing(test);
-	numbered(test, 0);
+	peer_byte(test, 0);
 	peer_expect_nak(test, PSN(1), RXE_NAK_PSN_SEQ);
-	numbered(test, 1);
+	peer_byte(test, 1);
 	peer_expect_ack(test, PSN(3), 4);
-	expect_received(test, 0, 3);
+	peer_expect_bytes(test, 0, 3);
 }
 
 /* A requested packet comes twice: it was only late, and the patience grows */
@@ -103,25 +77,25 @@ static void only_late(struct kunit *test)
 	struct rxe_gap *gap = &fake(test)->qp->rq.gap;
 	struct rxe_pkt pkt;
 
-	post_numbered(test);
-	numbered(test, 1);
+	peer_post_bytes(test);
+	peer_byte(test, 1);
 	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
 	gap->patience = NSEC_PER_SEC / 20;
-	numbered(test, 0);
+	peer_byte(test, 0);
 	peer_expect_ack(test, PSN(0), 1);
-	numbered(test, 2);
+	peer_byte(test, 2);
 	peer_expect_ack(test, PSN(2), 3);
 	gap->patience = 0;
-	numbered(test, 0);
+	peer_byte(test, 0);
 	peer_expect_ack(test, PSN(2), 3);
 	KUNIT_EXPECT_GE(test, gap->patience, rxe_knob(reorder_ns));
 	gap->patience = NSEC_PER_SEC / 20;
-	numbered(test, 4);
+	peer_byte(test, 4);
 	fake_expect_nothing(test);
 	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(3));
 	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_NAK_PSN_SEQ);
-	expect_received(test, 0, 2);
+	peer_expect_bytes(test, 0, 2);
 }
 
 static struct kunit_case cases[] = {

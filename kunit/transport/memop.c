@@ -5,7 +5,7 @@
  * the queue. The key is invalid when the receive completes. No key is ended while in use.
  */
 #include <linux/scatterlist.h>
-#include "../fake.h"
+#include "../peer.h"
 #include "../util.h"
 
 #define SQ_PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
@@ -70,15 +70,6 @@ static void post_inv(struct kunit *test, u64 wr_id, u32 rkey, int flags)
 	KUNIT_ASSERT_EQ(test, post(test, &wr), 0);
 }
 
-static void ack(struct kunit *test, u32 psn, u8 syndrome)
-{
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_ACKNOWLEDGE, .psn = psn, .syndrome = syndrome,
-	};
-
-	fake_inject(test, &pkt, NULL, 0);
-}
-
 static void done(struct kunit *test, u64 wr_id, enum ib_wc_opcode opcode)
 {
 	struct ib_wc wc;
@@ -87,11 +78,19 @@ static void done(struct kunit *test, u64 wr_id, enum ib_wc_opcode opcode)
 	KUNIT_EXPECT_EQ(test, (u32)wc.opcode, (u32)opcode);
 }
 
+/* The SEND @wr_id has left with the @n-th PSN; it is acknowledged and completes */
+static void finish_send(struct kunit *test, u64 wr_id, u32 n)
+{
+	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(n), NULL);
+	fake_expect_nothing(test);
+	peer_ack(test, SQ_PSN(n));
+	done(test, wr_id, IB_WC_SEND);
+}
+
 /* With nothing before them, they are executed and complete at once; no PSN is used */
 static void at_once(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
-	struct rxe_pkt pkt;
 
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
@@ -101,9 +100,7 @@ static void at_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
 	fake_expect_nothing(test);
 	fake_send(test, 3, 0, 8);
-	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
-	ack(test, SQ_PSN(0), RXE_AETH_ACK);
-	done(test, 3, IB_WC_SEND);
+	finish_send(test, 3, 0);
 	rxe_dereg_mr(mr, NULL);
 }
 
@@ -122,7 +119,7 @@ static void in_order(struct kunit *test)
 	fake_no_completion(test, fake(test)->scq);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
-	ack(test, SQ_PSN(1), RXE_AETH_ACK);
+	peer_ack(test, SQ_PSN(1));
 	done(test, 1, IB_WC_SEND);
 	done(test, 2, IB_WC_REG_MR);
 	done(test, 3, IB_WC_LOCAL_INV);
@@ -134,7 +131,6 @@ static void in_order(struct kunit *test)
 static void fence(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
-	struct rxe_pkt pkt;
 
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
@@ -142,15 +138,10 @@ static void fence(struct kunit *test)
 	post_inv(test, 3, mr->rkey, IB_SEND_FENCE);
 	fake_send(test, 4, 0, 8);
 	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
-	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
-	fake_expect_nothing(test);
-	ack(test, SQ_PSN(0), RXE_AETH_ACK);
-	done(test, 2, IB_WC_SEND);
+	finish_send(test, 2, 0);
 	done(test, 3, IB_WC_LOCAL_INV);
 	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
-	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
-	ack(test, SQ_PSN(1), RXE_AETH_ACK);
-	done(test, 4, IB_WC_SEND);
+	finish_send(test, 4, 1);
 	rxe_dereg_mr(mr, NULL);
 }
 
@@ -165,15 +156,13 @@ static void resent(struct kunit *test)
 	fake_send(test, 3, 0, 8);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
-	ack(test, SQ_PSN(0), RXE_AETH_RNR_NAK | 1);	/* goes back to it */
+	peer_answer(test, SQ_PSN(0), RXE_AETH_RNR_NAK | 1);	/* goes back to it */
 	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 	KUNIT_EXPECT_EQ(test, pkt.psn, SQ_PSN(0));
-	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	peer_ack(test, SQ_PSN(0));
 	done(test, 1, IB_WC_SEND);
 	done(test, 2, IB_WC_REG_MR);
-	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
-	ack(test, SQ_PSN(1), RXE_AETH_ACK);
-	done(test, 3, IB_WC_SEND);
+	finish_send(test, 3, 1);
 	rxe_dereg_mr(mr, NULL);
 }
 
@@ -189,7 +178,7 @@ static void fails(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
 	fake_expect_nothing(test);
 	fake_no_completion(test, fake(test)->scq);
-	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	peer_ack(test, SQ_PSN(0));
 	done(test, 1, IB_WC_SEND);
 	fake_completion(test, fake(test)->scq, 2, IB_WC_MW_BIND_ERR, NULL);
 	fake_completion(test, fake(test)->scq, 3, IB_WC_WR_FLUSH_ERR, NULL);
@@ -260,7 +249,7 @@ static void sent_inv(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_SEND_FIRST, SQ_PSN(1), &pkt);
 	fake_expect(test, IB_OPCODE_RC_SEND_LAST_WITH_INVALIDATE, SQ_PSN(2), &pkt);
 	KUNIT_EXPECT_EQ(test, pkt.rkey, 0x12345678u);
-	ack(test, SQ_PSN(2), RXE_AETH_ACK);
+	peer_ack(test, SQ_PSN(2));
 	done(test, 1, IB_WC_SEND);
 	done(test, 1, IB_WC_SEND);
 }
@@ -382,7 +371,7 @@ static void not_too_many(struct kunit *test)
 	spin_lock_bh(&sq->lock);
 	sq->memops.executed = 0;
 	spin_unlock_bh(&sq->lock);
-	ack(test, SQ_PSN(0), RXE_AETH_ACK);
+	peer_ack(test, SQ_PSN(0));
 	done(test, 1, IB_WC_SEND);
 	done(test, 2, IB_WC_REG_MR);
 	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));

@@ -108,32 +108,29 @@ static void paused_at_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->runs, 1u);
 }
 
-static void where_it_stands(struct kunit *test)
+/* The first run is where the task is started. A tasklet does @more: others get their turn */
+static void expect_runs(struct kunit *test, u32 more)
 {
 	struct ctx *c = test->priv;
 
 	resumed(test);
+	c->more = more;
 	local_bh_disable();
 	rxe_task_run(&c->task);
 	KUNIT_EXPECT_EQ(test, c->runs, 1u);
 	local_bh_enable();
 	settle(test);
-	KUNIT_EXPECT_EQ(test, c->runs, 1u);
+	KUNIT_EXPECT_EQ(test, c->runs, 1 + more);
+}
+
+static void where_it_stands(struct kunit *test)
+{
+	expect_runs(test, 0);
 }
 
 static void until_done(struct kunit *test)
 {
-	struct ctx *c = test->priv;
-
-	resumed(test);
-	c->more = 9;
-	local_bh_disable();
-	rxe_task_run(&c->task);
-	/* the tasklet does the rest, so that others get their turn */
-	KUNIT_EXPECT_EQ(test, c->runs, 1u);
-	local_bh_enable();
-	settle(test);
-	KUNIT_EXPECT_EQ(test, c->runs, 10u);
+	expect_runs(test, 9);
 }
 
 static void asked_while_running(struct kunit *test)

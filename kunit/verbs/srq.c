@@ -41,7 +41,7 @@ static void post(struct kunit *test, u32 first, u32 num)
 	u32 i;
 
 	for (i = 0; i < num; i++)
-		fake_post_srq(test, first + i, 0, 256);
+		fake_post_recv(test, first + i, 0, 256);
 }
 
 /* SENDs that must take work requests @wr_id and on */
