@@ -123,6 +123,26 @@ static void passed_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fix.tx[0]->turn);
 }
 
+/* Waiting senders that ask again get no turn before the queues have drained */
+static void asks_again(struct kunit *test)
+{
+	u32 bytes = rxe_knob(txq_first_bytes) / 8, left = 8;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), left);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), 0u);
+	while (--left > 4) {
+		leave(0, 1);
+		for (i = 0; i < 2; i++)
+			KUNIT_EXPECT_TRUE(test, rxe_tx_full(fix.tx[i]));
+	}
+	KUNIT_EXPECT_EQ(test, fix.called[0] + fix.called[1], 0u);
+	leave(0, 1);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), 4u);
+	KUNIT_EXPECT_EQ(test, fix.called[1], 0u);
+}
+
 /* A waiting sender is always woken when its last skb has left */
 static void last(struct kunit *test)
 {
@@ -174,6 +194,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(own_limit),
 	KUNIT_CASE(own_half),
 	KUNIT_CASE(passed_over),
+	KUNIT_CASE(asks_again),
 	KUNIT_CASE(last),
 	KUNIT_CASE(stuck),
 	KUNIT_CASE(empty_queue),

@@ -294,10 +294,24 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 	kref_put(&tx->ref, tx_release);
 }
 
-/* Wait behind the other senders. If there is room by now, the first of them gets its turn */
+/* Are so few bytes left that waiting senders may fill the queues again? */
+static bool txq_has_drained(const struct rxe_txq *q, u32 bytes)
+{
+	return bytes <= READ_ONCE(q->limit) / 2;
+}
+
+/*
+ * Wait behind the other senders. If there is room by now, the first of them gets its turn.
+ *
+ * A sender that waits already asks again whenever its task runs, as for arriving packets. Then
+ * nobody gets a turn before the queues have drained. Otherwise each packet that leaves would be
+ * replaced at once. Always-full queues starve some packets if the queueing discipline serves
+ * new flows first (fq_codel).
+ */
 static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	unsigned long flags;
+	bool waits;
 
 	spin_lock_irqsave(&q->lock, flags);
 	if (!q->turn && list_empty(&q->waiting)) {
@@ -306,7 +320,8 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 	}
 	WRITE_ONCE(q->timing, true);
 	txq_take_turn(q, tx);
-	if (list_empty(&tx->wait))
+	waits = !list_empty(&tx->wait);
+	if (!waits)
 		list_add_tail(&tx->wait, &q->waiting);
 	if (!hrtimer_is_queued(&q->timer)) {
 		WRITE_ONCE(q->drained, ktime_get());
@@ -315,7 +330,8 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 			      HRTIMER_MODE_ABS_SOFT);
 	}
 	smp_mb();	/* pairs with the subtraction in tx_free() */
-	txq_give_turn(q);
+	if (!waits || txq_has_drained(q, atomic_read(&q->bytes)))
+		txq_give_turn(q);
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
@@ -430,7 +446,7 @@ static noinline void txq_note_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 	if (q->turn || !list_empty(&q->waiting)) {
 		q->left += bytes;
 		txq_adapt(q);
-		if (rest <= q->limit / 2)
+		if (txq_has_drained(q, rest))
 			txq_give_turn(q);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
