@@ -235,9 +235,10 @@ link() { # up|down
 wire() {
 	try naks lossy B write_bw 65536 "rcvd_seq_err packet_seq_err completer_retry_err"
 	try gaps lossy A read_bw 8192 "rcvd_seq_err implied_nak_seq_err completer_retry_err packet_seq_err? roce_adp_retrans? rx_drop_early?"
-	try silence provoke rxeA "tx_drop roce_adp_retrans rcvd_seq_err? packet_seq_err?" \
+	# ACKs may come after the end of the stream's queue pair
+	try silence provoke rxeA "tx_drop roce_adp_retrans rcvd_seq_err? packet_seq_err? rx_drop_no_qp?" \
 		while_streaming roce_adp_retrans no_output drop
-	try link-down provoke rxeA "link_downed=1 send_err tx_drop? rcvd_seq_err? packet_seq_err?" \
+	try link-down provoke rxeA "link_downed=1 send_err tx_drop? rcvd_seq_err? packet_seq_err? rx_drop_no_qp?" \
 		while_streaming send_err "link down" "link up"
 }
 
