@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# test: queue pairs share a wire of 100 Mbit/s evenly and wholly; nothing is late, dropped or sent twice
+# nodes: 1
+# level: full
+# timeout: 300
+# clock: leaps
+. "$(dirname "$0")/lib.sh"
+
+# QDISC VERSION OP: 1, 8 and 64 queue pairs both ways
+FLOWS="fq_codel v2 read
+fq_codel v2 write
+pfifo_fast v1 send
+tbf v2 read"
+
+# As many MB/s as one queue pair has, shared evenly. The clock counts instructions: there is no stall
+# that could explain an answer that is late. Only the short queue of tbf drops.
+judge() { # MB/S-OF-ONE LINE
+	local qdisc status rate jain lost timeouts duplicates drops
+	read -r qdisc _ _ _ _ _ status rate jain lost timeouts duplicates drops _ <<< "$2"
+	[ "$status" = ok ] && [ "$lost" = 0 ] && [ "$timeouts" = 0 ] && awk "BEGIN { exit !($jain >= .9 && $rate >= .9 * $1) }" || return 1
+	[ "$qdisc" = tbf ] || [ "$drops" = 0 ] && [ "$duplicates" = 0 ]
+}
+
+# It is another program, which sets up and cleans up for itself
+measure() { # FLOW
+	local qdisc version op
+	read -r qdisc version op <<< "$1"
+	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 2000 0 3>&- < /dev/null
+}
+
+judge_all() { # FLOW: what measure() prints
+	local line qps rate seen=0 one=0
+	while read -r line; do
+		[ "$line" != end ] || break
+		say "$line"
+		read -r _ _ _ _ qps _ _ rate _ <<< "$line"
+		[ "$qps" != 1 ] || one=$rate
+		seen=$((seen + 1))
+		try "${1// /-}-$qps" judge "$one" "$line"
+	done
+	[ $seen = 3 ] || fail "${1// /-}" "$seen measurements, not 3"
+}
+
+while read -r flow; do
+	judge_all "$flow" < <(measure "$flow")
+done <<< "$FLOWS"
