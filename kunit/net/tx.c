@@ -152,6 +152,25 @@ static void last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
+/* What is cut into packets stays in the queues until the last packet has left */
+static void cut(struct kunit *test)
+{
+	u32 room = rxe_tx_room(fix.tx[0]);
+	struct sk_buff *train, *last = alloc_skb(BYTES, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, last);
+	fill(test, 0, room);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[0]), 0u);
+	train = skb_dequeue(&fix.queue[0]);
+	rxe_tx_cut(train, last);
+	kfree_skb(train);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[0]), 0u);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 0u);
+	kfree_skb(last);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[0]), room);
+	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+}
+
 /* While nothing leaves, all waiting senders may send, but few at once and each only once */
 static void stuck(struct kunit *test)
 {
@@ -196,6 +215,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(passed_over),
 	KUNIT_CASE(asks_again),
 	KUNIT_CASE(last),
+	KUNIT_CASE(cut),
 	KUNIT_CASE(stuck),
 	KUNIT_CASE(empty_queue),
 	{}

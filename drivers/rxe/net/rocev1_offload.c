@@ -109,7 +109,7 @@ static struct sk_buff *rxe_v1_segment(struct sk_buff *skb, netdev_features_t fea
 static struct sk_buff *rxe_v1_gso_segment(struct sk_buff *skb, netdev_features_t features)
 {
 	bool sum = skb->encap_hdr_csum && skb_tnl_header_len(skb);
-	struct sk_buff *segs, *seg;
+	struct sk_buff *segs, *seg, *last = NULL;
 
 	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST) ||
 	    !pskb_may_pull(skb, RXE_GRH_BYTES))
@@ -118,8 +118,11 @@ static struct sk_buff *rxe_v1_gso_segment(struct sk_buff *skb, netdev_features_t
 	segs = rxe_v1_segment(skb, features);
 	if (IS_ERR(segs))
 		return segs;
-	for (seg = segs; seg; seg = seg->next)
+	for (seg = segs; seg; seg = seg->next) {
 		rxe_v1_finish(seg, sum);
+		last = seg;
+	}
+	rxe_tx_cut(skb, last);
 	return segs;
 }
 

@@ -557,3 +557,28 @@ void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 	skb_shinfo(skb)->destructor_arg = tx;
 	skb->destructor = tx_free;
 }
+
+/**
+ * rxe_tx_cut - count a train until the last of its packets is freed
+ * @train: an skb, which is freed next
+ * @last: the last of its packets, without owner
+ *
+ * Queueing disciplines that shape (tbf, cake) segment trains when they enqueue them. This does
+ * what skb_segment() does for skbs of sockets.
+ *
+ * Context: any.
+ */
+void rxe_tx_cut(struct sk_buff *train, struct sk_buff *last)
+{
+	struct rxe_tx *tx;
+
+	if (train->destructor != tx_free)
+		return;
+	tx = skb_shinfo(train)->destructor_arg;
+	skb_shinfo(last)->destructor_arg = tx;
+	skb_shinfo(last)->tskey = skb_shinfo(train)->tskey;
+	swap(last->truesize, train->truesize);
+	swap(last->sk, train->sk);
+	swap(last->destructor, train->destructor);
+	cmpxchg(&tx->q->timed, train, last);
+}
