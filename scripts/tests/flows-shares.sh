@@ -2,7 +2,7 @@
 # test: queue pairs share a wire of 100 Mbit/s evenly and wholly; nothing is late, dropped or sent twice
 # nodes: 1
 # level: full
-# timeout: 300
+# timeout: 600
 # clock: leaps
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ judge() { # MB/S-OF-ONE LINE
 measure() { # FLOW
 	local qdisc version op
 	read -r qdisc version op <<< "$1"
-	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 2000 0 3>&- < /dev/null
+	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 3>&- < /dev/null
 }
 
 judge_all() { # FLOW: what measure() prints
