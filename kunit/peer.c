@@ -26,6 +26,12 @@ void peer_rdma(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 dma_len, con
 	fake_inject(test, &pkt, data, len);
 }
 
+void peer_allow_flush(struct kunit *test, int qp, int key)
+{
+	fake(test)->qp->attr.qp_access_flags |= qp;
+	to_rxe_mr(fake(test)->mr)->key.access |= key;
+}
+
 void peer_post_bytes(struct kunit *test)
 {
 	u32 i;

@@ -14,6 +14,10 @@ void peer_request(struct kunit *test, u8 opcode, u32 psn, const void *data, u32 
 void peer_rdma(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 dma_len, const void *data,
 	       u32 len);
 
+/* A FLUSH's type and level, and what it needs of the QP's and of the region's access flags */
+#define PEER_FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
+void peer_allow_flush(struct kunit *test, int qp, int key);
+
 /*
  * Messages of a byte: posts a dozen receive work requests, sends the @n-th message, and expects
  * that exactly those from @first to @last have come

@@ -5,7 +5,7 @@
  * earlier: neither by silence nor by an ACK of something later. A duplicate is answered, but not
  * executed again.
  */
-#include "../fake.h"
+#include "../peer.h"
 #include "../util.h"
 
 #define SQ_PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
@@ -14,16 +14,14 @@
 /* 4.096 us * 2^10: 4 ms */
 #define SHORT_TIMEOUT	10
 
-#define FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
-
 static const struct kind {
 	const char *name;
 	u32 feth;
 } kinds[] = {
-	{ "global-range", FETH(IB_FLUSH_GLOBAL, IB_FLUSH_RANGE) },
-	{ "global-region", FETH(IB_FLUSH_GLOBAL, IB_FLUSH_MR) },
-	{ "persistent-range", FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_RANGE) },
-	{ "persistent-region", FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR) },
+	{ "global-range", PEER_FETH(IB_FLUSH_GLOBAL, IB_FLUSH_RANGE) },
+	{ "global-region", PEER_FETH(IB_FLUSH_GLOBAL, IB_FLUSH_MR) },
+	{ "persistent-range", PEER_FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_RANGE) },
+	{ "persistent-region", PEER_FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR) },
 };
 
 static void kind_name(const struct kind *kind, char *name)
@@ -84,14 +82,9 @@ static void take_request(struct kunit *test)
 	expect_request(test, &pkt);
 }
 
-static void answer(struct kunit *test, u8 opcode, u32 psn)
+static void answer_flush(struct kunit *test)
 {
-	struct rxe_pkt pkt = {
-		.opcode = opcode, .psn = psn,
-		.syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
-	};
-
-	fake_inject(test, &pkt, NULL, 0);
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0), NULL, 0);
 }
 
 static void expect_flushed(struct kunit *test, u64 wr_id)
@@ -115,13 +108,13 @@ static void request_lost(struct kunit *test)
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 		expect_request(test, &pkt);
-		fake_no_completion(test, fake(test)->scq);
+		peer_expect_not_done(test);
 	}
-	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
+	answer_flush(test);
 	expect_flushed(test, 1);
-	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
-	fake_no_completion(test, fake(test)->scq);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(fake(test)->qp->state), IB_QPS_RTS);
+	answer_flush(test);
+	peer_expect_not_done(test);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
 /*
@@ -134,12 +127,12 @@ static void response_lost(struct kunit *test)
 	take_request(test);
 	fake_send(test, 2, 0, 8);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), NULL);
-	answer(test, IB_OPCODE_RC_ACKNOWLEDGE, SQ_PSN(1));
-	fake_no_completion(test, fake(test)->scq);
+	peer_ack(test, SQ_PSN(1));
+	peer_expect_not_done(test);
 	take_request(test);
-	answer(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, SQ_PSN(0));
+	answer_flush(test);
 	expect_flushed(test, 1);
-	fake_completion(test, fake(test)->scq, 2, IB_WC_SUCCESS, NULL);
+	peer_expect_done(test, 2);
 	fake_expect_nothing(test);
 }
 
@@ -150,13 +143,7 @@ static struct rxe_key *key(struct kunit *test)
 	return &to_rxe_mr(fake(test)->mr)->key;
 }
 
-static void allow_flush(struct kunit *test)
-{
-	int access = IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT;
-
-	fake(test)->qp->attr.qp_access_flags |= access;
-	key(test)->access |= access;
-}
+#define FLUSH_ACCESS	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 /* The region is all of memory. A FLUSH of that would take years, so it's short for one. */
 static void set_region(struct kunit *test, bool flushed)
@@ -169,7 +156,7 @@ static void arrive_flush(struct kunit *test, u32 psn)
 {
 	struct rxe_pkt pkt = {
 		.opcode = IB_OPCODE_RC_FLUSH, .psn = psn, .feth = feth(test), .ack_req = true,
-		.va = (uintptr_t)fake(test)->mem, .rkey = fake(test)->mr->rkey, .dma_len = 4096,
+		.va = fake_addr(test, 0), .rkey = fake(test)->mr->rkey, .dma_len = 4096,
 	};
 
 	set_region(test, true);
@@ -178,13 +165,8 @@ static void arrive_flush(struct kunit *test, u32 psn)
 
 static void arrive_write(struct kunit *test, u32 psn, u8 value)
 {
-	struct rxe_pkt pkt = {
-		.opcode = IB_OPCODE_RC_RDMA_WRITE_ONLY, .psn = psn, .ack_req = true,
-		.va = (uintptr_t)fake(test)->mem, .rkey = fake(test)->mr->rkey, .dma_len = 1,
-	};
-
 	set_region(test, false);
-	fake_inject(test, &pkt, &value, 1);
+	peer_rdma(test, IB_OPCODE_RC_RDMA_WRITE_ONLY, psn, 0, 1, &value, 1);
 }
 
 static void expect_answer(struct kunit *test, u32 psn)
@@ -193,12 +175,12 @@ static void expect_answer(struct kunit *test, u32 psn)
 	fake_expect_nothing(test);
 }
 
-static void expect_ack(struct kunit *test, u32 psn, u8 syndrome)
+static void expect_ack(struct kunit *test, u32 psn)
 {
 	struct rxe_pkt pkt = {};
 
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, psn, &pkt);
-	KUNIT_EXPECT_EQ(test, pkt.syndrome, syndrome);
+	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
 }
 
 /* The last FLUSH that was executed, if it was a persistent one: its number */
@@ -213,20 +195,20 @@ static void request_missed(struct kunit *test)
 	u8 *mem = fake(test)->mem;
 	u64 seq;
 
-	allow_flush(test);
+	peer_allow_flush(test, FLUSH_ACCESS, FLUSH_ACCESS);
 	arrive_write(test, RQ_PSN(0), 1);
-	expect_ack(test, RQ_PSN(0), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	expect_ack(test, RQ_PSN(0));
 	arrive_write(test, RQ_PSN(2), 2);
-	expect_ack(test, RQ_PSN(1), RXE_NAK_PSN_SEQ);
+	peer_expect_nak(test, RQ_PSN(1), RXE_NAK_PSN_SEQ);
 	KUNIT_EXPECT_EQ(test, *mem, 1);
 	seq = fake(test)->qp->rq.expect.seq;
 	arrive_flush(test, RQ_PSN(1));
 	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, RQ_PSN(1), NULL);
-	expect_ack(test, RQ_PSN(2), RXE_NAK_PSN_SEQ);	/* it wasn't kept */
+	peer_expect_nak(test, RQ_PSN(2), RXE_NAK_PSN_SEQ);	/* it wasn't kept */
 	KUNIT_EXPECT_EQ(test, *mem, 1);
 	KUNIT_EXPECT_TRUE(test, !persistent(test) || executed(test) == seq);
 	arrive_write(test, RQ_PSN(2), 2);
-	expect_ack(test, RQ_PSN(2), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	expect_ack(test, RQ_PSN(2));
 	KUNIT_EXPECT_EQ(test, *mem, 2);
 }
 
@@ -235,16 +217,16 @@ static void response_missed(struct kunit *test)
 {
 	u64 seq;
 
-	allow_flush(test);
+	peer_allow_flush(test, FLUSH_ACCESS, FLUSH_ACCESS);
 	arrive_flush(test, RQ_PSN(0));
 	expect_answer(test, RQ_PSN(0));
 	seq = executed(test);
 	arrive_flush(test, RQ_PSN(0));
 	expect_answer(test, RQ_PSN(0));
 	arrive_write(test, RQ_PSN(1), 1);
-	expect_ack(test, RQ_PSN(1), RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
+	expect_ack(test, RQ_PSN(1));
 	/* A duplicate isn't checked again either: the rights may be gone by then */
-	key(test)->access &= ~(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT);
+	key(test)->access &= ~FLUSH_ACCESS;
 	arrive_flush(test, RQ_PSN(0));
 	expect_answer(test, RQ_PSN(0));
 	KUNIT_EXPECT_EQ(test, executed(test), seq);
@@ -259,13 +241,13 @@ static void asked_again(struct kunit *test)
 	struct rxe_qp *qp = fake(test)->qp;
 	struct rxe_pkt pkt;
 
-	allow_flush(test);
+	peer_allow_flush(test, FLUSH_ACCESS, FLUSH_ACCESS);
 	rxe_task_pause(&qp->recv_task);
 	arrive_flush(test, RQ_PSN(0));
 	arrive_flush(test, RQ_PSN(0));
 	rxe_task_resume(&qp->recv_task);
 	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
-	if (feth(test) == FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR))
+	if (feth(test) == PEER_FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR))
 		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key(test)->length);
 	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY);
 	KUNIT_EXPECT_EQ(test, pkt.psn, RQ_PSN(0));

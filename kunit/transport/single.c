@@ -158,26 +158,18 @@ static void atomic_write_access(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *(u64 *)(fake(test)->mem + 8), 0ull);
 }
 
-#define FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
-
-static void allow_flush(struct kunit *test, int qp, int key)
-{
-	fake(test)->qp->attr.qp_access_flags |= qp;
-	to_rxe_mr(fake(test)->mr)->key.access |= key;
-}
-
 /* A range or all; of a range, zero bytes need no key [A19.4.1] [C9-88] */
 static void flush(struct kunit *test)
 {
-	allow_flush(test, IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL);
-	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, FETH(1, IB_FLUSH_RANGE), 0);
+	peer_allow_flush(test, IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, PEER_FETH(1, IB_FLUSH_RANGE), 0);
 	expect_placed(test, PSN(0));
-	place(test, IB_OPCODE_RC_FLUSH, PSN(1), 0, U32_MAX, FETH(1, IB_FLUSH_MR), 0);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(1), 0, U32_MAX, PEER_FETH(1, IB_FLUSH_MR), 0);
 	expect_placed(test, PSN(1));
 	to_rxe_mr(fake(test)->mr)->key.access &= ~IB_ACCESS_FLUSH_GLOBAL;
-	place(test, IB_OPCODE_RC_FLUSH, PSN(2), 0, 0, FETH(1, IB_FLUSH_RANGE), 0);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(2), 0, 0, PEER_FETH(1, IB_FLUSH_RANGE), 0);
 	expect_placed(test, PSN(2));
-	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, FETH(1, IB_FLUSH_RANGE), 0);
+	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 4096, PEER_FETH(1, IB_FLUSH_RANGE), 0);
 	expect_placed(test, PSN(0));
 }
 
@@ -191,11 +183,11 @@ static void flush_persistent(struct kunit *test)
 		.flags = RXE_OP_FLUSH,
 		.psn = PSN(0),
 		.rkey = fake(test)->mr->rkey,
-		.feth = FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR),
+		.feth = PEER_FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR),
 	};
 	u32 step;
 
-	allow_flush(test, IB_ACCESS_FLUSH_PERSISTENT, IB_ACCESS_FLUSH_PERSISTENT);
+	peer_allow_flush(test, IB_ACCESS_FLUSH_PERSISTENT, IB_ACCESS_FLUSH_PERSISTENT);
 	key->length = 2ull * RXE_PERSIST_STEP + 1;
 	qp->rq.persist.seq = qp->rq.expect.seq - 1;
 	local_bh_disable();
@@ -221,14 +213,17 @@ static const struct bad_flush {
 	u32 feth;
 	u8 nak;
 } bad_flushes[] = {
-	{ "qp", 0, IB_ACCESS_FLUSH_GLOBAL, FETH(1, 0), RXE_NAK_INV_REQ },
-	{ "no-type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(0, 0), RXE_NAK_INV_REQ },
-	{ "type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(5, 0), RXE_NAK_INV_REQ },
-	{ "level", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL, FETH(1, 2), RXE_NAK_INV_REQ },
-	{ "key", IB_ACCESS_FLUSH_GLOBAL, 0, FETH(1, 0), RXE_NAK_REM_ACCESS },
-	{ "key-all", IB_ACCESS_FLUSH_GLOBAL, 0, FETH(1, 1), RXE_NAK_REM_ACCESS },
+	{ "qp", 0, IB_ACCESS_FLUSH_GLOBAL, PEER_FETH(1, 0), RXE_NAK_INV_REQ },
+	{ "no-type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL,
+	  PEER_FETH(0, 0), RXE_NAK_INV_REQ },
+	{ "type", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL,
+	  PEER_FETH(5, 0), RXE_NAK_INV_REQ },
+	{ "level", IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_GLOBAL,
+	  PEER_FETH(1, 2), RXE_NAK_INV_REQ },
+	{ "key", IB_ACCESS_FLUSH_GLOBAL, 0, PEER_FETH(1, 0), RXE_NAK_REM_ACCESS },
+	{ "key-all", IB_ACCESS_FLUSH_GLOBAL, 0, PEER_FETH(1, 1), RXE_NAK_REM_ACCESS },
 	{ "persistent", IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT,
-	  IB_ACCESS_FLUSH_GLOBAL, FETH(2, 1), RXE_NAK_REM_ACCESS },
+	  IB_ACCESS_FLUSH_GLOBAL, PEER_FETH(2, 1), RXE_NAK_REM_ACCESS },
 };
 
 static void bad_flush_name(const struct bad_flush *bad, char *name)
@@ -245,7 +240,7 @@ static void flush_refused(struct kunit *test)
 
 	to_rxe_mr(fake(test)->mr)->key.access &= ~IB_ACCESS_FLUSH_GLOBAL;
 	fake(test)->qp->attr.qp_access_flags &= ~IB_ACCESS_FLUSH_GLOBAL;
-	allow_flush(test, bad->qp, bad->key);
+	peer_allow_flush(test, bad->qp, bad->key);
 	place(test, IB_OPCODE_RC_FLUSH, PSN(0), 0, 64, bad->feth, 0);
 	peer_expect_nak(test, PSN(0), bad->nak);
 	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
