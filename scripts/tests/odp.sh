@@ -92,7 +92,7 @@ path_up veth
 patient
 in_order
 use_gid v2-ipv4
-wire_is loss-1
+wire_is loss-5
 between "loss-" -n 20 -c rc-shared,rc-anon-implicit,srq-rc
 try lost lost
 wire_is clean

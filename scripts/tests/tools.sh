@@ -30,6 +30,15 @@ cases() { # PREFIX COMMAND...
 	done < <(s=0; "$@" || s=$?; echo "end $s")
 	# 1 is "a case failed", which has been told
 	[ "$status" = $failures ] || fail "${prefix}exit" "status $status: $*"
+	[ $failures = 0 ] || say_drops
+}
+
+# say_drops: what this machine's devices and its network stack have dropped, for the log
+say_drops() {
+	say "dropped by devices: $(grep -s . /sys/class/infiniband/*/ports/1/hw_counters/*drop* |
+		sed -n 's,^/sys/class/infiniband/,,; s,/.*/,/,; /:0$/! p' | tr '\n' ' ')"
+	say "packets, drops of each processor's backlog: $(cut -d' ' -f1,2 /proc/net/softnet_stat | tr '\n' ',')"
+	say "dropped by queueing disciplines: $(tc -s qdisc show | grep -o 'dropped [1-9][0-9]*' | tr '\n' ' ')"
 }
 
 # with_tools COMMAND...: the command as a line for another shell, which has the functions of lib.sh and
@@ -116,9 +125,11 @@ path_up() { # PATH: modules loaded, devices there, then path()
 }
 
 # On a pair of veths, packets of one sender change places when it moves to another processor, unless
-# one processor receives for each end.
+# one processor receives for each end. Between the ends of a pair in one namespace, packets of RoCE v2
+# go through lo: both addresses are local ones.
 in_order() {
 	[[ $PATH_NAME = veth || $PATH_NAME = ports ]] && [ "$(nproc)" -gt 1 ] || return 0
+	[ $PATH_NAME = veth ] || echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus || return 1
 	srv sh -c "echo 1 > /sys/class/net/$SRV_NET/queues/rx-0/rps_cpus" &&
 		cli sh -c "echo 2 > /sys/class/net/$CLI_NET/queues/rx-0/rps_cpus"
 }
