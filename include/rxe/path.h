@@ -58,16 +58,17 @@ enum rxe_proto {
  * @ecn: packets may leave ECN-capable: congestion control of its owner reacts to marks
  * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
- * @listened: packets that leave are captured, as of @listen_tick
+ * @listened: packets that leave are captured, as of @look_tick
+ * @shaped: queueing disciplines would segment trains (net/shaper.c), as of @look_tick
  * @ip_id: next IPv4 ID
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: argument of dst_check() for @dst (IPv6)
- * @listen_tick: jiffies of the last look for captures
+ * @look_tick: jiffies of the last look at what is below the netdev
  * @by: the netdev that @dst was looked up for, only to compare; NULL until there was a route
  * @by_node: in the list of @by, while @dst is set (net/route.c)
  *
  * Immutable after rxe_path_init(), with two exceptions. Senders on several CPUs may change
- * the last eight members concurrently. rxe_path_class() changes its members while nothing
+ * the last nine members concurrently. rxe_path_class() changes its members while nothing
  * is sent.
  */
 struct rxe_path {
@@ -93,10 +94,11 @@ struct rxe_path {
 	u32			hash;
 	bool			alone;
 	bool			listened;
+	bool			shaped;
 	atomic_t		ip_id;
 	struct dst_entry __rcu	*dst;
 	u32			dst_cookie;
-	u32			listen_tick;
+	u32			look_tick;
 	const struct net_device	*by;
 	struct hlist_node	by_node;
 };

@@ -2,14 +2,16 @@
 # test: queue pairs share a wire of 100 Mbit/s evenly and wholly; nothing is late, dropped or sent twice
 # nodes: 1
 # level: full
-# timeout: 600
+# timeout: 700
 # clock: leaps
 . "$(dirname "$0")/lib.sh"
 
-# QDISC VERSION OP: 1, 8 and 64 queue pairs both ways
+# QDISC VERSION OP [offloads]: 1, 8 and 64 queue pairs both ways. With offloads, the netdev takes trains
+# of v2 whole, but tbf, which is the wire, segments them.
 FLOWS="fq_codel v2 read
 fq_codel v2 write
 pfifo_fast v1 send
+pfifo_fast v2 send offloads
 tbf v2 read"
 
 # As many MB/s as one queue pair has, shared evenly. The clock counts instructions: there is no stall
@@ -23,9 +25,9 @@ judge() { # MB/S-OF-ONE LINE
 
 # It is another program, which sets up and cleans up for itself
 measure() { # FLOW
-	local qdisc version op
-	read -r qdisc version op <<< "$1"
-	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 3>&- < /dev/null
+	local qdisc version op offloads
+	read -r qdisc version op offloads <<< "$1"
+	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 "${offloads:-}" 3>&- < /dev/null
 }
 
 judge_all() { # FLOW: what measure() prints

@@ -79,6 +79,9 @@ void rxe_routes_init(void);
 bool rxe_listen_below(struct net_device *ndev);
 bool rxe_listen_above(struct net_device *ndev);
 
+/* shaper.c */
+bool rxe_shaper_below(struct net_device *ndev);
+
 /* train.c */
 void rxe_blocks_free(void);
 bool rxe_blocks_made(const struct sk_buff *skb);

@@ -248,18 +248,18 @@ static void rxe_train_set_limit(struct rxe_train *train, u8 proto,
 }
 
 /*
- * Is there a capture of what leaves? The check costs as much as a route lookup, so the result
- * is kept for one tick.
+ * Look for captures of what leaves, and for queueing disciplines that segment trains. This costs
+ * as much as a route lookup, so the results are kept for one tick.
  */
-static bool rxe_train_is_listened(struct rxe_path *path, struct net_device *ndev)
+static void rxe_train_look_below(struct rxe_path *path, struct net_device *ndev)
 {
 	u32 now = jiffies;
 
-	if (READ_ONCE(path->listen_tick) != now) {
-		WRITE_ONCE(path->listened, rxe_listen_below(ndev));
-		WRITE_ONCE(path->listen_tick, now);
-	}
-	return READ_ONCE(path->listened);
+	if (READ_ONCE(path->look_tick) == now)
+		return;
+	WRITE_ONCE(path->listened, rxe_listen_below(ndev));
+	WRITE_ONCE(path->shaped, rxe_l3(path->proto)->udp && rxe_shaper_below(ndev));
+	WRITE_ONCE(path->look_tick, now);
 }
 
 /* The netdev that packets leave by, or NULL. With UDP, *@dst is set to the route. */
@@ -299,10 +299,10 @@ static struct dst_entry *rxe_train_find_route(struct rxe_dev *rxe,
 	ndev = rxe_train_find_netdev(path, &dst);
 	if (!ndev)
 		return NULL;
-	train->singly = rxe_train_is_listened(path, ndev) &&
-			READ_ONCE(rxe->tune.capture_singly);
+	rxe_train_look_below(path, ndev);
+	train->singly = READ_ONCE(path->listened) && READ_ONCE(rxe->tune.capture_singly);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
-	    !train->singly)
+	    !READ_ONCE(path->shaped) && !train->singly)
 		rxe_train_set_limit(train, path->proto, ndev, len);
 	return dst;
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queueing disciplines that segment trains when they enqueue them: those that shape. They free the
+ * train, and its packets don't count as queued any more (tx.c). Then nothing would keep their queue
+ * short. So RoCE v2 sends single packets through them. RoCE v1 segments its trains itself, and
+ * counts their packets.
+ *
+ * The kernel doesn't tell which queueing disciplines do this, hence the list of names. netem isn't
+ * in it, since it segments only the trains that it corrupts.
+ *
+ * Context: bottom halves off; the netdev must not go away.
+ */
+#include <linux/netdevice.h>
+#include <linux/string.h>
+#include <net/sch_generic.h>
+#include "internal.h"
+
+#ifdef CONFIG_NET_SCHED
+static bool rxe_is_shaper(const struct Qdisc *q)
+{
+	static const char * const names[] = { "tbf", "cake", "taprio", "dualpi2" };
+
+	return match_string(names, ARRAY_SIZE(names), q->ops->id) >= 0;
+}
+
+/* The hash table has all but the root */
+static bool rxe_has_shaper(const struct net_device *ndev)
+{
+	const struct Qdisc *q = rcu_dereference_bh(ndev->qdisc);
+	int i;
+
+	if (q && rxe_is_shaper(q))
+		return true;
+	hash_for_each_rcu(ndev->qdisc_hash, i, q, hash)
+		if (rxe_is_shaper(q))
+			return true;
+	return false;
+}
+#else
+static bool rxe_has_shaper(const struct net_device *ndev)
+{
+	return false;
+}
+#endif
+
+static int rxe_lower_has_shaper(struct net_device *ndev, struct netdev_nested_priv *priv)
+{
+	return rxe_has_shaper(ndev);
+}
+
+/**
+ * rxe_shaper_below - does a queueing discipline segment the trains that a netdev sends?
+ * @ndev: netdev
+ *
+ * Return: true if there is one on it, or on a netdev below.
+ */
+bool rxe_shaper_below(struct net_device *ndev)
+{
+	struct netdev_nested_priv priv = {};
+	bool found;
+
+	rcu_read_lock();
+	found = rxe_has_shaper(ndev) ||
+		netdev_walk_all_lower_dev_rcu(ndev, rxe_lower_has_shaper, &priv);
+	rcu_read_unlock();
+	return found;
+}
