@@ -95,12 +95,32 @@ static bool all_swapped(struct end e[2], uint8_t *want[2])
 	return swap_out(&e[0]) && swap_out(&e[1]);
 }
 
+/* Does end @n have the bytes of @want? If not, tell what differs */
+static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcode op)
+{
+	uint64_t i, num = 0, zero = 0, others = 0, first = 0, last = 0;
+	const uint8_t *have = e[n].buf;
+
+	for (i = 0; i < BYTES; i++) {
+		if (have[i] == want[n][i])
+			continue;
+		if (!num++)
+			first = i;
+		last = i;
+		zero += !have[i];
+		others += have[i] == want[!n][i];
+	}
+	CHECK(!num, "opcode %d, end %d: %lu bytes differ, from %lu to %lu; %lu are 0, %lu the other's",
+	      op, n, num, first, last, zero, others);
+	return true;
+}
+
 /* A message needs pages of both ends that aren't there */
 static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 {
 	bool adds = op == IBV_WR_ATOMIC_FETCH_AND_ADD, fetches = adds || op == IBV_WR_RDMA_READ;
 	const uint32_t at = 3 * PAGE + 8, len = adds ? 8 : BYTES / 2;
-	int i, got;
+	int got;
 
 	if (op == IBV_WR_SEND)
 		post_recv(&e[1], sge(&e[1], at, len));
@@ -109,9 +129,7 @@ static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 	memcpy(want[!fetches] + at, want[fetches] + at, len);
 	if (adds)
 		++*(uint64_t *)(want[1] + at);
-	for (i = 0; i < 2; i++)
-		CHECK(!memcmp(want[i], e[i].buf, BYTES), "opcode %d: end %d differs", op, i);
-	return true;
+	return is_whole(e, want, 0, op) && is_whole(e, want, 1, op);
 }
 
 static bool swapped(void)
