@@ -294,6 +294,7 @@ node_reset() {
 		ip link del "$dev" 2>/dev/null || true
 	done
 	rdma system set netns shared 2>/dev/null || true
+	{ echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus; } 2>/dev/null || true	# see in_order()
 	node_network || { say "eth0 can't be set up"; return 1; }
 }
 
