@@ -15,12 +15,21 @@
  */
 #include <rxe/transport.h>
 
-/* Atomic with respect to all devices and all CPUs of this machine */
-static u64 apply_atomic(u64 *p, const struct rxe_pkt *pkt)
+/*
+ * Atomic with respect to all devices and all CPUs of this machine. Return: as
+ * rxe_single_execute(); the memory's value before in @orig
+ */
+static u8 apply_atomic(atomic64_t *word, const struct rxe_pkt *pkt, u64 *orig)
 {
-	if (pkt->opcode == IB_OPCODE_RC_FETCH_ADD)
-		return atomic64_fetch_add(pkt->swap_add, (atomic64_t *)p);
-	return atomic64_cmpxchg((atomic64_t *)p, pkt->compare, pkt->swap_add);
+	switch (pkt->opcode) {
+	case IB_OPCODE_RC_FETCH_ADD:
+		*orig = atomic64_fetch_add(pkt->swap_add, word);
+		return 0;
+	case IB_OPCODE_RC_COMPARE_SWAP:
+		*orig = atomic64_cmpxchg(word, pkt->compare, pkt->swap_add);
+		return 0;
+	}
+	return RXE_NAK_INV_REQ;
 }
 
 /*
@@ -51,8 +60,10 @@ static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig
 
 	if (res)
 		return res;
+	res = apply_atomic((atomic64_t *)word, pkt, orig);
+	if (res)
+		return res;
 	rxe_count(qp, RX_ATOMIC_REQ);
-	*orig = apply_atomic(word, pkt);
 	rxe_replay_keep(&qp->rq.replay, qp->rq.expect.seq, *orig);
 	return 0;
 }
