@@ -90,4 +90,10 @@ static inline bool rxe_outlet_is_full(const struct rxe_outlet *outlet)
 			      rxe_train_is_full(&outlet->out->train);
 }
 
+/* Was memory short for the last packet? Then the next ones should wait for another run. */
+static inline bool rxe_outlet_is_short(const struct rxe_outlet *outlet)
+{
+	return !outlet->peer && !outlet->out->train.npkts;
+}
+
 #endif /* RXE_TRANSPORT_OUTLET_H */

@@ -142,7 +142,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		set_next_pkt(qp, &pkt);
 		advance_response(rq, &pkt);
 		rxe_outlet_send(outlet, &pkt, data, hint);
-		trains -= rxe_outlet_is_full(outlet);
+		trains -= rxe_outlet_is_full(outlet) || rxe_outlet_is_short(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
 	if (rxe_is_paced(qp))
 		rxe_pace_charge(qp, begin - rq->read.resid);
