@@ -40,7 +40,8 @@ enum rxe_account {
  * @sqpn: @same_dev: QP number of a connected sender
  * @done: transport/: bytes taken in so far
  * @end: transport/: where to stop taking in; later packets are ignored
- * @psn: transport/: PSN of the packet at @done, while the train is held
+ * @psn: transport/: PSN of the packet at @done, while the train is held; before that,
+ *	rxe_read_resp.sent when the train came
  * @since: transport/: jiffies when it was queued, low 16 bits
  * @held: transport/: it came too early; all packets up to @end were verified
  * @account: transport/: limit of the device against which it counts

@@ -447,7 +447,8 @@ static void needless_unsent(struct kunit *test)
 						      NOW + 900 * MS));
 	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 900 * MS));
-	KUNIT_EXPECT_EQ(test, g.rtt.max, MS);
+	KUNIT_EXPECT_EQ(test, g.rtt.max, 900 * MS);
+	KUNIT_EXPECT_EQ(test, g.rtt.smooth, MS);
 }
 
 /* The answer may be one to a first resending, while a second one waits for its turn */
@@ -513,6 +514,50 @@ static void needless_too_soon(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 351 * MS));
 	KUNIT_EXPECT_GE(test, g.rtt.max, 350 * MS);
 	KUNIT_EXPECT_GE(test, rto(&g), 700 * MS);
+}
+
+/* A READ response that isn't a first packet is no answer to a request that was sent again */
+static void needless_continued(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	g.facts.rd_atomic = true;
+	resend_by_silence(&g);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_continued(&g.rec, &g.rtt, rxe_psn_add(PSN, 1),
+							NOW + 450 * MS));
+	KUNIT_EXPECT_TRUE(test, g.rec.in_doubt);
+	KUNIT_EXPECT_TRUE(test, rxe_recovery_continued(&g.rec, &g.rtt, PSN, NOW + 450 * MS));
+	KUNIT_EXPECT_FALSE(test, g.rec.in_doubt);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_is_lossy(&g.rec, NOW + 450 * MS));
+	KUNIT_EXPECT_EQ(test, g.rtt.max, 450 * MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_continued(&g.rec, &g.rtt, PSN, NOW + 450 * MS));
+
+	/* the peer had asked for it */
+	begin(&g);
+	hint(&g, RXE_LOSS_GAP, MS);
+	resend(&g, rxe_psn_add(PSN, 3), NOW, NOW + MS);
+	KUNIT_EXPECT_FALSE(test, rxe_recovery_continued(&g.rec, &g.rtt, PSN, NOW + 2 * MS));
+}
+
+/* How long the peer was silent counts like a round trip, unless something was sent again */
+static void silence_learnt(struct kunit *test)
+{
+	struct game g;
+
+	begin(&g);
+	rxe_recovery_heard_at(&g.rec, &g.rtt, NOW + 290 * MS);
+	KUNIT_EXPECT_EQ(test, rxe_rtt_longest(&g.rtt, NOW + 290 * MS), 290 * MS);
+	KUNIT_EXPECT_EQ(test, g.rtt.smooth, MS);
+	KUNIT_EXPECT_EQ(test, g.rtt.min, MS);
+	/* so the next probe waits for twice as long */
+	rxe_recovery_wait_anew(&g.rec, NOW);
+	KUNIT_EXPECT_EQ(test, rxe_recovery_wait_ns(&g.rec, &g.rtt, &g.limit, NOW), 580 * MS);
+
+	begin(&g);
+	resend_by_silence(&g);
+	rxe_recovery_heard_at(&g.rec, &g.rtt, NOW + 400 * MS);
+	KUNIT_EXPECT_EQ(test, g.rtt.max, MS);
 }
 
 /* The time since a resending is no round trip if the answer is to the first transmission */
@@ -631,6 +676,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(needless_unsent_again),
 	KUNIT_CASE(retry_leaves_late),
 	KUNIT_CASE(needless_too_soon),
+	KUNIT_CASE(needless_continued),
+	KUNIT_CASE(silence_learnt),
 	KUNIT_CASE(too_soon),
 	KUNIT_CASE(needless_doubled),
 	KUNIT_CASE(doubled_behind),

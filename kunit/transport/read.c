@@ -70,14 +70,13 @@ static void long_read(struct kunit *test)
 	peer_expect_ack(test, PSN(pkts), 2);
 }
 
-/* A response that is sent again begins a train [9.7.5.1.4] */
-static void read_again(struct kunit *test)
+/* READ requests for one packet each, in one train */
+static void read_train(struct kunit *test, const u32 *psns, u32 num)
 {
-	static const u32 psns[] = { 0, 1, 0 };
-	struct rxe_pkt pkts[ARRAY_SIZE(psns)];
+	struct rxe_pkt pkts[4];
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(psns); i++)
+	for (i = 0; i < num; i++)
 		pkts[i] = (struct rxe_pkt) {
 			.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
 			.psn = PSN(psns[i]),
@@ -85,11 +84,37 @@ static void read_again(struct kunit *test)
 			.rkey = fake(test)->mr->rkey,
 			.dma_len = MTU,
 		};
-	fake_inject_train(test, pkts, ARRAY_SIZE(psns), NULL);
+	fake_inject_train(test, pkts, num, NULL);
+}
+
+/* A response that is sent again begins a train [9.7.5.1.4] */
+static void read_again(struct kunit *test)
+{
+	static const u32 psns[] = { 1, 2, 0 };
+	u32 i;
+
+	peer_rdma(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), 0, MTU, NULL, 0);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
+	read_train(test, psns, ARRAY_SIZE(psns));
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&fake(test)->sent), 2u);
 	for (i = 0; i < ARRAY_SIZE(psns); i++)
 		fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY,
 			    PSN(psns[i]), NULL);
+	fake_expect_nothing(test);
+}
+
+/* A duplicate that came before the first response was sent has that one as its answer */
+static void read_again_early(struct kunit *test)
+{
+	static const u32 psns[] = { 0, 1, 1, 0 };
+
+	read_train(test, psns, ARRAY_SIZE(psns));
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(1), NULL);
+	fake_expect_nothing(test);
+	/* one that comes later may mean that the response was lost */
+	read_train(test, psns, 1);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
 	fake_expect_nothing(test);
 }
 
@@ -107,6 +132,7 @@ static void read_again_gone(struct kunit *test)
 	u32 budget = RXE_TASK_BUDGET;
 
 	rxe_expect_advance(&rq->expect, FAKE_MEM / MTU);
+	rq->read.sent_then = rq->expect.psn;
 	rxe_task_pause(&fake(test)->qp->recv_task);
 	local_bh_disable();
 	rxe_read_again(fake(test)->qp, &read);
@@ -179,6 +205,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read),
 	KUNIT_CASE(long_read),
 	KUNIT_CASE(read_again),
+	KUNIT_CASE(read_again_early),
 	KUNIT_CASE(read_again_gone),
 	KUNIT_CASE(read_again_ack),
 	KUNIT_CASE(read_forged_duplicate),

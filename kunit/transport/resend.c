@@ -281,6 +281,35 @@ static void read_probed(struct kunit *test)
 }
 
 /*
+ * A READ is longer than the window. When its first part is asked for again, the request doesn't
+ * go beyond that part, though the window would let it: the peer would ignore it [9.7.5.1.4].
+ */
+static void read_rewound(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_sq *sq = &qp->sq;
+	u8 data[MTU] = {};
+	struct rxe_pkt pkt;
+
+	qp->attr.timeout = 20;
+	spin_lock_bh(&sq->lock);
+	sq->cc.window = 4;
+	spin_unlock_bh(&sq->lock);
+	fake_read(test, 1, 0, 8 * MTU);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 4 * MTU);
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, PSN(0), data, MTU);
+	spin_lock_bh(&sq->lock);
+	sq->cc.window = 4;
+	rxe_sq_rewind(qp);
+	spin_unlock_bh(&sq->lock);
+	rxe_task_kick(&qp->send_task);
+	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(1));
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 3 * MTU);
+}
+
+/*
  * Packets that were lost before a work request that can't be sent are still sent again,
  * alone or with all that follow
  */
@@ -318,6 +347,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(first_probe),
 	KUNIT_CASE(idle),
 	KUNIT_CASE(read_probed),
+	KUNIT_CASE(read_rewound),
 	KUNIT_CASE(loss_before_failure),
 	{}
 };

@@ -21,7 +21,8 @@
  *   - An answer may come much sooner after a resending than any round trip, or a second time.
  *     Both show that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
  *     round trip is remembered. Nothing was lost either if the answer comes while the
- *     resending still waits for its turn at this host's queues.
+ *     resending still waits for its turn at this host's queues, or if it continues the response
+ *     to an earlier READ request.
  *
  * Only what one loss takes away is sent again, a packet or a train. A peer like this driver
  * keeps the packets that follow. If these are missing, too, the peer doesn't keep them. Then
@@ -248,6 +249,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 		if (rec->told || rec->again)
 			return false;
 		undo_loss(rec);
+		rxe_rtt_stall(rtt, now - rec->since, now);
 		return true;
 	}
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
@@ -286,6 +288,46 @@ bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	undo_loss(rec);
 	rxe_rtt_add(rtt, rec->answer_ns, now);
 	return true;
+}
+
+/**
+ * rxe_recovery_continued - note that a READ response continues an earlier one
+ * @rec: loss recovery
+ * @rtt: round trips; learns how long the peer was silent
+ * @psn: PSN of the response, which isn't the first packet of one
+ * @now: the time
+ *
+ * The response to a READ request that is sent again begins with a first packet. If the oldest
+ * packet comes as another one, the peer is still serving the request before [9.7.5.1.3].
+ *
+ * Return: true if a resending was in doubt, and nothing had been lost.
+ */
+bool rxe_recovery_continued(struct rxe_recovery *rec, struct rxe_rtt *rtt,
+			    u32 psn, u64 now)
+{
+	if (!rec->in_doubt || rec->told || psn != rec->resent_from)
+		return false;
+	undo_loss(rec);
+	rxe_rtt_stall(rtt, now - rec->since, now);
+	return true;
+}
+
+/**
+ * rxe_recovery_heard_at - a response came: learn how long the peer was silent before it
+ * @rec: loss recovery
+ * @rtt: round trips
+ * @now: the time
+ *
+ * The responses to one READ may come with long pauses, if the peer serves many in turn. If
+ * something was sent again meanwhile, the response may be the answer to that. Then nothing is
+ * learnt.
+ */
+void rxe_recovery_heard_at(const struct rxe_recovery *rec, struct rxe_rtt *rtt, u64 now)
+{
+	u64 ns = now - rec->since;
+
+	if (ns > rtt->next && rec->resent_at <= rec->since)
+		rxe_rtt_stall(rtt, ns, now);
 }
 
 /* Was the oldest packet sent again too recently for an answer? */

@@ -130,6 +130,9 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			   u32 una, u64 now);
 bool rxe_recovery_doubled(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 			  u32 psn, bool exact, u64 now);
+bool rxe_recovery_continued(struct rxe_recovery *rec, struct rxe_rtt *rtt,
+			    u32 psn, u64 now);
+void rxe_recovery_heard_at(const struct rxe_recovery *rec, struct rxe_rtt *rtt, u64 now);
 void rxe_recovery_suspect(struct rxe_recovery *rec, u64 now);
 void rxe_recovery_wait_anew(struct rxe_recovery *rec, u64 now);
 u64 rxe_recovery_least_ns(const struct rxe_recovery *rec,

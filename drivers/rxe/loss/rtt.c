@@ -48,6 +48,17 @@ void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, u64 now)
 		rtt->min = ns;
 		rtt->min_at = now;
 	}
+	rxe_rtt_stall(rtt, ns, now);
+}
+
+/**
+ * rxe_rtt_stall - note that an answer was late, and wasn't lost
+ * @rtt: round trips of the path
+ * @ns: duration, a lower bound of a round trip
+ * @now: the time
+ */
+void rxe_rtt_stall(struct rxe_rtt *rtt, u64 ns, u64 now)
+{
 	rtt->next = max(get_next_longest(rtt, now), ns);
 	if (ns >= rtt->max || is_forgotten(rtt->max_at, now)) {
 		rtt->max = rtt->next;

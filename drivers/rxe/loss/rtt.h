@@ -35,6 +35,7 @@ static inline void rxe_rtt_reset(struct rxe_rtt *rtt)
 }
 
 void rxe_rtt_add(struct rxe_rtt *rtt, u64 ns, u64 now);
+void rxe_rtt_stall(struct rxe_rtt *rtt, u64 ns, u64 now);
 u64 rxe_rtt_longest(const struct rxe_rtt *rtt, u64 now);
 u64 rxe_rtt_most(const struct rxe_rtt *rtt);
 

@@ -46,6 +46,9 @@ static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 {
 	if (mask & (IB_QP_ALT_PATH | IB_QP_RATE_LIMIT | IB_QP_CAP))
 		return -EOPNOTSUPP;
+	/* without an alternate path, there is no other state */
+	if ((mask & IB_QP_PATH_MIG_STATE) && attr->path_mig_state != IB_MIG_MIGRATED)
+		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PORT) && attr->port_num != 1)
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= RXE_PKEY_TBL_LEN)
@@ -111,31 +114,30 @@ static bool uses_local_path(const struct rxe_qp *qp, const struct ib_qp_attr *at
 	return same;
 }
 
-static int prepare_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
-			   struct prepared *prep)
+/* It may wait for the memory of a cgroup, so path_lock isn't held */
+static int prepare_replay(const struct ib_qp_attr *attr, int mask, struct prepared *prep)
+{
+	prep->replay = (struct rxe_replay){};
+	if (!(mask & IB_QP_MAX_DEST_RD_ATOMIC))
+		return 0;
+	return rxe_replay_init(&prep->replay, max_t(u32, attr->max_dest_rd_atomic, 1));
+}
+
+/* Context: path_lock. Return: 0, or the error of rxe_path_init() */
+static int prepare_path(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+			struct prepared *prep)
 {
 	u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 					   qp->attr.dest_qp_num;
 	u16 sport = rdma_get_udp_sport(0, rxe_qp_num(qp), dqpn);
+	int err;
 
-	prep->replay = (struct rxe_replay){};
-	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    rxe_replay_init(&prep->replay,
-			    max_t(u32, attr->max_dest_rd_atomic, 1)))
-		return -ENOMEM;
-	if (mask & IB_QP_AV) {
-		int err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr,
-					sport, uses_local_path(qp, attr, dqpn),
-					qp->sq.cc.ops->ecn);
-		if (err) {
-			rxe_replay_free(&prep->replay);
-			return err;
-		}
-		if (qp->is_user)
-			rxe_path_unprivileged(qp->rxe, &prep->path,
-					      rdma_ah_read_grh(&attr->ah_attr));
-	}
-	return 0;
+	err = rxe_path_init(qp->rxe, &prep->path, &attr->ah_attr, sport,
+			    uses_local_path(qp, attr, dqpn), qp->sq.cc.ops->ecn);
+	if (!err && qp->is_user)
+		rxe_path_unprivileged(qp->rxe, &prep->path,
+				      rdma_ah_read_grh(&attr->ah_attr));
+	return err;
 }
 
 /* Bytes of payload in a packet that isn't the last of its message */
@@ -203,6 +205,12 @@ static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		rxe_sq_set_psn(&qp->sq, attr->sq_psn & RXE_PSN_MASK);
 }
 
+static void set_rq_psn(struct rxe_rq *rq, u32 psn)
+{
+	rq->expect.psn = psn;
+	rq->read.sent = psn;
+}
+
 static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			    int mask, struct prepared *prep)
 {
@@ -213,7 +221,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		qp->attr.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_RQ_PSN)
-		qp->rq.expect.psn = attr->rq_psn & RXE_PSN_MASK;
+		set_rq_psn(&qp->rq, attr->rq_psn & RXE_PSN_MASK);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		rxe_replay_move(&prep->replay, &qp->rq.replay);
@@ -283,32 +291,55 @@ static void resume_tasks(struct rxe_qp *qp)
 	rxe_task_resume(&qp->send_task);
 }
 
+static int apply_changes(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 struct prepared *prep)
+{
+	int err;
+
+	pause_tasks(qp);
+	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
+	if (!err)
+		err = check_path(qp, mask, prep);
+	if (!err) {
+		apply_path(qp, attr, mask, prep);
+		apply_requester(qp, attr, mask);
+		apply_responder(qp, attr, mask, prep);
+		apply_state(qp, attr, mask);
+	}
+	resume_tasks(qp);
+	return err;
+}
+
+static int change_path(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct prepared *prep)
+{
+	int err;
+
+	mutex_lock(&path_lock);
+	err = prepare_path(qp, attr, mask, prep);
+	if (!err) {
+		err = apply_changes(qp, attr, mask, prep);
+		if (err)
+			rxe_path_destroy(&prep->path);
+	}
+	mutex_unlock(&path_lock);
+	return err;
+}
+
 static int change_qp(struct rxe_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct prepared prep;
 	int err;
 
-	err = check_attr(qp, attr, mask);
+	err = check_attr(qp, attr, mask) ?: prepare_replay(attr, mask, &prep);
 	if (err)
 		return err;
-	err = prepare_changes(qp, attr, mask, &prep);
+	if (mask & IB_QP_AV)
+		err = change_path(qp, attr, mask, &prep);
+	else
+		err = apply_changes(qp, attr, mask, &prep);
 	if (err)
-		return err;
-	pause_tasks(qp);
-	err = check_states(qp, attr, mask, READ_ONCE(qp->state));
-	if (!err)
-		err = check_path(qp, mask, &prep);
-	if (err) {
-		if (mask & IB_QP_AV)
-			rxe_path_destroy(&prep.path);
 		rxe_replay_free(&prep.replay);
-	} else {
-		apply_path(qp, attr, mask, &prep);
-		apply_requester(qp, attr, mask);
-		apply_responder(qp, attr, mask, &prep);
-		apply_state(qp, attr, mask);
-	}
-	resume_tasks(qp);
 	return err;
 }
 
@@ -333,11 +364,7 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	mutex_lock(&qp->mutex);
-	if (mask & IB_QP_AV)
-		mutex_lock(&path_lock);
 	err = change_qp(qp, attr, mask);
-	if (mask & IB_QP_AV)
-		mutex_unlock(&path_lock);
 	mutex_unlock(&qp->mutex);
 	return err;
 }

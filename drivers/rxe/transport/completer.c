@@ -236,6 +236,8 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		refuse_placement(qp, err);
 		return;
 	}
+	if (unlikely(qp->sq.rec.in_doubt) && !(pkt->flags & RXE_OP_START))
+		rxe_recover_continued(&qp->sq, pkt->psn);
 	finish_response(qp, wqe, rxe_psn_add(pkt->psn, pkt->more));
 }
 

@@ -361,6 +361,7 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 	p.good_len = 0;
 	p.l3_icrc.len = 0;
 	qp->rq.reply.batch = rx->npkts;
+	qp->rq.read.sent_then = rx->psn;
 	while (rx->done < rx->end) {
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);

@@ -67,6 +67,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 	enum rxe_drop why = 0;
 
 	rxe_rx(skb)->response = flags & RXE_OP_RESPONSE;
+	rxe_rx(skb)->psn = READ_ONCE(qp->rq.read.sent);
 	/* A reset changes the state before it empties the queue */
 	spin_lock(&in->queue.lock);
 	if (!rxe_qp_can_receive(qp))

@@ -64,12 +64,17 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused. The
  * peer may have got the response by now, and the region's key may be invalid. The flag ack_due
  * stays set, since newer requests still need their acknowledgment.
+ *
+ * If it came when its first packet had not been sent yet, the first response is its answer. A
+ * second one would only delay the answers behind it, and lead to further duplicates.
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	u32 npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	u32 before = -rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
+	if (rxe_psn_diff(pkt->psn, qp->rq.read.sent_then) >= 0)
+		return;
 	if (npkts > before || pkt->dma_len > RXE_MAX_MSG ||
 	    !keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return;
@@ -228,5 +233,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 			       get_run_length(qp, min(*budget, room)), room);
 		rxe_task_spend(budget, outlet.spent);
 	}
+	if (!rq->read.again)
+		WRITE_ONCE(rq->read.sent, rq->read.psn);	/* for rxe_rx.psn of later trains */
 	return rq->read.active;
 }

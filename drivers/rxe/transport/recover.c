@@ -70,6 +70,22 @@ void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
 		undo_cut(sq);
 }
 
+/**
+ * rxe_recover_continued - a READ response that isn't a first packet came while a retransmission
+ *	is in doubt
+ * @sq: the send queue
+ * @psn: PSN of the response
+ *
+ * Likewise.
+ */
+void rxe_recover_continued(struct rxe_sq *sq, u32 psn)
+{
+	if (rxe_recovery_continued(&sq->rec, &sq->rtt, psn, ktime_get())) {
+		rxe_resend_reset(&sq->resend);
+		undo_cut(sq);
+	}
+}
+
 /* The peer doesn't answer: log this, with the likely reason, and fail the work request */
 static void fail_retries(struct rxe_qp *qp)
 {

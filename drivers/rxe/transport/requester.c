@@ -196,13 +196,16 @@ static __always_inline void retire_sent(struct rxe_qp *qp)
 
 /*
  * A READ's responses count against the window, too. A work request has one READ request
- * in flight at a time, since initiator depth counts requests.
+ * in flight at a time, since initiator depth counts requests. What is asked for again must lie
+ * within what was asked for before: the peer ignores a duplicate that goes beyond [9.7.5.1.4].
  */
 static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 		     s32 room, s32 left)
 {
+	s32 again = rxe_psn_diff(sq->flight.top, sq->flight.psn);
+
 	if (sq->flight.psn == sq->flight.una)
-		return min(room, left);
+		return min3(room, left, again > 0 ? again : left);
 	return sq->flight.psn == wqe->first_psn && left <= room ? left : 0;
 }
 

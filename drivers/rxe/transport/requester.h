@@ -151,6 +151,7 @@ void rxe_sq_finish_memops(struct rxe_qp *qp);
 void rxe_sq_fail(struct rxe_qp *qp, u8 status);
 void rxe_recover_doubt(struct rxe_sq *sq);
 void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact);
+void rxe_recover_continued(struct rxe_sq *sq, u32 psn);
 void rxe_recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing);
 void rxe_timeout(struct rxe_qp *qp);
 

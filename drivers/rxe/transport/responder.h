@@ -59,6 +59,8 @@ struct rxe_write_msg {
  * @rkey: its R_Key
  * @resid: bytes to come
  * @psn: PSN of the next packet
+ * @sent: the PSN from which on no response to a READ has been sent
+ * @sent_then: @sent when the train that is taken in came
  * @key: the key of @rkey, held only for the run of recv_task
  */
 struct rxe_read_resp {
@@ -70,6 +72,8 @@ struct rxe_read_resp {
 	u32			rkey;
 	u32			resid;
 	u32			psn;
+	u32			sent;
+	u32			sent_then;
 	struct rxe_key		*key;
 };
 

@@ -113,6 +113,13 @@ void rxe_wait(struct rxe_qp *qp)
 	start_wait(qp, ktime_get());
 }
 
+static void wait_anew(struct rxe_qp *qp, ktime_t now)
+{
+	rxe_recovery_wait_anew(&qp->sq.rec, now);
+	if (!leave_to_timer(qp, now))
+		start_wait(qp, now);
+}
+
 /**
  * rxe_wait_anew - restart the timeout, after an acknowledgment or the first packet
  *	in flight
@@ -120,11 +127,7 @@ void rxe_wait(struct rxe_qp *qp)
  */
 void rxe_wait_anew(struct rxe_qp *qp)
 {
-	ktime_t now = ktime_get();
-
-	rxe_recovery_wait_anew(&qp->sq.rec, now);
-	if (!leave_to_timer(qp, now))
-		start_wait(qp, now);
+	wait_anew(qp, ktime_get());
 }
 
 /**
@@ -134,13 +137,17 @@ void rxe_wait_anew(struct rxe_qp *qp)
 void rxe_wait_settle(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
+	ktime_t now;
 
 	if (!sq->rto.moved)
 		return;
 	sq->rto.moved = false;
 	rxe_rto_cancel(&sq->rto);
-	if (sq->flight.una != sq->flight.top)
-		rxe_wait_anew(qp);
+	if (sq->flight.una == sq->flight.top)
+		return;
+	now = ktime_get();
+	rxe_recovery_heard_at(&sq->rec, &sq->rtt, now);
+	wait_anew(qp, now);
 }
 
 /**
