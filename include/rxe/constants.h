@@ -75,6 +75,8 @@
 		 "numbers among which a device's first QP number is chosen")	\
 	CONSTANT(MEMORY_SPARE, 32,						\
 		 "part of all memory that objects leave available, one in so many") \
+	CONSTANT(MEMORY_SPARE_BYTES, SZ_256M,					\
+		 "bytes that they leave at most: huge pages count as memory in use") \
 	CONSTANT(LINE_RATE, 40000,						\
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\

@@ -178,14 +178,20 @@ static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
 /**
  * rxe_limit_get - count one more object of a limited kind
  * @num: how many exist
- * @max: how many may exist
+ * @max: how many processes may make
+ * @user: it is a process's
+ *
+ * A consumer in the kernel isn't refused. Otherwise, a process that makes all objects could stop
+ * connections of others, and swapping over NFS/RDMA could not reconnect to free memory.
  *
  * Return: true if the object may be created; undo with atomic_dec(). False if the
  * limit is reached, or the machine's memory is short.
  */
-static inline bool rxe_limit_get(atomic_t *num, int max)
+static inline bool rxe_limit_get(atomic_t *num, int max, bool user)
 {
-	if (atomic_inc_return(num) <= max && rxe_has_memory_left(0))
+	int n = atomic_inc_return(num);
+
+	if (!user || (n <= max && rxe_has_memory_left(0)))
 		return true;
 	atomic_dec(num);
 	return false;

@@ -6,6 +6,7 @@
 #define RXE_MEMORY_H
 
 #include <linux/gfp.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/xarray.h>
 #include <rxe/knobs.h>
@@ -27,7 +28,8 @@
  */
 static inline bool rxe_has_memory_left(size_t bytes)
 {
-	unsigned long spare = totalram_pages() / RXE_MEMORY_SPARE;
+	unsigned long spare = min_t(unsigned long, totalram_pages() / RXE_MEMORY_SPARE,
+				    RXE_MEMORY_SPARE_BYTES >> PAGE_SHIFT);
 
 	return si_mem_available() >= (long)(spare + (bytes >> PAGE_SHIFT));
 }

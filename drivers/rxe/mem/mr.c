@@ -61,7 +61,7 @@ struct rxe_mr *rxe_mr_alloc(struct rxe_dev *rxe, struct ib_pd *ibpd,
 {
 	struct rxe_mr *mr;
 
-	if (!rxe_limit_get(&rxe->num_mr, RXE_MAX_MR))
+	if (!rxe_limit_get(&rxe->num_mr, RXE_MAX_MR, ibpd->uobject))
 		return ERR_PTR(-ENOMEM);
 	mr = kzalloc(sizeof(*mr), RXE_GFP_USER);
 	if (!mr) {

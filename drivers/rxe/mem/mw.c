@@ -43,7 +43,7 @@ int rxe_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
 		return -EINVAL;
-	if (!rxe_limit_get(&rxe->num_mw, RXE_MAX_MW))
+	if (!rxe_limit_get(&rxe->num_mw, RXE_MAX_MW, udata))
 		return -ENOMEM;
 	window = kzalloc(sizeof(*window), RXE_GFP_USER);
 	if (!window) {

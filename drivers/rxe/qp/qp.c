@@ -212,7 +212,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = check_qp_init(rxe, init, udata);
 	if (err)
 		return err;
-	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP))
+	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP, udata))
 		return -ENOMEM;
 	init_qp(qp, rxe, init, udata);
 	init_rq(qp, init);

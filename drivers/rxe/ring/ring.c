@@ -129,7 +129,7 @@ static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
 {
 	void *buf = NULL;
 
-	if (rxe_has_memory_left(size))
+	if (!uctx || rxe_has_memory_left(size))
 		buf = uctx ? alloc_user(size) : vzalloc(size);
 	if (!buf)
 		return -ENOMEM;

@@ -113,7 +113,7 @@ int rxe_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 	struct rxe_ah_ref *r;
 	int err;
 
-	if (!rxe_limit_get(&rxe->num_ah, RXE_MAX_AH))
+	if (!rxe_limit_get(&rxe->num_ah, RXE_MAX_AH, udata))
 		return -ENOMEM;
 	r = ah_ref_create(ibah, attr->ah_attr,
 			  attr->flags & RDMA_CREATE_AH_SLEEPABLE ?

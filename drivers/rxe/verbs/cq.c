@@ -197,7 +197,7 @@ int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > RXE_MAX_CQE ||
 	    attr->comp_vector >= ibcq->device->num_comp_vectors)
 		return -EINVAL;
-	if (!rxe_limit_get(&rxe->num_cq, RXE_MAX_CQ))
+	if (!rxe_limit_get(&rxe->num_cq, RXE_MAX_CQ, udata))
 		return -ENOMEM;
 	cq->is_user = udata;
 	cq->may_lose = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;

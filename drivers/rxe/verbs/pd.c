@@ -17,7 +17,7 @@ int rxe_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibpd->device);
 
-	return rxe_limit_get(&rxe->num_pd, RXE_MAX_PD) ? 0 : -ENOMEM;
+	return rxe_limit_get(&rxe->num_pd, RXE_MAX_PD, udata) ? 0 : -ENOMEM;
 }
 
 /**

@@ -96,7 +96,7 @@ int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	err = check_srq_init(init, udata);
 	if (err)
 		return err;
-	if (!rxe_limit_get(&rxe->num_srq, RXE_MAX_SRQ))
+	if (!rxe_limit_get(&rxe->num_srq, RXE_MAX_SRQ, udata))
 		return -ENOMEM;
 	err = srq_init(srq, &init->attr, udata);
 	if (!err)

@@ -22,7 +22,7 @@ int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct rxe_dev *rxe = to_rxe_dev(ibuc->device);
 
-	if (!rxe_limit_get(&rxe->num_ucontext, RXE_MAX_UCONTEXT))
+	if (!rxe_limit_get(&rxe->num_ucontext, RXE_MAX_UCONTEXT, true))
 		return -ENOMEM;
 	if (!try_module_get(THIS_MODULE)) {
 		atomic_dec(&rxe->num_ucontext);
