@@ -5,7 +5,8 @@
  *
  * skb_frags_readable(): since 6.12 an skb may have payload that no CPU can read.
  *
- * vlan_dev_priv(): a kernel without VLANs has none.
+ * vlan_dev_priv(), nf_bridge_info_get(): a kernel without VLANs, or without netfilter on bridges,
+ * has none.
  */
 #ifndef RXE_COMPAT_NET_H
 #define RXE_COMPAT_NET_H
@@ -13,6 +14,7 @@
 #include <compat/have.h>
 #include <linux/if_vlan.h>
 #include <linux/net.h>
+#include <linux/netfilter_bridge.h>
 #include <linux/skbuff.h>
 #include <net/udp_tunnel.h>
 
@@ -55,6 +57,18 @@ static inline void rxe_setup_udp_tunnel_sock(struct net *net,
 static inline void rxe_udp_tunnel_sock_release(struct socket *sock)
 {
 	udp_tunnel_sock_release(rxe_udp_tunnel_get_arg(sock));
+}
+
+/* Largest fragment that a bridge with netfilter reassembled the packet from; 0: none */
+static inline u16 rxe_bridge_frag_size(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_BRIDGE_NETFILTER)
+	const struct nf_bridge_info *bridge = nf_bridge_info_get(skb);
+
+	return bridge ? bridge->frag_max_size : 0;
+#else
+	return 0;
+#endif
 }
 
 #endif /* RXE_COMPAT_NET_H */

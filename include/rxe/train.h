@@ -29,6 +29,7 @@ struct rxe_txq;
  * @wait: link in the list of waiting senders
  * @turn: it may send now, though others wait; until rxe_tx_end_turn()
  * @forced: it may send once, though the queues are full
+ * @round: when it was last forced: rxe_txq.round at that time
  * @owner: argument of rxe_net_ops.sent
  *
  * It outlives its owner: destroying a QP needn't wait for a queue that is stuck.
@@ -40,6 +41,7 @@ struct rxe_tx {
 	struct list_head	wait;
 	bool			turn;
 	bool			forced;
+	u32			round;
 	void			*owner;
 };
 

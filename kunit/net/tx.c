@@ -190,6 +190,47 @@ static void stuck(struct kunit *test)
 	}
 }
 
+/* A sender that has nothing to send any more doesn't keep the others from their turns */
+static void stuck_idle(struct kunit *test)
+{
+	int i, tries = 5000;
+
+	knob_set(txq_stuck_ns, 10 * NSEC_PER_MSEC);
+	knob_set(txq_force, 1);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
+	for (i = 1; i < SENDERS; i++)
+		KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);
+	while (READ_ONCE(fix.called[SENDERS - 1]) < 3 && tries--)
+		usleep_range(1000, 2000);
+	for (i = 0; i < SENDERS; i++)
+		KUNIT_EXPECT_GE(test, READ_ONCE(fix.called[i]), 3u);
+}
+
+/* What waits for a neighbour's address holds up nobody but its sender */
+static void park(struct kunit *test)
+{
+	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS / 2), i;
+	struct sk_buff *skb;
+
+	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), SKBS / 2);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), 0u);
+	KUNIT_EXPECT_TRUE(test, rxe_tx_is_loaded(fix.tx[1]));
+	skb_queue_walk(&fix.queue[0], skb)
+		rxe_tx_park(skb);
+	KUNIT_EXPECT_FALSE(test, rxe_tx_is_loaded(fix.tx[1]));
+	KUNIT_EXPECT_EQ(test, fix.called[0] + fix.called[1], 1u);
+	rxe_tx_leave(fix.tx[0]);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), SKBS / 2);
+	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), SKBS / 2);
+	leave(0, SKBS / 2);
+	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), SKBS);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), 0u);
+	for (i = 0; i < SKBS / 2; i++)
+		leave(1, 1);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
+}
+
 /* The time through an empty queue: the shortest of late, and two long ones replace it */
 static void empty_queue(struct kunit *test)
 {
@@ -217,6 +258,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(last),
 	KUNIT_CASE(cut),
 	KUNIT_CASE(stuck),
+	KUNIT_CASE(stuck_idle),
+	KUNIT_CASE(park),
 	KUNIT_CASE(empty_queue),
 	{}
 };

@@ -106,6 +106,9 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
+	/* if it never left this host: a sender counts truesize, which changes here */
+	skb_orphan(train);
+	skb_orphan(skb);
 	skb_pull(skb, skb_gro_offset(skb));
 	/* skb_segment_list() needs it; since 6.12, GRO keeps the right offset in its own cb */
 	skb_set_network_header(skb, -(int)rxe_l3(proto)->bytes);
@@ -118,8 +121,6 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 	train->data_len += skb->len;
 	train->len += skb->len;
 	train->truesize += skb->truesize;
-	skb->destructor = NULL;
-	skb->sk = NULL;
 	skb_shinfo(train)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
 	NAPI_GRO_CB(skb)->same_flow = 1;
 	return true;

@@ -16,6 +16,7 @@
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
+#include <net/neighbour.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/udp.h>
 #include <net/xfrm.h>
@@ -75,6 +76,19 @@ static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 	rxe_v2_set_partial_csum(skb);
 }
 
+/* Is the next hop's address known, so that the skb won't wait for it? */
+static bool rxe_v2_is_resolved(const struct dst_entry *dst, struct sk_buff *skb)
+{
+	struct neighbour *neigh = dst_neigh_lookup_skb(dst, skb);
+	bool valid;
+
+	if (IS_ERR_OR_NULL(neigh))
+		return true;
+	valid = READ_ONCE(neigh->nud_state) & NUD_VALID;
+	neigh_release(neigh);
+	return valid;
+}
+
 /**
  * rxe_v2_send - rxe_l3.send
  * @skb: train with its headers; consumed
@@ -97,6 +111,9 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		}
 		skb_dst_set_noref(skb, dst);
 	}
+	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx)) && !path->mcast &&
+	    !rxe_v2_is_resolved(dst, skb))
+		rxe_tx_park(skb);
 	rxe_v2_offload(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
 	/* Local members have their copies already; the socket has multicast loop off */
@@ -216,9 +233,14 @@ static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
-/* Did the packet come in fragments? No more than an adapter does the driver reassemble. */
+/*
+ * Did the packet come in fragments? No more than an adapter does the driver reassemble. A bridge
+ * whose packets pass netfilter may have done so before the IP layer.
+ */
 static bool rxe_v2_was_fragmented(const struct sk_buff *skb, u8 proto)
 {
+	if (unlikely(rxe_bridge_frag_size(skb)))
+		return true;
 	return proto == RXE_ROCE_V2_IPV4 ? IPCB(skb)->frag_max_size : IP6CB(skb)->frag_max_size;
 }
 

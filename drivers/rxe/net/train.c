@@ -366,12 +366,16 @@ void rxe_train_close(struct rxe_train *train)
 	struct rxe_blocks *b = this_cpu_ptr(&rxe_blocks);
 	struct skb_shared_info *shinfo = skb_shinfo(train->skb);
 	u32 rest = train->skb->len - train->bytes;
+	struct page *page = b->ring[b->cur];
+	skb_frag_t *frag;
 
 	if (!rest)
 		return;
-	skb_frag_size_sub(&shinfo->frags[shinfo->nr_frags - 1], rest);
+	frag = &shinfo->frags[shinfo->nr_frags - 1];
+	skb_frag_size_sub(frag, rest);
 	skb_len_add(train->skb, -rest);
-	if (train->next + rest == page_address(b->ring[b->cur]) + b->used)
+	if (skb_frag_page(frag) == page &&
+	    train->next + rest == page_address(page) + b->used)
 		b->used -= rest;
 }
 

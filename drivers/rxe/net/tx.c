@@ -48,6 +48,7 @@
  * @lock: protects all below, and rxe_tx.owner
  * @waiting: senders that wait, in the order in which they came
  * @turn: one of the senders has its turn (rxe_tx.turn)
+ * @round: number of the round in which senders are forced to send, since the queue is stuck
  * @left: bytes that left in this period
  * @since: when the period began
  * @drained: when an skb last left, updated while senders wait; read locklessly
@@ -64,6 +65,7 @@ struct rxe_txq {
 	spinlock_t		lock;	/* all below */
 	struct list_head	waiting;
 	bool			turn;
+	u32			round;
 	u64			left;
 	ktime_t			since;
 	ktime_t			drained;
@@ -88,9 +90,10 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 
 /*
  * Let some waiting senders send once. There may be a great many, so each call takes the next few
- * to the end of the list. A first sender that is forced already shows that all have had theirs.
+ * to the end of the list. A first sender of this round shows that all have had theirs, whether or
+ * not they sent: some have nothing to send any more, or wait for a page.
  *
- * Context: lock held. Return: true if some may be left.
+ * Context: lock held. Return: true if some may be left in this round.
  */
 static bool txq_force(struct rxe_txq *q)
 {
@@ -99,8 +102,11 @@ static bool txq_force(struct rxe_txq *q)
 
 	while (left--) {
 		tx = list_first_entry(&q->waiting, struct rxe_tx, wait);
-		if (tx->forced)
+		if (tx->round == q->round) {
+			q->round++;
 			return false;
+		}
+		tx->round = q->round;
 		list_move_tail(&tx->wait, &q->waiting);
 		WRITE_ONCE(tx->forced, true);
 		rxe_net_ops->sent(tx->owner);
@@ -143,6 +149,7 @@ struct rxe_txq *rxe_txq_create(void)
 		return NULL;
 	kref_init(&q->ref);
 	q->limit = rxe_knob(txq_first_bytes);
+	q->round = 1;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->waiting);
 	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
@@ -556,6 +563,37 @@ void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 	skb_shinfo(skb)->tskey = skb->len;
 	skb_shinfo(skb)->destructor_arg = tx;
 	skb->destructor = tx_free;
+}
+
+/**
+ * rxe_tx_is_loaded - do bytes wait in the queues that could hold up others?
+ * @tx: the sender
+ *
+ * Return: true if they are more than half of the smallest limit.
+ */
+bool rxe_tx_is_loaded(const struct rxe_tx *tx)
+{
+	return atomic_read(&tx->q->bytes) > rxe_knob(txq_min_bytes) / 2;
+}
+
+/**
+ * rxe_tx_park - count an skb for its sender only, no longer for the device's queues
+ * @skb: after rxe_tx_own(); it is about to wait for the address of its next hop
+ *
+ * The neighbour may be dead. Otherwise, what waits for it for seconds would hold up the senders
+ * to all others. Its own queue has a limit in bytes.
+ */
+void rxe_tx_park(struct sk_buff *skb)
+{
+	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
+	u32 bytes = skb_shinfo(skb)->tskey, rest;
+	struct rxe_txq *q = tx->q;
+
+	skb_shinfo(skb)->tskey = 0;
+	cmpxchg(&q->timed, skb, NULL);
+	rest = atomic_sub_return(bytes, &q->bytes);
+	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
+		txq_note_drained(q, bytes, rest);
 }
 
 /**
