@@ -87,6 +87,16 @@ answers() {
 	run_udaddy >&2 && [ "$(band B 1) $(band B 2)" = "$before" ]
 }
 
+# A datagram's completion has the priority as its SL that the receiver's VLAN gives the tag's.
+ingress() {
+	local out
+	ip -n B link set veth.5 type vlan ingress-qos-map 5:4 && PORT=$((PORT + 1)) || return 1
+	out=$(both wait_tcp wire_gen -d rxeB -g "$SRV_GID" --listen $PORT -- \
+		wire_gen -d rxeA -g "$CLI_GID" -s 3 --connect "203.0.113.2:$PORT") || return 1
+	say "$out"
+	[ "$(sort -u <<< "$out")" = "datagram with SL 4" ] && [ "$(wc -l <<< "$out")" = 4 ]
+}
+
 default_tos() { # TOS COMMAND...
 	local file=/sys/kernel/config/rdma_cm/rxeA/ports/1/default_roce_tos status=0
 	echo "$1" > $file && "${@:2}" || status=1
@@ -130,6 +140,7 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	use_gid $type
 	try $type-pcp-sl marked "vlan 5, p 5" 10 verbs 3
 	try $type-pcp-tos marked "vlan 5, p 6" 10 cm 0x80
+	try $type-ingress ingress
 done
 if modprobe -q sch_mqprio; then
 	try mqprio mqprio

@@ -15,6 +15,7 @@
 #define QKEY	0x11223344
 
 #define SIZES	5	/* that a message has */
+#define DATAGRAMS	4
 
 struct end {
 	struct addr rc, uc;
@@ -163,10 +164,26 @@ static void client(void)
 	}
 }
 
+static void print_sls(void)
+{
+	struct ibv_wc wc;
+	int left = DATAGRAMS;
+
+	while (left) {
+		if (!wait_wc(cq, &wc))
+			die("%d datagrams didn't come", left);
+		if (wc.qp_num != ud->qp_num)
+			continue;
+		printf("datagram with SL %u\n", wc.sl);
+		left--;
+	}
+}
+
 static const char usage[] =
 "usage: wire_gen --listen PORT | --connect HOST:PORT  [options]\n"
 "       wire_gen --lacks [-d DEV]\n"
 "Puts every opcode of RC, UC and UD on the wire once or more; or says what the device lacks.\n"
+"The server prints the SL of each datagram.\n"
 "  -d, --dev DEV  -g, --gid N  -m, --mtu BYTES (1024)\n"
 "  -t, --tclass N  -H, --hop N  -f, --flow N  -s, --sl N   of both QPs (0, 64, 0, 0)\n";
 
@@ -237,5 +254,7 @@ int main(int argc, char **argv)
 	}
 	write_all(fd, &sync, 1);	/* the server stays till the client is done */
 	read_all(fd, &sync, 1);
+	if (!target)
+		print_sls();
 	return 0;
 }
