@@ -10,6 +10,7 @@
 # of v2 whole, but tbf, which is the wire, segments them.
 FLOWS="fq_codel v2 read
 fq_codel v2 write
+fq v1 read
 pfifo_fast v1 send
 pfifo_fast v2 send offloads
 tbf v2 read"

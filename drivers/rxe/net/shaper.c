@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queueing disciplines that segment trains when they enqueue them: those that shape. They free the
- * train, and its packets don't count as queued any more (tx.c). Then nothing would keep their queue
- * short. So RoCE v2 sends single packets through them. RoCE v1 segments its trains itself, and
- * counts their packets.
+ * train. With RoCE v2, its packets don't count as queued any more (tx.c), and nothing would keep
+ * their queue short. With RoCE v1, they count, but their queue may be shorter than one train. So
+ * single packets are sent through them.
  *
  * The kernel doesn't tell which queueing disciplines do this, hence the list of names. netem isn't
  * in it, since it segments only the trains that it corrupts.

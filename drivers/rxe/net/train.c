@@ -258,7 +258,7 @@ static void rxe_train_look_below(struct rxe_path *path, struct net_device *ndev)
 	if (READ_ONCE(path->look_tick) == now)
 		return;
 	WRITE_ONCE(path->listened, rxe_listen_below(ndev));
-	WRITE_ONCE(path->shaped, rxe_l3(path->proto)->udp && rxe_shaper_below(ndev));
+	WRITE_ONCE(path->shaped, rxe_shaper_below(ndev));
 	WRITE_ONCE(path->look_tick, now);
 }
 
