@@ -14,6 +14,7 @@
 #include <compat/have.h>
 #include <linux/if_vlan.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
 #include <linux/netfilter_bridge.h>
 #include <linux/skbuff.h>
 #include <net/udp_tunnel.h>
@@ -69,6 +70,28 @@ static inline u16 rxe_bridge_frag_size(const struct sk_buff *skb)
 #else
 	return 0;
 #endif
+}
+
+/* tcx_ingress: since 6.6, with CONFIG_NET_XGRESS; before, miniq_ingress */
+static inline bool rxe_has_tc_ingress(const struct net_device *ndev)
+{
+#if defined(CONFIG_NET_XGRESS)
+	return rcu_access_pointer(ndev->tcx_ingress);
+#elif defined(CONFIG_NET_CLS_ACT)
+	return rcu_access_pointer(ndev->miniq_ingress);
+#else
+	return false;
+#endif
+}
+
+/* Does tc or netfilter look at what comes in by the netdev? */
+static inline bool rxe_has_ingress_hook(const struct net_device *ndev)
+{
+#ifdef CONFIG_NETFILTER_INGRESS
+	if (rcu_access_pointer(ndev->nf_hooks_ingress))
+		return true;
+#endif
+	return rxe_has_tc_ingress(ndev);
 }
 
 #endif /* RXE_COMPAT_NET_H */

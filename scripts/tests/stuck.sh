@@ -20,6 +20,7 @@ pair() {
 	for ns in A B; do
 		ip netns exec $ns bash -c ". $TESTS/lib.sh; rxe_add rxe$1$ns $1"
 	done
+	wait_for 20 eval "srv gid_index rxe$1B v2 198.18.$2.2 && cli gid_index rxe$1A v2 198.18.$2.1" > /dev/null
 }
 
 backlog() { # NETDEV: packets in its queue
@@ -66,8 +67,41 @@ ends_in_error() {
 	[ $status != 0 ] && grep -qi 'status 12\|error 12\|transport retry' "/tmp/stream.$1"
 }
 
-works() { # NETDEV N
-	stream "$1" "$2" -n 200 -s 4096 -q 4 && wait "$STREAM"
+works() { # NETDEV N [OPTION]...
+	stream "$1" "$2" -n 200 -s 4096 -q 4 "${@:3}" && wait "$STREAM"
+}
+
+# timed COMMAND...: its milliseconds
+timed() {
+	local begin=${EPOCHREALTIME/[.,]/}
+	"$@" >&2 && echo $(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+}
+
+# Data that waits for the address of a neighbour which has died: its sender is of UC, and goes on.
+dies() {
+	local gid
+	ip -n B addr add 198.18.3.3/32 dev three && wait_for 10 srv gid_index rxethreeB v2 198.18.3.3 || return 1
+	gid=$(cli gid_index rxethreeA v2 198.18.3.1)
+	DEAD=(--run_infinitely -c UC -F -p 21100 -s 65536 --rate_limit 20 --rate_units M --rate_limit_type SW --burst_size 1)
+	ip netns exec B timeout 120 ib_write_bw "${DEAD[@]}" -d rxethreeB -x "$(srv gid_index rxethreeB v2 198.18.3.3)" > /tmp/dead.srv 2>&1 &
+	SERVERS+=($!)
+	srv wait_tcp 21100 || return 1
+	ip netns exec A timeout 120 ib_write_bw "${DEAD[@]}" -d rxethreeA -x "$gid" 203.0.113.2 > /tmp/dead 2>&1 &
+	SERVERS+=($!)
+	wait_for 30 eval "cli rdma resource show qp link rxethreeA/1 | grep -q 'state RTS.*ib_write_bw'" &&
+		ip -n B addr del 198.18.3.3/32 dev three && ip -n A neigh flush to 198.18.3.3 && wait_for 20 unresolved
+}
+
+unresolved() {
+	ip -n A neigh show to 198.18.3.3 | grep -E 'INCOMPLETE|FAILED'
+}
+
+# The path's other QPs are as fast as without the dead one, but for its share of the processor.
+not_held_up() {
+	local before after
+	before=$(timed works three 3 -n 2000) && dies && after=$(timed works three 3 -n 2000) || return 1
+	say "$before ms, and $after ms beside a sender to a dead neighbour"
+	unresolved && [ "$after" -lt $((5 * before + 2000)) ]
 }
 
 SERVERS=()
@@ -75,6 +109,8 @@ netns_pair
 path veth
 pair one 1
 pair two 2
+pair three 3
+try dead-neighbour not_held_up
 # Sixteen QPs fill a queue.  QPs of another netdev work all the same, until theirs is stuck, too.
 try many-stop stop_path one 1 -q 16 -s 4096
 FIRST=$STREAM

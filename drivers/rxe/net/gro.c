@@ -11,8 +11,8 @@
  * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
  * forwards into a tunnel. It puts the tunnel's headers in front of each packet. Only the first
  * one is sure to have room for them. So both addresses must be this host's: a bridge forwards
- * by the MAC address alone. What netfilter or tc redirects can't be known here. RoCE v1 has a
- * segmentation of its own.
+ * by the MAC address alone. And neither tc nor netfilter may look at what the netdev receives,
+ * since they may mirror or redirect it. RoCE v1 has a segmentation of its own.
  *
  * Context: NAPI's softirq.
  */
@@ -21,6 +21,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 #include <net/xfrm.h>
+#include <compat/net.h>
 #include <compat/unaligned.h>
 #include "internal.h"
 #include "proto.h"
@@ -153,22 +154,32 @@ static bool rxe_gro_bridges(struct net_device *ndev, const u8 *mac)
 	return !br || !ether_addr_equal(mac, br->dev_addr);
 }
 
-static int rxe_gro_upper_bridges(struct net_device *ndev, struct netdev_nested_priv *priv)
+/* Does a netdev perhaps send a frame with that MAC address on by another netdev? */
+static bool rxe_gro_forwards(struct net_device *ndev, const u8 *mac)
 {
-	return rxe_gro_bridges(ndev, priv->data);
+	return rxe_has_ingress_hook(ndev) || rxe_gro_bridges(ndev, mac);
+}
+
+static int rxe_gro_upper_forwards(struct net_device *ndev, struct netdev_nested_priv *priv)
+{
+	return rxe_gro_forwards(ndev, priv->data);
 }
 
 /*
- * Is the frame for this host? The port of a bridge may be a bond or a VLAN on the netdev. With
- * napi_gro_frags(), skb->pkt_type isn't set yet.
+ * Is the frame for this host, and nobody else? The port of a bridge may be a bond or a VLAN on the
+ * netdev. With napi_gro_frags(), skb->pkt_type isn't set yet.
+ *
+ * tc and nftables may mirror or redirect what comes in, also into a tunnel. There, the stack
+ * copies the tunnel's headers in front of each packet, whether or not there is room
+ * (skb_segment_list()).
  */
 static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
 {
 	struct netdev_nested_priv priv = { .data = eth_hdr(skb)->h_dest };
 
-	return !rxe_gro_bridges(skb->dev, priv.data) &&
+	return !rxe_gro_forwards(skb->dev, priv.data) &&
 	       (list_empty(&skb->dev->adj_list.upper) ||
-		!netdev_walk_all_upper_dev_rcu(skb->dev, rxe_gro_upper_bridges, &priv));
+		!netdev_walk_all_upper_dev_rcu(skb->dev, rxe_gro_upper_forwards, &priv));
 }
 
 static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb)
