@@ -86,7 +86,7 @@ help:
 	@echo '  make clean         remove what was built, and the logs'
 	@echo ''
 	@echo 'To carry it elsewhere (in build/package/):'
-	@echo '  make dist          the source as a tarball; the same commit gives the same bytes'
+	@echo '  make dist          the source as a tarball; the same commit and tags give the same bytes'
 	@echo '  make deb           package rdma-rxe-dkms for Debian: rebuilt with every kernel, see rdma_rxe(7)'
 	@echo '  make rpm           source package kmod-rdma_rxe for RHEL and its kin'
 	@echo ''
