@@ -46,7 +46,7 @@ stream() {
 	gids=("$(srv gid_index "rxe$1B" v2 "198.18.$2.2")" "$(cli gid_index "rxe$1A" v2 "198.18.$2.1")")
 	ip netns exec B timeout 120 ib_send_bw -e -F -p $port -d "rxe$1B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
 	SERVERS+=($!)
-	srv wait_tcp $port || return 1
+	srv wait_tcp $port || { cat $log.srv >&2; return 1; }
 	ip netns exec A timeout 120 ib_send_bw -e -F -p $port -d "rxe$1A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
 	STREAM=$!
 }
@@ -67,8 +67,8 @@ ends_in_error() {
 	[ $status != 0 ] && grep -qi 'status 12\|error 12\|transport retry' "/tmp/stream.$1"
 }
 
-works() { # NETDEV N [OPTION]...
-	stream "$1" "$2" -n 200 -s 4096 -q 4 "${@:3}" && wait "$STREAM"
+works() { # NETDEV N [COUNT]
+	stream "$1" "$2" -n "${3:-200}" -s 4096 -q 4 && wait "$STREAM"
 }
 
 # timed COMMAND...: its milliseconds
@@ -82,7 +82,7 @@ dies() {
 	local gid
 	ip -n B addr add 198.18.3.3/32 dev three && wait_for 10 srv gid_index rxethreeB v2 198.18.3.3 || return 1
 	gid=$(cli gid_index rxethreeA v2 198.18.3.1)
-	DEAD=(--run_infinitely -c UC -F -p 21100 -s 65536 --rate_limit 20 --rate_units M --rate_limit_type SW --burst_size 1)
+	DEAD=(-D 100 -c UC -F -p 21100 -s 65536 --rate_limit 20 --rate_units M --rate_limit_type SW --burst_size 1)
 	ip netns exec B timeout 120 ib_write_bw "${DEAD[@]}" -d rxethreeB -x "$(srv gid_index rxethreeB v2 198.18.3.3)" > /tmp/dead.srv 2>&1 &
 	SERVERS+=($!)
 	srv wait_tcp 21100 || return 1
@@ -99,7 +99,7 @@ unresolved() {
 # The path's other QPs are as fast as without the dead one, but for its share of the processor.
 not_held_up() {
 	local before after
-	before=$(timed works three 3 -n 2000) && dies && after=$(timed works three 3 -n 2000) || return 1
+	before=$(timed works three 3 2000) && dies && after=$(timed works three 3 2000) || return 1
 	say "$before ms, and $after ms beside a sender to a dead neighbour"
 	unresolved && [ "$after" -lt $((5 * before + 2000)) ]
 }
