@@ -11,8 +11,8 @@ listen() { # NS NETDEV FILE
 	capture_begin "$@" -s 4000 'udp port 4791 or ether proto 0x8915 or (vlan and udp port 4791)'
 }
 
-frames() { # FILE
-	tcpdump -r "$1" --count 2> /dev/null | awk '{ print $1 }'
+frames() { # FILE [FILTER]
+	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ print $1 }'
 }
 
 has() { # FILE COUNT
