@@ -251,11 +251,55 @@ static void other_fields(struct kunit *test)
 				       rows[i].what);
 }
 
+static bool chained_on(struct kunit *test, struct net_device *ndev, u8 proto)
+{
+	struct sk_buff *first = packet(test, proto, 1), *second = packet(test, proto, 2);
+
+	first->dev = ndev;
+	second->dev = ndev;
+	return chained(proto, first, second);
+}
+
+/* Nothing is received by @ndev, so the hooks aren't called */
+static void set_hooks(struct net_device *ndev, void *netfilter, void *tc)
+{
+#ifdef CONFIG_NETFILTER_INGRESS
+	rcu_assign_pointer(ndev->nf_hooks_ingress, netfilter);
+#endif
+#ifdef CONFIG_NET_XGRESS
+	rcu_assign_pointer(ndev->tcx_ingress, tc);
+#endif
+}
+
+/*
+ * What netfilter or tc may mirror into a tunnel isn't chained. RoCE v1 is: its own segmentation
+ * makes room for the headers of tunnels.
+ */
+static void ingress_hooks(struct kunit *test)
+{
+	struct net_device *ndev = alloc_etherdev(0);
+	u8 proto;
+
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	for (proto = 0; proto < RXE_PROTOS; proto++) {
+		KUNIT_EXPECT_TRUE_MSG(test, chained_on(test, ndev, proto), "%u", proto);
+		set_hooks(ndev, ndev, NULL);
+		KUNIT_EXPECT_EQ_MSG(test, chained_on(test, ndev, proto), proto == RXE_ROCE_V1,
+				    "%u: netfilter", proto);
+		set_hooks(ndev, NULL, ndev);
+		KUNIT_EXPECT_EQ_MSG(test, chained_on(test, ndev, proto), proto == RXE_ROCE_V1,
+				    "%u: tc", proto);
+		set_hooks(ndev, NULL, NULL);
+	}
+	free_netdev(ndev);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(through_ipsec),
 	KUNIT_CASE(traffic_class),
 	KUNIT_CASE(other_fields),
+	KUNIT_CASE(ingress_hooks),
 	{}
 };
 
