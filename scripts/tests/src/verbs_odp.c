@@ -95,10 +95,12 @@ static bool all_swapped(struct end e[2], uint8_t *want[2])
 	return swap_out(&e[0]) && swap_out(&e[1]);
 }
 
+static uint8_t before[BYTES];	/* what the target had */
+
 /* Does end @n have the bytes of @want? If not, tell what differs */
 static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcode op)
 {
-	uint64_t i, num = 0, zero = 0, others = 0, first = 0, last = 0;
+	uint64_t i, num = 0, zero = 0, old = 0, runs = 0, first = 0, last = 0;
 	const uint8_t *have = e[n].buf;
 
 	for (i = 0; i < BYTES; i++) {
@@ -106,12 +108,13 @@ static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcod
 			continue;
 		if (!num++)
 			first = i;
+		runs += num == 1 || last + 1 != i;
 		last = i;
 		zero += !have[i];
-		others += have[i] == want[!n][i];
+		old += have[i] == before[i];
 	}
-	CHECK(!num, "opcode %d, end %d: %lu bytes differ, from %lu to %lu; %lu are 0, %lu the other's",
-	      op, n, num, first, last, zero, others);
+	CHECK(!num, "opcode %d, end %d: %lu bytes in %lu runs differ, from %lu to %lu; %lu are 0, %lu old",
+	      op, n, num, runs, first, last, zero, old);
 	return true;
 }
 
@@ -126,6 +129,7 @@ static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 		post_recv(&e[1], sge(&e[1], at, len));
 	got = transfer(e, op, sge(&e[0], at, len), at);
 	CHECK(!got, "opcode %d: status %d", op, got);
+	memcpy(before, want[!fetches], BYTES);
 	memcpy(want[!fetches] + at, want[fetches] + at, len);
 	if (adds)
 		++*(uint64_t *)(want[1] + at);
