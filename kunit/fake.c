@@ -181,8 +181,7 @@ static void to_rts(struct kunit *test, struct fake *f)
 	};
 	qp->mtu = FAKE_MTU;
 	rxe_sq_set_psn(&qp->sq, FAKE_SQ_PSN);
-	qp->rq.expect.psn = FAKE_RQ_PSN;
-	qp->rq.read.sent = FAKE_RQ_PSN;
+	rxe_rq_set_psn(&qp->rq, FAKE_RQ_PSN);
 	qp->sq.gap.patience = 0;	/* tests needn't wait */
 	qp->rq.gap.patience = 0;
 	KUNIT_ASSERT_EQ(test, rxe_replay_init(&qp->rq.replay, 4), 0);

@@ -171,18 +171,26 @@ static void cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
-/* While nothing leaves, all waiting senders may send, but few at once and each only once */
-static void stuck(struct kunit *test)
+/* Nothing leaves, and all senders wait, until the last of them was called @times times */
+static void wait_stuck(struct kunit *test, u64 force, u32 times)
 {
 	int i, tries = 5000;
 
 	knob_set(txq_stuck_ns, 10 * NSEC_PER_MSEC);
-	knob_set(txq_force, 2);
+	knob_set(txq_force, force);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
 	for (i = 1; i < SENDERS; i++)
 		KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);
-	while (!READ_ONCE(fix.called[SENDERS - 1]) && tries--)
+	while (READ_ONCE(fix.called[SENDERS - 1]) < times && tries--)
 		usleep_range(1000, 2000);
+}
+
+/* While nothing leaves, all waiting senders may send, but few at once and each only once */
+static void stuck(struct kunit *test)
+{
+	int i;
+
+	wait_stuck(test, 2, 1);
 	KUNIT_EXPECT_GE(test, fix.called_at[2] - fix.called_at[1], (ktime_t)NSEC_PER_MSEC);
 	for (i = 0; i < SENDERS; i++) {
 		KUNIT_EXPECT_EQ(test, fix.called[i], 1u);
@@ -193,15 +201,9 @@ static void stuck(struct kunit *test)
 /* A sender that has nothing to send any more doesn't keep the others from their turns */
 static void stuck_idle(struct kunit *test)
 {
-	int i, tries = 5000;
+	int i;
 
-	knob_set(txq_stuck_ns, 10 * NSEC_PER_MSEC);
-	knob_set(txq_force, 1);
-	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
-	for (i = 1; i < SENDERS; i++)
-		KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);
-	while (READ_ONCE(fix.called[SENDERS - 1]) < 3 && tries--)
-		usleep_range(1000, 2000);
+	wait_stuck(test, 1, 3);
 	for (i = 0; i < SENDERS; i++)
 		KUNIT_EXPECT_GE(test, READ_ONCE(fix.called[i]), 3u);
 }
@@ -209,7 +211,7 @@ static void stuck_idle(struct kunit *test)
 /* What waits for a neighbour's address holds up nobody but its sender */
 static void park(struct kunit *test)
 {
-	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS / 2), i;
+	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS / 2);
 	struct sk_buff *skb;
 
 	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), SKBS / 2);
@@ -226,8 +228,7 @@ static void park(struct kunit *test)
 	leave(0, SKBS / 2);
 	KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), SKBS);
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), 0u);
-	for (i = 0; i < SKBS / 2; i++)
-		leave(1, 1);
+	leave(1, SKBS / 2);
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
 }
 

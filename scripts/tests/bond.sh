@@ -61,11 +61,6 @@ bond_down() {
 	wait_for 10 eval "! [ -e $SYS/rxeA ] && ! [ -e $SYS/rxeB ]"
 }
 
-# now: ms
-now() {
-	echo $((${EPOCHREALTIME/[.,]/} / 1000))
-}
-
 # watch_stalls FILE [COUNTER]: the longest time in which the server received nothing, in ms, while FILE
 # exists. Only looks that find the same count as the look before add to it, each 100 ms at most: on a busy
 # host this loop stands still for seconds, while the traffic moves, or with all of the machine.

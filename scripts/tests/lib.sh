@@ -251,6 +251,11 @@ leaks_scan() {
 		cat /sys/kernel/debug/kmemleak
 }
 
+# now: ms
+now() {
+	echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
 log_lines() {
 	dmesg | wc -l
 }

@@ -73,8 +73,8 @@ works() { # NETDEV N [COUNT]
 
 # timed COMMAND...: its milliseconds
 timed() {
-	local begin=${EPOCHREALTIME/[.,]/}
-	"$@" >&2 && echo $(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+	local begin
+	begin=$(now) && "$@" >&2 && echo $(($(now) - begin))
 }
 
 # Data that waits for the address of a neighbour which has died: its sender is of UC, and goes on.

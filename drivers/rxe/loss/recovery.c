@@ -212,6 +212,13 @@ static void undo_loss(struct rxe_recovery *rec)
 	rec->guessed = rec->guessed_before;
 }
 
+/* The peer was only silent: that it may be for so long counts like a round trip */
+static void undo_silence(struct rxe_recovery *rec, struct rxe_rtt *rtt, u64 now)
+{
+	undo_loss(rec);
+	rxe_rtt_stall(rtt, now - rec->since, now);
+}
+
 /**
  * rxe_recovery_too_soon - does an answer come too soon to be one to the last resending?
  * @rec: loss recovery
@@ -248,8 +255,7 @@ bool rxe_recovery_answered(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 	if (rec->unsent) {
 		if (rec->told || rec->again)
 			return false;
-		undo_loss(rec);
-		rxe_rtt_stall(rtt, now - rec->since, now);
+		undo_silence(rec, rtt, now);
 		return true;
 	}
 	if (rec->answer_ns || rxe_psn_diff(una, rec->resent_from) <= 0)
@@ -307,8 +313,7 @@ bool rxe_recovery_continued(struct rxe_recovery *rec, struct rxe_rtt *rtt,
 {
 	if (!rec->in_doubt || rec->told || psn != rec->resent_from)
 		return false;
-	undo_loss(rec);
-	rxe_rtt_stall(rtt, now - rec->since, now);
+	undo_silence(rec, rtt, now);
 	return true;
 }
 

@@ -336,7 +336,7 @@ static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
 			      ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns)),
 			      HRTIMER_MODE_ABS_SOFT);
 	}
-	smp_mb();	/* pairs with the subtraction in tx_free() */
+	smp_mb();	/* pairs with the one in txq_subtract() */
 	if (!waits || txq_has_drained(q, atomic_read(&q->bytes)))
 		txq_give_turn(q);
 	spin_unlock_irqrestore(&q->lock, flags);
@@ -459,6 +459,15 @@ static noinline void txq_note_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
+/* @bytes don't count as queued any more */
+static void txq_subtract(struct rxe_txq *q, u32 bytes)
+{
+	u32 rest = atomic_sub_return(bytes, &q->bytes);
+
+	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
+		txq_note_drained(q, bytes, rest);
+}
+
 static noinline void txq_start_timing(struct rxe_txq *q, struct sk_buff *skb)
 {
 	WRITE_ONCE(q->timing, false);
@@ -524,14 +533,10 @@ static void tx_drop_sock(struct sk_buff *skb)
 static void tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
-	u32 bytes = skb_shinfo(skb)->tskey, rest;
-	struct rxe_txq *q = tx->q;
 
-	if (unlikely(READ_ONCE(q->timed) == skb))
-		txq_end_timing(q);
-	rest = atomic_sub_return(bytes, &q->bytes);
-	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
-		txq_note_drained(q, bytes, rest);
+	if (unlikely(READ_ONCE(tx->q->timed) == skb))
+		txq_end_timing(tx->q);
+	txq_subtract(tx->q, skb_shinfo(skb)->tskey);
 	if (skb->sk)
 		tx_drop_sock(skb);
 	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */
@@ -586,14 +591,10 @@ bool rxe_tx_is_loaded(const struct rxe_tx *tx)
 void rxe_tx_park(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
-	u32 bytes = skb_shinfo(skb)->tskey, rest;
-	struct rxe_txq *q = tx->q;
 
+	cmpxchg(&tx->q->timed, skb, NULL);
+	txq_subtract(tx->q, skb_shinfo(skb)->tskey);
 	skb_shinfo(skb)->tskey = 0;
-	cmpxchg(&q->timed, skb, NULL);
-	rest = atomic_sub_return(bytes, &q->bytes);
-	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
-		txq_note_drained(q, bytes, rest);
 }
 
 /**

@@ -205,12 +205,6 @@ static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		rxe_sq_set_psn(&qp->sq, attr->sq_psn & RXE_PSN_MASK);
 }
 
-static void set_rq_psn(struct rxe_rq *rq, u32 psn)
-{
-	rq->expect.psn = psn;
-	rq->read.sent = psn;
-}
-
 static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 			    int mask, struct prepared *prep)
 {
@@ -221,7 +215,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		qp->attr.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_RQ_PSN)
-		set_rq_psn(&qp->rq, attr->rq_psn & RXE_PSN_MASK);
+		rxe_rq_set_psn(&qp->rq, attr->rq_psn & RXE_PSN_MASK);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		rxe_replay_move(&prep->replay, &qp->rq.replay);

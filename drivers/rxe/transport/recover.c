@@ -38,6 +38,13 @@ static void undo_cut(struct rxe_sq *sq)
 	rxe_allowance_trace(sq, was);
 }
 
+/* Nothing was lost, so nothing more is sent again */
+static void undo_resending(struct rxe_sq *sq)
+{
+	rxe_resend_reset(&sq->resend);
+	undo_cut(sq);
+}
+
 /**
  * rxe_recover_doubt - something was acknowledged while a retransmission is in doubt
  * @sq: the send queue
@@ -50,10 +57,8 @@ void rxe_recover_doubt(struct rxe_sq *sq)
 
 	if (rxe_recovery_too_soon(&sq->rec, &sq->rtt, sq->flight.una, now))
 		sq->timed.start = 0;	/* the second transmission was timed, not the first */
-	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now)) {
-		rxe_resend_reset(&sq->resend);
-		undo_cut(sq);
-	}
+	if (rxe_recovery_answered(&sq->rec, &sq->rtt, sq->flight.una, now))
+		undo_resending(sq);
 }
 
 /**
@@ -80,10 +85,8 @@ void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
  */
 void rxe_recover_continued(struct rxe_sq *sq, u32 psn)
 {
-	if (rxe_recovery_continued(&sq->rec, &sq->rtt, psn, ktime_get())) {
-		rxe_resend_reset(&sq->resend);
-		undo_cut(sq);
-	}
+	if (rxe_recovery_continued(&sq->rec, &sq->rtt, psn, ktime_get()))
+		undo_resending(sq);
 }
 
 /* The peer doesn't answer: log this, with the likely reason, and fail the work request */

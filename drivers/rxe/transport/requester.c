@@ -202,11 +202,11 @@ static __always_inline void retire_sent(struct rxe_qp *qp)
 static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 		     s32 room, s32 left)
 {
-	s32 again = rxe_psn_diff(sq->flight.top, sq->flight.psn);
-
-	if (sq->flight.psn == sq->flight.una)
-		return min3(room, left, again > 0 ? again : left);
-	return sq->flight.psn == wqe->first_psn && left <= room ? left : 0;
+	if (sq->flight.psn != sq->flight.una)
+		return sq->flight.psn == wqe->first_psn && left <= room ? left : 0;
+	if (sq->flight.una != sq->flight.top)
+		left = min(left, rxe_psn_diff(sq->flight.top, sq->flight.una));
+	return min(room, left);
 }
 
 /* Packets that fill the current train: a run should end with a full train */

@@ -153,6 +153,13 @@ static inline void rxe_read_reset(struct rxe_read_resp *read)
 	*read = (struct rxe_read_resp){};
 }
 
+/* Set the first PSN; nothing was received. Context: process, both tasks paused */
+static inline void rxe_rq_set_psn(struct rxe_rq *rq, u32 psn)
+{
+	rq->expect.psn = psn;
+	rq->read.sent = psn;
+}
+
 /* Results in place of an AETH syndrome: waits for a page; to be continued in another run */
 #define RXE_WAITS	0xff
 #define RXE_UNFINISHED	0xfe
