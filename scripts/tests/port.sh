@@ -32,6 +32,13 @@ refused() { # OPTION of udp_to...
 		[ "$(counter rxeA tx_drop_unprivileged)" = $((dropped + 1)) ]
 }
 
+# The host's own device doesn't get it
+refused_here() { # OPTION of udp_to...
+	local rcvd
+	rcvd=$(counter rxeA rcvd_pkts)
+	refused "$@" && [ "$(counter rxeA rcvd_pkts)" = "$rcvd" ]
+}
+
 allowed() { # OPTION of udp_to...
 	says sent anybody "$@"
 }
@@ -182,6 +189,9 @@ try ipv6-routing-header refused $SRV6 4791 rthdr
 try gso refused $SRV4 4791 gso
 try fragments refused $SRV4 4791 long
 try to-itself refused $CLI4 4791
+try as-the-peer refused_here $CLI6 4791 $SRV6 freebind
+try as-loopback refused_here $CLI4 4791 127.0.0.1
+try as-loopback-ipv6 refused_here $CLI6 4791 ::1
 try by-other-netdev refused 198.18.9.2 4791 $CLI4
 try other-address refused $SRV4 4791 198.18.9.1
 try by-pktinfo refused 198.18.9.2 4791 $CLI4 pktinfo

@@ -5,6 +5,9 @@
  * sockets opened with CAP_NET_RAW may send to the port. This holds for the netdev and the
  * addresses of a device with RoCE v2. The capability allows forging packets anyway.
  *
+ * The same holds for packets that this host sends to a device of its own, whatever their source.
+ * With IPV6_FREEBIND, any process may send with any source, also that of a remote peer.
+ *
  * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
  * without a socket. Where a VRF calls the hooks again, the driver's packets have the
  * socket that keeps the port. Packets of some UDP tunnels (FOU, GUE) have no socket, but
@@ -34,6 +37,12 @@
  */
 #define RXE_GUARD_BEHIND_NAT	(NF_IP_PRI_CONNTRACK_CONFIRM - 1)
 
+/* Addresses of a packet, IPv4 in its mapped form */
+struct rxe_guard_addrs {
+	struct in6_addr	src;
+	struct in6_addr	dst;
+};
+
 static bool rxe_guard_is_to_port(const struct sk_buff *skb, int off)
 {
 	struct udphdr buf;
@@ -55,24 +64,33 @@ static bool rxe_guard_may_send(struct net *net, struct sock *sk)
 	return may;
 }
 
-/* The device that the packet claims to be from: that of the netdev, or of the address */
-static struct rxe_dev *rxe_guard_find_dev(const struct nf_hook_state *state,
-					  const struct in6_addr *saddr)
+static struct rxe_dev *rxe_guard_find_owner(const struct nf_hook_state *state,
+					    const struct net_device *owner)
 {
-	struct rxe_dev *rxe = rxe_net_find(state->net, state->out, RXE_ENABLE_V2);
-	struct net_device *owner;
-
-	if (rxe)
-		return rxe;
-	owner = rxe_addr_owner(state->net, saddr);
 	return owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
 }
 
+/*
+ * The device that the packet claims to be from: that of the netdev, or of the source address; or
+ * a device of this host that it is for. That one's packets leave by loopback, or by a VRF.
+ */
+static struct rxe_dev *rxe_guard_find_dev(const struct nf_hook_state *state,
+					  const struct rxe_guard_addrs *addrs)
+{
+	struct rxe_dev *rxe = rxe_net_find(state->net, state->out, RXE_ENABLE_V2);
+
+	if (!rxe)
+		rxe = rxe_guard_find_owner(state, rxe_addr_owner(state->net, &addrs->src));
+	if (!rxe && ((state->out->flags & IFF_LOOPBACK) || netif_is_l3_master(state->out)))
+		rxe = rxe_guard_find_owner(state, rxe_addr_owner_at(state->out, &addrs->dst));
+	return rxe;
+}
+
 static unsigned int rxe_guard_judge_sent(const struct nf_hook_state *state,
-					 const struct in6_addr *saddr)
+					 const struct rxe_guard_addrs *addrs)
 {
 	u8 proto = state->pf == NFPROTO_IPV6 ? RXE_ROCE_V2_IPV6 : RXE_ROCE_V2_IPV4;
-	struct rxe_dev *rxe = rxe_guard_find_dev(state, saddr);
+	struct rxe_dev *rxe = rxe_guard_find_dev(state, addrs);
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port) ||
 	    state->sk == rxe_net_sock(rxe, proto) ||
@@ -84,10 +102,9 @@ static unsigned int rxe_guard_judge_sent(const struct nf_hook_state *state,
 
 /* A forwarded packet must not have an address of a device, whoever sent it */
 static unsigned int rxe_guard_judge_forwarded(const struct nf_hook_state *state,
-					      const struct in6_addr *saddr)
+					      const struct rxe_guard_addrs *addrs)
 {
-	struct net_device *owner = rxe_addr_owner_at(state->out, saddr);
-	struct rxe_dev *rxe = owner ? rxe_net_find(state->net, owner, RXE_ENABLE_V2) : NULL;
+	struct rxe_dev *rxe = rxe_guard_find_owner(state, rxe_addr_owner_at(state->out, &addrs->src));
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port))
 		return NF_ACCEPT;
@@ -95,22 +112,24 @@ static unsigned int rxe_guard_judge_forwarded(const struct nf_hook_state *state,
 	return NF_DROP;
 }
 
-/* Is the packet for the port? @saddr is set to its source address, IPv4 in its mapped form */
-static bool rxe_guard_parse_ipv4(const struct sk_buff *skb, struct in6_addr *saddr)
+/* Is the packet for the port? @addrs is set */
+static bool rxe_guard_parse_ipv4(const struct sk_buff *skb, struct rxe_guard_addrs *addrs)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 
-	ipv6_addr_set_v4mapped(ip->saddr, saddr);
+	ipv6_addr_set_v4mapped(ip->saddr, &addrs->src);
+	ipv6_addr_set_v4mapped(ip->daddr, &addrs->dst);
 	return ip->protocol == IPPROTO_UDP && rxe_guard_is_to_port(skb, ip_hdrlen(skb));
 }
 
 /* Any user may add a routing header, so look behind extension headers */
-static bool rxe_guard_parse_ipv6(const struct sk_buff *skb, struct in6_addr *saddr)
+static bool rxe_guard_parse_ipv6(const struct sk_buff *skb, struct rxe_guard_addrs *addrs)
 {
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	unsigned int off = sizeof(*ip6);
 
-	*saddr = ip6->saddr;
+	addrs->src = ip6->saddr;
+	addrs->dst = ip6->daddr;
 	if (ip6->nexthdr != IPPROTO_UDP) {
 		off = 0;
 		if (!ipv6_ext_hdr(ip6->nexthdr) ||
@@ -123,14 +142,14 @@ static bool rxe_guard_parse_ipv6(const struct sk_buff *skb, struct in6_addr *sad
 static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
 					     const struct nf_hook_state *state)
 {
-	struct in6_addr saddr;
-	bool to_port = state->pf == NFPROTO_IPV6 ? rxe_guard_parse_ipv6(skb, &saddr) :
-						   rxe_guard_parse_ipv4(skb, &saddr);
+	struct rxe_guard_addrs addrs;
+	bool to_port = state->pf == NFPROTO_IPV6 ? rxe_guard_parse_ipv6(skb, &addrs) :
+						   rxe_guard_parse_ipv4(skb, &addrs);
 
 	if (!to_port)
 		return NF_ACCEPT;
-	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(state, &saddr) :
-						  rxe_guard_judge_forwarded(state, &saddr);
+	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(state, &addrs) :
+						  rxe_guard_judge_forwarded(state, &addrs);
 }
 
 /* The driver sends without a socket; the check must cost its packets nothing. */

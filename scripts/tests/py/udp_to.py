@@ -6,6 +6,7 @@ usage: udp_to.py ADDRESS PORT [SOURCE] [OPTION...]
 
   long     longer than the MTU
   gso      several, by UDP_SEGMENT
+  freebind SOURCE isn't an address of this host (IPv6)
   pktinfo  SOURCE is not bound, but given with the datagram
   rthdr    behind a routing header (IPv6)
 """
@@ -15,7 +16,7 @@ import socket
 import struct
 import sys
 
-UDP_SEGMENT, IP_PKTINFO = 103, 8
+UDP_SEGMENT, IP_PKTINFO, IPV6_FREEBIND = 103, 8, 78
 
 
 def control(family, source):
@@ -35,6 +36,8 @@ def send(address, port, source, options):
         header = struct.pack("!BBBBBBH", 0, 2, 4, 0, 0, 0, 0)
         header += ipaddress.ip_address(address).packed
         s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RTHDR, header)
+    if "freebind" in options:
+        s.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
     if "pktinfo" in options:
         ancillary = control(family, source)
     elif source:
