@@ -271,7 +271,7 @@ static void rxe_rx_detach(struct sk_buff *skb)
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt)
 {
-	const struct net_device *ndev = rxe_l3(proto)->udp ? NULL : skb->dev;
+	const struct net_device *ndev = skb->dev;
 
 	if (!rxe_rx_is_usable(rxe, skb, proto)) {
 		kfree_skb(skb);

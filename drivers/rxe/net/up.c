@@ -31,16 +31,45 @@ void rxe_rx_dgid(struct sk_buff *skb, union ib_gid *dgid)
 	rxe_l3(rxe_rx(skb)->proto)->gids(rxe_rx_l3(skb), &sgid, dgid);
 }
 
+static bool rxe_dev_has_gid(struct rxe_dev *rxe, const union ib_gid *gid, enum ib_gid_type type,
+			    const struct net_device *ndev)
+{
+	const struct ib_gid_attr *attr = rdma_find_gid_by_port(&rxe->ibdev, gid, type, 1,
+							       (struct net_device *)ndev);
+
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+static bool rxe_dev_has_gid_in_vlan(const struct rxe_rx *rx, const union ib_gid *gid,
+				    enum ib_gid_type type)
+{
+	const struct ib_gid_attr *attr = rdma_find_gid_by_port(&rx->rxe->ibdev, gid, type, 1, NULL);
+	const struct net_device *ndev;
+	bool found;
+
+	if (IS_ERR(attr))
+		return false;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	found = !IS_ERR(ndev) && rxe_netdev_get_vlan(ndev) == rx->vlan;
+	rcu_read_unlock();
+	rdma_put_gid_attr(attr);
+	return found;
+}
+
 /*
- * Is the destination a GID of the device, and with RoCE v1 one of @ndev? A multicast
- * group may have members here, which rxe_demux() looks up.
+ * Is the destination a GID of @ndev? With RoCE v2, it may be that of another netdev of the
+ * device, but in the same VLAN. A multicast group may have members here, which rxe_demux() looks
+ * up.
  */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	const struct rxe_l3 *l3 = rxe_l3(rx->proto);
-	const struct ib_gid_attr *attr;
 	union ib_gid dgid;
 
 	rxe_rx_dgid(skb, &dgid);
@@ -50,12 +79,8 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	/* A device receives before it is registered, when the core has no table of its GIDs */
 	if (!smp_load_acquire(&rx->rxe->registered))
 		return false;
-	attr = rdma_find_gid_by_port(&rx->rxe->ibdev, &dgid, l3->gid_type, 1,
-				     (struct net_device *)ndev);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
+	return rxe_dev_has_gid(rx->rxe, &dgid, l3->gid_type, ndev) ||
+	       (l3->udp && rxe_dev_has_gid_in_vlan(rx, &dgid, l3->gid_type));
 }
 
 /* A datagram must be for an address of the device. A connected QP checks addresses itself. */
@@ -72,8 +97,7 @@ static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
  * rxe_rx_up - hand packets that belong together to the transport
  * @skb: data at the first BTH, its network header set; consumed. Packet counts and
  *	offsets of its struct rxe_rx are set here, the rest by the caller.
- * @ndev: a datagram must be for an address of this netdev; NULL: for any address
- *	of the device
+ * @ndev: netdev that they came in by; NULL on the same device
  */
 void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 {

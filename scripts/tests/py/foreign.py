@@ -355,6 +355,8 @@ class Foreign:
         self.expect("v2-other-vlan", self.single, [self.tagged(self.v2(self.rc_send(1)), 5)],
                     rx_drop_address=1)
         self.psn = psn
+        self.expect("v2-datagram-other-vlan", self.single, [self.tagged(self.v2(self.ud(0, 1)), 5)],
+                    rx_drop_address=1)
         self.own()
 
     def own(self):
