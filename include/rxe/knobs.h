@@ -128,9 +128,11 @@
 	/* received trains: queue/inq.c, queue/early.c */			\
 	KNOB(queue_free_bytes, SZ_128K, 0, SZ_16M,				\
 	     "memory of received trains per QP outside of the device's limit")	\
+	KNOB(queue_free_dev_bytes, SZ_4M, 0, SZ_1G,				\
+	     "the most that this can be for all QPs of a device; each has the same part") \
 	KNOB(queue_qp_bytes, SZ_16M, SZ_1M, SZ_1G,				\
 	     "memory of received trains per QP")				\
-	KNOB(queue_dev_bytes, SZ_64M, SZ_1M, SZ_1G,				\
+	KNOB(queue_dev_bytes, SZ_16M, SZ_1M, SZ_1G,				\
 	     "memory of received trains per device")				\
 	KNOB(held_qp_bytes, SZ_4M, 0, SZ_1G,					\
 	     "memory of packets that came out of order, per QP")		\

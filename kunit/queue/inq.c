@@ -481,6 +481,27 @@ static void behind_read(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, requests(test)->slow);
 }
 
+/* With many QPs, also the packets of a short queue count against the limit of the device */
+static void behind_read_many(struct kunit *test)
+{
+	struct rxe_dev *rxe = fake(test)->rxe;
+	const int others = rxe_knob(queue_free_dev_bytes) / SKB_TRUESIZE(1);
+
+	begin_read(test);
+	genuine(test, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
+	atomic_add(others, &rxe->num_qp);
+	genuine(test, 2);
+	KUNIT_EXPECT_GT(test, atomic_read(&rxe->rx_queued), 0);
+	atomic_add(rxe_knob(queue_dev_bytes), &rxe->rx_queued);
+	genuine(test, 3);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_sub(rxe_knob(queue_dev_bytes), &rxe->rx_queued);
+	atomic_sub(others, &rxe->num_qp);
+	end_read(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
+}
+
 /* What doesn't fit any more when the queue becomes slow is dropped, and so is what is too old */
 static void behind_read_dropped(struct kunit *test)
 {
@@ -568,6 +589,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reset),
 	KUNIT_CASE(own_memory),
 	KUNIT_CASE(behind_read),
+	KUNIT_CASE(behind_read_many),
 	KUNIT_CASE(behind_read_dropped),
 	KUNIT_CASE(becn_once),
 	KUNIT_CASE(one_nak),

@@ -59,6 +59,13 @@ static bool waits_long(const struct rxe_inq *in)
 	return READ_ONCE(in->parked) || READ_ONCE(in->slow);
 }
 
+/* Does the queue exceed what it may have outside of the device's limit? */
+static bool exceeds_free_part(struct rxe_dev *rxe, u32 bytes)
+{
+	return bytes > rxe_knob(queue_free_bytes) ||
+	       (u64)bytes * atomic_read(&rxe->num_qp) > rxe_knob(queue_free_dev_bytes);
+}
+
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
@@ -70,7 +77,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		return false;
 	if (unlikely(READ_ONCE(in->slow)))
 		account = RXE_AS_HELD;
-	else if (bytes > rxe_knob(queue_free_bytes) || READ_ONCE(in->parked))
+	else if (exceeds_free_part(rxe, bytes) || READ_ONCE(in->parked))
 		account = RXE_AS_QUEUED;
 	return rxe_waiting_charge(rxe, skb, account);
 }

@@ -15,7 +15,8 @@ struct rxe_qp;
 /*
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
- * since a queue is normally emptied soon. Exception: behind a parked packet, all counts.
+ * since a queue is normally emptied soon. With many QPs, it is an equal part of
+ * queue_free_dev_bytes. Exception: behind a parked packet, all counts.
  * Behind a READ whose response takes longer than inq_age_ms, all counts as if it were held. It
  * is dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
