@@ -100,7 +100,9 @@
 	CONSTANT(ODP_SWEEP, 1024,						\
 		 "notifiers of a region before unused ones are removed")	\
 	CONSTANT(ODP_WORKERS, 8,						\
-		 "faults and prefetches of a process at the same time")	\
+		 "faults of a process at the same time")	\
+	CONSTANT(ODP_PREFETCHERS, 2,						\
+		 "prefetches of a process at the same time")			\
 	CONSTANT(ODP_STACKS, 32,						\
 		 "part of all memory that stacks for faults may take, one in so many") \
 	CONSTANT(ODP_PREFETCHES, 64,						\

@@ -28,8 +28,10 @@
  * @user: the user whose limit it counts against
  * @users: references, one for each struct rxe_odp
  * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
- * @wq: works that may sleep in the process's memory; each holds a reference to a struct
+ * @wq: faults, which may sleep in the process's memory; each holds a reference to a struct
  *	rxe_odp
+ * @prefetch_wq: prefetches, likewise. They are apart, since a prefetch may be long, and a QP
+ *	waits for a fault
  */
 struct rxe_process {
 	struct hlist_node	node;
@@ -38,6 +40,7 @@ struct rxe_process {
 	u32			users;
 	atomic_t		prefetches;
 	struct workqueue_struct	*wq;
+	struct workqueue_struct	*prefetch_wq;
 };
 
 /* process.c */

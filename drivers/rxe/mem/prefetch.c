@@ -90,7 +90,7 @@ static bool queue_prefetch(const struct prefetch *range)
 		return false;
 	}
 	INIT_WORK(&pre->work, prefetch_work);
-	queue_work(process->wq, &pre->work);
+	queue_work(process->prefetch_wq, &pre->work);
 	return true;
 }
 

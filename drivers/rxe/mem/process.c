@@ -71,7 +71,7 @@ static u32 count_processes(kuid_t user)
 /* How many processes there may be; half of them, of one user */
 static u64 get_max_processes(void)
 {
-	unsigned long stacks = RXE_ODP_WORKERS * PFN_UP(THREAD_SIZE);
+	unsigned long stacks = (RXE_ODP_WORKERS + RXE_ODP_PREFETCHERS) * PFN_UP(THREAD_SIZE);
 
 	return min_t(u64, rxe_knob(odp_processes), totalram_pages() / RXE_ODP_STACKS / stacks);
 }
@@ -90,6 +90,14 @@ static bool may_add_process(struct ib_device *ibdev, kuid_t user)
 	return false;
 }
 
+static void free_workqueues(struct rxe_process *process)
+{
+	if (process->wq)
+		destroy_workqueue(process->wq);
+	if (process->prefetch_wq)
+		destroy_workqueue(process->prefetch_wq);
+}
+
 static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct *mm)
 {
 	kuid_t user = find_owner();
@@ -101,7 +109,10 @@ static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct
 	if (!process)
 		return NULL;
 	process->wq = alloc_workqueue("rdma_rxe_odp", WQ_UNBOUND, RXE_ODP_WORKERS);
-	if (!process->wq) {
+	process->prefetch_wq = alloc_workqueue("rdma_rxe_prefetch", WQ_UNBOUND,
+					       RXE_ODP_PREFETCHERS);
+	if (!process->wq || !process->prefetch_wq) {
+		free_workqueues(process);
 		kfree(process);
 		return NULL;
 	}
@@ -136,7 +147,7 @@ struct rxe_process *rxe_process_get(struct ib_device *ibdev)
 
 static void free_process(struct rxe_process *process)
 {
-	destroy_workqueue(process->wq);
+	free_workqueues(process);
 	mmdrop(process->mm);
 	kfree(process);
 	if (atomic_dec_and_test(&num_processes))

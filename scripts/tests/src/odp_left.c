@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * odp_left: processes with on-demand paging exit, and leave page faults behind that never end. There
+ * odp_left: processes with on-demand paging exit, and leave prefetches behind that never end. There
  * is a limit to them, for a user and for all.
  *
  * usage: odp_left DEV LIMIT
@@ -16,7 +16,7 @@
 
 #include "odp_util.h"
 
-#define WORKERS		8	/* of a process (RXE_ODP_WORKERS) */
+#define WORKERS		2	/* for prefetches of a process (RXE_ODP_PREFETCHERS) */
 #define USER		1000	/* and those behind it */
 #define FOREIGN_IDS	100000	/* for a user's namespace, as in /etc/subuid */
 
@@ -35,7 +35,7 @@ static void become(uid_t user)
 		die("setresuid: %s", strerror(errno));
 }
 
-/* All workers wait for the page */
+/* All workers for prefetches wait for the page */
 static void occupy_workers(struct ibv_mr *mr, int fd)
 {
 	struct ibv_sge page = { (uintptr_t)mr->addr, PAGE, mr->lkey };

@@ -375,6 +375,33 @@ static bool slow_others(void)
 	return traffic(e, 1) && finish(e);
 }
 
+/* Prefetches that take long don't stop faults, not even those of the same process */
+static bool slow_prefetches(void)
+{
+	struct end e[2], other[2];
+	int fd, i, got;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	make(other, IBV_QPT_RC, ANON, false);
+	fd = stop_pages(e[0].buf + 7 * PAGE);
+	if (fd < 0) {
+		case_skip(this_case, "the kernel has no userfaultfd");
+		return finish(e) && finish(other) && false;
+	}
+	for (i = 0; i < PREFETCHES; i++) {
+		got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0,
+			     sge(&e[0], 7 * PAGE, PAGE));
+		CHECK(!got, "prefetch by a worker: %s", strerror(got));
+	}
+	CHECK(asked(fd), "nobody asks for the page");
+	for (i = 0; i < 2; i++)
+		madvise(other[i].buf, BYTES, MADV_DONTNEED);
+	if (!traffic(other, 4))
+		return false;
+	close(fd);
+	return traffic(e, 1) && finish(e) && finish(other);
+}
+
 /* KiB of memory that the kernel uses for itself */
 static long kernel_kib(void)
 {
@@ -618,6 +645,7 @@ static const struct test_case all[] = {
 	{ "unmapped", unmapped }, { "beyond", beyond },
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
+	{ "slow-prefetches", slow_prefetches },
 	{ "prefetch", prefetch }, { "many-places", many_places }, { "rereg", rereg },
 	{ "killed", killed },
 };
