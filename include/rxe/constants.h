@@ -117,6 +117,10 @@
 		 "destinations of a namespace whose last ICMP error is kept")	\
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
+	CONSTANT(REFUSED_SECS, 6,						\
+		 "seconds for which a peer that refused the GSI gets no other MAD; longer than RDMA_CM waits") \
+	CONSTANT(REFUSED_PSNS, 4096,						\
+		 "packets of the GSI after which an ICMP error for one counts no more") \
 	CONSTANT(ROUTE_LOCKS, 32,						\
 		 "locks of the lists of paths with a route; a power of two")	\
 	CONSTANT(ROUTE_LISTS, 32,						\

@@ -106,6 +106,7 @@ struct rxe_l3_icrc {
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
  * @cnp: it is a CNP, which has a traffic class and priority of its own
+ * @mad: it is a datagram of the GSI
  * @singly: one packet per skb, since a packet socket captures on the netdev
  */
 struct rxe_train {
@@ -125,6 +126,7 @@ struct rxe_train {
 	bool		alone;
 	bool		linear;
 	bool		cnp;
+	bool		mad;
 	bool		singly;
 };
 

@@ -218,10 +218,22 @@ small_mtu() {
 		ibv_rc_pingpong -m 512 -e -p $PORT -d rxeA -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
 }
 
+# RoCE v1 isn't routed: the client learns it at once, without a server
+v1_fails() { # ADDRESS
+	local status=0
+	cm_mode rxeA v1 || return 1
+	cli timeout $((10 * PATIENCE)) ucmatose -s "$1" > /tmp/v1 2>&1 || status=$?
+	cat /tmp/v1
+	cm_mode rxeA v2 && [ $status != 124 ] && grep -q 'No route to host' /tmp/v1 &&
+		dmesg | grep -q "rxeA: .*${1##*[.:]} is behind a router"
+}
+
 load_ours
 try up routers_up
 try across-ipv4 across v2-ipv4
 try across-ipv6 across v2-ipv6
+try v1-ipv4 v1_fails $SRV4
+try v1-ipv6 v1_fails $SRV6
 try ecmp ecmp
 try by-source by_source
 try by-tos by_tos

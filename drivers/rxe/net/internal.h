@@ -26,6 +26,9 @@ struct socket;
  * @type: of ICMP or ICMPv6, by the family of @dst
  * @code: likewise
  * @known: the other members are valid
+ * @refused: the destination has refused UDP port 4791 altogether, to a packet of the GSI
+ * @refused_when: jiffies when it last did
+ * @refused_psn: PSN of that packet
  */
 struct rxe_unreach {
 	struct in6_addr	dst;
@@ -33,6 +36,9 @@ struct rxe_unreach {
 	u8		type;
 	u8		code;
 	bool		known;
+	bool		refused;
+	unsigned long	refused_when;
+	u32		refused_psn;
 };
 
 /**
@@ -69,6 +75,7 @@ struct net_device *rxe_addr_owner_at(struct net_device *by,
 /* route.c */
 struct net_device *rxe_path_port(const struct rxe_path *path);
 struct dst_entry *rxe_route(struct rxe_path *path);
+bool rxe_route_is_far(const struct rxe_path *path);
 void rxe_route_keep(struct rxe_path *path, struct dst_entry *dst, u32 cookie,
 		    const struct net_device *ndev);
 void rxe_route_drop(struct rxe_path *path);

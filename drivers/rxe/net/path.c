@@ -79,6 +79,19 @@ static void rxe_path_set_dmac(struct rxe_path *path)
 	rcu_read_unlock();
 }
 
+/* Return: 0, or -EHOSTUNREACH for a peer that v1 can't reach */
+static int rxe_path_prepare_v1(struct rxe_dev *rxe, struct rxe_path *path)
+{
+	if (!path->mcast && rxe_route_is_far(path)) {
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "%pI6c is behind a router, where RoCE v1 doesn't go: use a GID of RoCE v2\n",
+				       &path->dgid);
+		return -EHOSTUNREACH;
+	}
+	rxe_path_set_dmac(path);
+	return 0;
+}
+
 static u32 rxe_path_get_vlan(const struct ib_gid_attr *attr)
 {
 	const struct net_device *ndev;
@@ -110,7 +123,7 @@ static u32 rxe_path_get_hash(const struct rxe_path *path)
  *
  * Context: any.
  * Return: 0, -EINVAL if the vector is invalid, -EAFNOSUPPORT if it needs IPv6 and
- * the kernel has it disabled.
+ * the kernel has it disabled, -EHOSTUNREACH for RoCE v1 to a peer behind a router.
  */
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev, bool ecn)
@@ -151,9 +164,12 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->egress = rcu_access_pointer(sgid_attr->ndev);
 	path->dgid_attr = rxe_path_find_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
-	if (!path->same_dev && !rxe_l3(path->proto)->udp)
-		rxe_path_set_dmac(path);
-	return 0;
+	if (path->same_dev || rxe_l3(path->proto)->udp)
+		return 0;
+	err = rxe_path_prepare_v1(rxe, path);
+	if (err)
+		rxe_path_destroy(path);
+	return err;
 }
 
 /**

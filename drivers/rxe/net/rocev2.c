@@ -58,10 +58,24 @@ static void rxe_v2_set_partial_csum(struct sk_buff *skb)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 }
 
+/* Without memory for that, the packet leaves without a checksum */
+static void rxe_v2_set_csum(struct sk_buff *skb)
+{
+	rxe_v2_set_partial_csum(skb);
+	if (skb_checksum_help(skb)) {
+		udp_hdr(skb)->check = 0;
+		skb->ip_summed = CHECKSUM_NONE;
+	}
+}
+
 /*
  * Trains need a checksum. A single packet gets one only if the netdev computes it:
  * CHECKSUM_PARTIAL shows a receiver on this host that the packet never left its memory.
  * Exception: while packets are captured, since the capture would show a wrong checksum.
+ *
+ * A MAD over IPv6 always has a checksum. A host without RoCE v2 answers it with an ICMP error,
+ * from which RDMA_CM learns that it waits in vain (unreach.c). Without a checksum, such a host
+ * drops it silently.
  */
 static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 			   const struct net_device *ndev)
@@ -71,6 +85,8 @@ static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
 		skb_shinfo(skb)->gso_size = train->pkt;
 		skb_shinfo(skb)->gso_segs = train->npkts;
 	} else if (train->singly || !(ndev->features & NETIF_F_HW_CSUM)) {
+		if (train->mad && skb->protocol == htons(ETH_P_IPV6))
+			rxe_v2_set_csum(skb);
 		return;
 	}
 	rxe_v2_set_partial_csum(skb);

@@ -148,6 +148,55 @@ static struct dst_entry *rxe_route_lookup(const struct rxe_path *path,
 	return rxe_route_find(path, net, ndev->ifindex, cookie);
 }
 
+static bool rxe_route_has_gateway(const struct dst_entry *dst, bool ipv4)
+{
+	if (ipv4)
+		return container_of(dst, struct rtable, dst)->rt_uses_gateway;
+	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
+}
+
+static bool rxe_route_is_by_gateway(const struct rxe_path *path, const struct net_device *ndev)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
+	bool ipv4 = ipv6_addr_v4mapped(addr), gateway;
+	struct dst_entry *dst;
+	u32 cookie;
+
+	if (!ipv4 && !ipv6_mod_enabled())
+		return false;
+	dst = ipv4 ? rxe_route_find4(path, dev_net(ndev), ndev->ifindex) :
+		     rxe_route_find6(path, dev_net(ndev), ndev->ifindex, &cookie);
+	if (IS_ERR(dst))
+		return false;
+	gateway = rxe_route_has_gateway(dst, ipv4);
+	dst_release(dst);
+	return gateway;
+}
+
+/**
+ * rxe_route_is_far - is the peer of a RoCE v1 path behind a router?
+ * @path: unicast path
+ *
+ * The RDMA core then gives the router's MAC address to the path. A router drops RoCE v1.
+ *
+ * Context: any but hard interrupts.
+ * Return: true if it is; false also if there is no route.
+ */
+bool rxe_route_is_far(const struct rxe_path *path)
+{
+	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
+	const struct net_device *ndev;
+	bool far = false;
+
+	rcu_read_lock();
+	ndev = rxe_path_get_ndev(path);
+	if (ndev && (ndev->flags & IFF_UP) && !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL) &&
+	    !rxe_path_port(path))
+		far = rxe_route_is_by_gateway(path, ndev);
+	rcu_read_unlock();
+	return far;
+}
+
 static struct rxe_routes *rxe_routes_get(const struct rxe_path *path)
 {
 	return &rxe_routes[hash_ptr(path, ilog2(RXE_ROUTE_LOCKS))];

@@ -5,16 +5,24 @@
  * Anybody can forge an ICMP error. So an error changes neither a queue pair nor a route. The
  * last error for a destination is kept. The log names it when a queue pair has used up its
  * retries. Errors are kept by namespace, in a small table. Another destination may take over a
- * place; then only a line in the log is lost.
+ * place; then only a line in the log is lost, or a MAD is sent once more.
+ *
+ * Exception: MADs of the GSI. RDMA_CM asks 15 times for a connection, for more than a minute. If
+ * the peer has no RoCE v2, its first answer is an ICMP error, as for TCP's SYN to a closed port.
+ * Then the next MAD to that peer isn't sent, but fails. The error must enclose a packet that the
+ * GSI has sent just before. A forger elsewhere doesn't know that packet's PSN.
  *
  * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
  * taken.
  */
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
+#include <net/icmp.h>
 #include <linux/jhash.h>
 #include <net/dst.h>
 #include <net/netns/generic.h>
+#include <net/udp.h>
+#include <rdma/ib_mad.h>
 #include "internal.h"
 #include "proto.h"
 
@@ -90,6 +98,29 @@ static void get_enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr
 		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, dst);
 }
 
+/* Does the peer itself refuse, for good? TCP's rule for a connection that isn't established */
+static bool icmp_is_refusal(const struct icmphdr *icmp, bool v6)
+{
+	int err;
+
+	if (v6)
+		return icmpv6_err_convert(icmp->type, icmp->code, &err);
+	return icmp->type == ICMP_DEST_UNREACH && icmp->code <= NR_ICMP_UNREACH &&
+	       icmp_err_convert[icmp->code].fatal;
+}
+
+/* The enclosed packet, if it is the GSI's and there is enough of it. Return: false if not. */
+static bool find_enclosed_gsi(const struct sk_buff *skb, struct rxe_pkt *pkt)
+{
+	u32 len = rxe_opcode[IB_OPCODE_UD_SEND_ONLY].hdr_len;
+	u8 buf[RXE_MAX_HDR_BYTES];
+	const void *hdr;
+
+	hdr = skb_header_pointer(skb, skb_transport_offset(skb) + sizeof(struct udphdr), len, buf);
+	return hdr && rxe_pkt_parse(pkt, hdr, len, len + RXE_ICRC_BYTES) &&
+	       pkt->opcode == IB_OPCODE_UD_SEND_ONLY && pkt->src_qpn == be32_to_cpu(IB_QP1);
+}
+
 /**
  * rxe_unreach_note - note an ICMP error for a UDP packet to port 4791
  * @sk: the socket that keeps the port
@@ -105,12 +136,21 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 	bool v6 = sk->sk_family == AF_INET6;
 	struct rxe_unreach *slot;
 	struct in6_addr dst;
+	struct rxe_pkt pkt;
+	bool refused;
 
 	if (!icmp)
 		return -ENOENT;
 	get_enclosed_dst(skb, v6, &dst);
+	refused = icmp_is_refusal(icmp, v6) && find_enclosed_gsi(skb, &pkt);
 	spin_lock_bh(&ns->unreach_lock);
 	slot = find_unreach_slot(ns, &dst);
+	/* The errors for other packets to that destination don't take the refusal back */
+	if (refused || !ipv6_addr_equal(&slot->dst, &dst)) {
+		slot->refused = refused;
+		slot->refused_when = jiffies;
+		slot->refused_psn = refused ? pkt.psn : 0;
+	}
 	slot->dst = dst;
 	slot->when = jiffies;
 	slot->type = icmp->type;
@@ -139,6 +179,27 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
 	rcu_read_unlock();
 	known = found->known && ipv6_addr_equal(&found->dst, dst);
 	return known && time_before(jiffies, found->when + RXE_UNREACH_SECS * HZ);
+}
+
+/**
+ * rxe_unreach_refused - has a peer refused what the GSI sent to it just before?
+ * @rxe: device
+ * @path: to the peer
+ * @psn: the GSI's next PSN
+ *
+ * Context: bottom halves off.
+ * Return: true if another MAD would be refused, too.
+ */
+bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path, u32 psn)
+{
+	struct rxe_unreach it;
+	s32 ago;
+
+	if (path->same_dev || !rxe_l3(path->proto)->udp || !find_unreach(rxe, path, &it))
+		return false;
+	ago = rxe_psn_diff(psn, it.refused_psn);
+	return it.refused && ago > 0 && ago <= RXE_REFUSED_PSNS &&
+	       time_before(jiffies, it.refused_when + RXE_REFUSED_SECS * HZ);
 }
 
 static bool port_has_link(const struct rxe_path *path)
