@@ -18,10 +18,14 @@ OUT := build/$(KERNELRELEASE)
 KBUILD := $(MAKE) -C $(KDIR) M=$(CURDIR)/$(OUT)/obj
 
 # The kernel's compiler, if it is there: another may not know its flags.  (Debian's headers
-# name it themselves.)
+# name it themselves.)  The text of a distribution's clang begins with the distribution's name.
+ifneq ($(shell grep -s '^CONFIG_CC_IS_CLANG=y' $(CONF)),)
+COMPILER := LLVM=1
+else
 CC_TEXT := $(shell sed -n 's/^CONFIG_CC_VERSION_TEXT="*\([^ "]*\) .*/\1/p' $(CONF) 2>/dev/null)
 ifneq ($(shell command -v '$(or $(CC_TEXT),none)' 2>/dev/null),)
-COMPILER := $(if $(findstring clang,$(CC_TEXT)),LLVM=1) CC=$(CC_TEXT)
+COMPILER := CC=$(CC_TEXT)
+endif
 endif
 BUILD := $(KBUILD) RXE_COMMIT=$$(scripts/package/commit) $(COMPILER)
 
