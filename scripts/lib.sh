@@ -7,8 +7,14 @@ SUITES="bookworm trixie backports debug"
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
 
+# On a terminal, a line that moves may be there, also another process's.
+clear_line() {
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+}
+
 # Progress goes to stderr: what a script prints on stdout is its result.
 say() {
+	clear_line
 	echo "==> $*" >&2
 }
 
@@ -65,13 +71,16 @@ last_line() {
 }
 
 # show_life TEXT LOG LAST: a long step lives: how long it runs, how long it ran the last time, and
-# the last line of its log; on a terminal in one line that moves, elsewhere a line a minute
+# the last line of its log; on a terminal in one line that moves, elsewhere a line a minute.  Of
+# several steps on a terminal, the one that has the lock moves; the others have a line a minute.
 show_life() {
-	local start=$SECONDS spent next=60 line
+	local start=$SECONDS spent next=60 line lock=/dev/null
+	[ ! -t 2 ] || lock=/run/lock/rdma_rxe.life$(tty <&2 | tr / .)
+	{ exec 6> "$lock"; } 2> /dev/null || exec 6> /dev/null
 	while sleep 1 && kill -0 $$ 2> /dev/null; do
 		spent=$((SECONDS - start))
 		line="$1: $spent s${3:+ of about $3}"
-		if [ -t 2 ]; then
+		if [ -t 2 ] && flock -n 6; then
 			printf '\r\033[K==> %.60s  %.50s' "$line" "$(last_line "$2")" >&2
 		elif [ $spent -ge $next ]; then
 			say "$(printf '%s  %.100s' "$line" "$(last_line "$2")")"
@@ -89,21 +98,36 @@ begin_life() {
 
 end_life() {
 	kill "$life" && wait "$life" 2> /dev/null || true
-	[ ! -t 2 ] || printf '\r\033[K' >&2
+	clear_line
+}
+
+# last_time NAME, keep_time NAME SECONDS: what a step took the last time, if it ended well
+last_time() {
+	cat "$CACHE/times/$1" 2> /dev/null || true
+}
+
+keep_time() {
+	mkdir -p "$CACHE/times"
+	echo "$2" > "$CACHE/times/$1"
+}
+
+# time_of_build SUITE: the name of the time of its next build.  One after another compiles what has
+# changed, in seconds; the first one takes minutes.
+time_of_build() {
+	[ -e "$TOP/build/$1/rdma_rxe.ko" ] && echo "build-$1" || echo "build-$1-all"
 }
 
 # slowly NAME TEXT LOG COMMAND...: a step that may take minutes, with its output in LOG
 slowly() {
 	local name=$1 text=$2 log=$3 start=$SECONDS status=0 last life
 	shift 3
-	last=$(cat "$CACHE/times/$name" 2> /dev/null) || last=''
+	last=$(last_time "$name")
 	say "$text (${last:+took $last s the last time; }log: $log)"
 	: > "$log"
 	begin_life "$text" "$log" "$last"
 	"$@" > "$log" 2>&1 || status=$?
 	end_life
 	[ $status = 0 ] || return $status
-	mkdir -p "$CACHE/times"
-	echo $((SECONDS - start)) > "$CACHE/times/$name"
+	keep_time "$name" $((SECONDS - start))
 	say "$text: done in $((SECONDS - start)) s"
 }

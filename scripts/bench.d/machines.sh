@@ -10,7 +10,7 @@ bench_begin() {
 	mkdir -p "$out"
 	# It shows itself how far it is.
 	"$TOP/scripts/vm/image" "$bench_suite" > /dev/null
-	slowly "build-$bench_suite" "building the module" "$out/log" "$TOP/scripts/build" "$bench_suite" ||
+	slowly "$(time_of_build "$bench_suite")" "building the module" "$out/log" "$TOP/scripts/build" "$bench_suite" ||
 		{ tail -n 30 "$out/log" >&2; die "the module doesn't build"; }
 	trap machines_down EXIT
 	trap 'exit 130' INT TERM
