@@ -167,7 +167,7 @@ static void to_rts(struct kunit *test, struct fake *f)
 {
 	struct rxe_qp *qp = f->qp;
 
-	qp->attr = (struct ib_qp_attr) {
+	qp->attr = (struct rxe_qp_attr) {
 		.dest_qp_num = FAKE_PEER,
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
 				   IB_ACCESS_REMOTE_READ |
@@ -177,7 +177,6 @@ static void to_rts(struct kunit *test, struct fake *f)
 		.retry_cnt = 2,
 		.rnr_retry = 2,
 		.min_rnr_timer = 1,
-		.port_num = 1,
 	};
 	qp->mtu = FAKE_MTU;
 	rxe_sq_set_psn(&qp->sq, FAKE_SQ_PSN);
@@ -278,7 +277,7 @@ void fake_settle(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
-	flush_work(&f->qp->event_work);
+	flush_work(&f->qp->slow->event_work);
 	if (f->srq)
 		flush_work(&f->srq->shared.low);
 }

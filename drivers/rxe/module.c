@@ -50,9 +50,12 @@ static int __init rxe_init(void)
 	err = rxe_crc32_init();
 	if (err)
 		return err;
-	err = rxe_cork_start();
+	err = rxe_qp_start();
 	if (err)
 		goto err_crc32;
+	err = rxe_cork_start();
+	if (err)
+		goto err_qp;
 	err = rxe_odp_start();
 	if (err)
 		goto err_cork;
@@ -67,6 +70,8 @@ err_odp:
 	rxe_odp_stop();
 err_cork:
 	rxe_cork_stop();
+err_qp:
+	rxe_qp_stop();
 err_crc32:
 	rxe_crc32_exit();
 	return err;
@@ -85,6 +90,7 @@ static void __exit rxe_exit(void)
 	rxe_net_exit();
 	rxe_odp_stop();
 	rxe_cork_stop();
+	rxe_qp_stop();
 	rxe_crc32_exit();
 	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();

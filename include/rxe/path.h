@@ -50,13 +50,13 @@ enum rxe_proto {
  * @priority: skb->priority, see rxe_path_class()
  * @max_priority: limit of @priority, see rxe_path_unprivileged()
  * @vlan: VLAN tags of our GID's netdev (rxe_netdev_get_vlan()), RXE_NO_VLAN if it has none
+ * @hash: flow hash, for queue selection and RPS
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
  *	and namespace) as ours, reference held; else NULL
  * @same_dev: @dgid_attr is set; packets never reach the wire
  * @mcast: @dgid is a multicast group
  * @ecn: packets may leave ECN-capable: congestion control of its owner reacts to marks
- * @hash: flow hash, for queue selection and RPS
  * @alone: trains don't get through, send single packets; set once, by the path's owner
  * @listened: packets that leave are captured, as of @look_tick
  * @shaped: queueing disciplines would segment trains (net/shaper.c), as of @look_tick
@@ -87,11 +87,11 @@ struct rxe_path {
 	u8			priority;
 	u8			max_priority;
 	u32			vlan;
+	u32			hash;
 	u8			dmac[ETH_ALEN];
 	bool			same_dev;
 	bool			mcast;
 	bool			ecn;
-	u32			hash;
 	bool			alone;
 	bool			listened;
 	bool			shaped;

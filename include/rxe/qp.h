@@ -33,6 +33,10 @@ int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
 void rxe_qp_cq_armed(struct list_head *link);
 
+/* qp/qp.c: module load and unload */
+int rxe_qp_start(void);
+void rxe_qp_stop(void);
+
 /* doorbell/cork.c: module load and unload */
 int rxe_cork_start(void);
 void rxe_cork_stop(void);

@@ -18,9 +18,7 @@
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H
 
-#include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/workqueue.h>
 #include <doorbell/cork.h>
 #include <payload/payload.h>
 #include <queue/inq.h>
@@ -40,6 +38,7 @@
 #include <transport/receive.h>
 #include <transport/responder.h>
 #include <transport/requester.h>
+#include <transport/slow.h>
 #include <transport/state.h>
 #include <transport/task.h>
 
@@ -62,6 +61,34 @@ struct rxe_qpn {
 };
 
 /**
+ * struct rxe_qp_attr - the attributes that the tasks use; see struct ib_qp_attr
+ * @qkey: Q_Key
+ * @dest_qp_num: QP number of the peer
+ * @qp_access_flags: enum ib_access_flags, what the peer may do
+ * @path_mtu: enum ib_mtu
+ * @timeout: code of the retransmission timeout
+ * @retry_cnt: retries without an answer
+ * @rnr_retry: retries after RNR NAKs
+ * @min_rnr_timer: code of the time that an RNR NAK asks for
+ * @max_rd_atomic: READs and atomics in flight, as requester
+ * @max_dest_rd_atomic: likewise, as responder
+ * @en_sqd_async_notify: raise IB_EVENT_SQ_DRAINED
+ */
+struct rxe_qp_attr {
+	u32			qkey;
+	u32			dest_qp_num;
+	u32			qp_access_flags;
+	u8			path_mtu;
+	u8			timeout;
+	u8			retry_cnt;
+	u8			rnr_retry;
+	u8			min_rnr_timer;
+	u8			max_rd_atomic;
+	u8			max_dest_rd_atomic;
+	bool			en_sqd_async_notify;
+};
+
+/**
  * struct rxe_qp - queue pair
  * @ibqp: the RDMA core's QP
  * @rxe: the device
@@ -69,33 +96,25 @@ struct rxe_qpn {
  *	time; the old counters are freed after a grace period
  * @service: operations of its type
  * @entry: its entry in the table of QP numbers
- * @idle: completed when @entry has no reference left
- * @mutex: one modify_qp at a time
+ * @slow: parts that the fast path doesn't use
  * @state: enum ib_qp_state, read locklessly; written with both tasks paused, or in any
  *	context to ERR, or by send_task to SQE
  * @state_lock: orders writers of @state
  * @is_user: rings are in user memory
  * @sig_all: every send completion is signalled
- * @cap: queue sizes as created
- * @attr: as query_qp returns it
+ * @attr: as modify_qp set them
  * @mtu: path MTU, bytes (UD: the port's)
  * @path: RC, UC: to the peer
  * @path_valid: @path is initialised
  * @comm_est: IB_EVENT_COMM_EST was raised
  * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised; only recv_task uses it
- * @events: pending events for the owner, a bit for each enum ib_event_type
- * @event_work: calls the owner's event handler
  * @post_sq_lock: one kernel poster of sends at a time
  * @send_task: the requester
  * @recv_task: the responder and the completer
  * @requests: received requests
  * @responses: received responses
- * @gap_timer: runs recv_task when it has waited long enough for a missing packet
- * @pace: the timer for a limited rate
+ * @pace: waiting for a limited rate
  * @cork: lets small sends of a process wait for more
- * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
- * @flush_work: in ERR, QP of a process: looks for newly posted receives
- * @flush_ms: delay of @flush_work
  * @windows: memory windows of type 2B that are bound on it
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
@@ -106,33 +125,25 @@ struct rxe_qp {
 	struct rxe_stats __percpu *stats;
 	const struct rxe_service *service;
 	struct rxe_qpn		*entry;
-	struct completion	idle;
-	struct mutex		mutex;	/* modify_qp */
-	u8			state;
+	struct rxe_qp_slow	*slow;
 	spinlock_t		state_lock;	/* writers of state */
+	u8			state;
 	bool			is_user;
 	bool			sig_all;
-	struct ib_qp_cap	cap;
-	struct ib_qp_attr	attr;
-	u32			mtu;
-	struct rxe_path		path;
 	bool			path_valid;
 	bool			comm_est;
 	bool			last_wqe;
-	unsigned long		events;
-	struct work_struct	event_work;
+	struct rxe_pace		pace;
+	u32			mtu;
+	struct rxe_qp_attr	attr;
+	struct rxe_path		path;
 	spinlock_t		post_sq_lock;	/* kernel posters of sends */
 	struct rxe_task		send_task;
 	struct rxe_task		recv_task;
 	struct rxe_inq		requests;
 	struct rxe_inq		responses;
-	struct hrtimer		gap_timer;
-	struct rxe_pace		pace;
-	struct rxe_cork		cork;
-	struct list_head	flushing;
-	struct delayed_work	flush_work;
-	u32			flush_ms;
 	struct rxe_windows	windows;
+	struct rxe_cork		cork;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;
 };

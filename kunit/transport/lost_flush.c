@@ -186,7 +186,7 @@ static void expect_ack(struct kunit *test, u32 psn)
 /* The last FLUSH that was executed, if it was a persistent one: its number */
 static u64 executed(struct kunit *test)
 {
-	return fake(test)->qp->rq.persist.seq;
+	return fake(test)->qp->slow->persist.seq;
 }
 
 /* What came behind a lost FLUSH isn't executed before it: no later WRITE overtakes a FLUSH */
@@ -248,7 +248,7 @@ static void asked_again(struct kunit *test)
 	rxe_task_resume(&qp->recv_task);
 	KUNIT_ASSERT_TRUE(test, fake_take(test, &pkt, NULL));
 	if (feth(test) == PEER_FETH(IB_FLUSH_PERSISTENT, IB_FLUSH_MR))
-		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key(test)->length);
+		KUNIT_EXPECT_EQ(test, qp->slow->persist.done, key(test)->length);
 	KUNIT_EXPECT_EQ(test, pkt.opcode, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY);
 	KUNIT_EXPECT_EQ(test, pkt.psn, RQ_PSN(0));
 	expect_answer(test, RQ_PSN(0));

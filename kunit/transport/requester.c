@@ -348,7 +348,7 @@ static void full_queue(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	const struct ib_send_wr *bad;
-	u32 i, n = fake(test)->qp->cap.max_send_wr;
+	u32 i, n = fake(test)->qp->slow->cap.max_send_wr;
 
 	for (i = 0; i < n; i++)
 		KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr,

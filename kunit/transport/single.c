@@ -189,15 +189,15 @@ static void flush_persistent(struct kunit *test)
 
 	peer_allow_flush(test, IB_ACCESS_FLUSH_PERSISTENT, IB_ACCESS_FLUSH_PERSISTENT);
 	key->length = 2ull * RXE_PERSIST_STEP + 1;
-	qp->rq.persist.seq = qp->rq.expect.seq - 1;
+	qp->slow->persist.seq = qp->rq.expect.seq - 1;
 	local_bh_disable();
 	for (step = 0; step < 3; step++) {
 		KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL),
 				(u8)RXE_UNFINISHED);
-		KUNIT_EXPECT_EQ(test, qp->rq.persist.done, step * (u64)RXE_PERSIST_STEP);
+		KUNIT_EXPECT_EQ(test, qp->slow->persist.done, step * (u64)RXE_PERSIST_STEP);
 	}
 	KUNIT_EXPECT_EQ(test, rxe_single_execute(qp, &pkt, NULL), (u8)0);
-	KUNIT_EXPECT_EQ(test, qp->rq.persist.done, key->length);
+	KUNIT_EXPECT_EQ(test, qp->slow->persist.done, key->length);
 	rxe_out_flush(qp, &qp->rq.reply.out);
 	local_bh_enable();
 	expect_placed(test, PSN(0));

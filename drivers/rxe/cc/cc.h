@@ -74,22 +74,22 @@ struct rxe_cc_ops {
  * @alpha: estimate of the congestion, in units of 2^-20
  * @byte_stage: increases by the byte counter since the last cut
  * @time_stage: increases by the timer since then
+ * @assumed: the first cut was of a rate that nobody measured, and no round trip ended since
  * @bytes: sent since the last increase by the byte counter
  * @time_from: when the timer last fired, or the rate was cut, ns
  * @alpha_from: when @alpha last decayed, or the rate was cut, ns
  * @cut_at: when the rate was cut last, ns
- * @assumed: the first cut was of a rate that nobody measured, and no round trip ended since
  */
 struct rxe_dcqcn {
 	u64	target;
 	u32	alpha;
 	u32	byte_stage;
 	u32	time_stage;
+	bool	assumed;
 	u64	bytes;
 	u64	time_from;
 	u64	alpha_from;
 	u64	cut_at;
-	bool	assumed;
 };
 
 /**
@@ -110,16 +110,16 @@ struct rxe_swift {
  * struct rxe_cc - congestion control of a QP
  * @ops: the algorithm
  * @window: allowance: packets that may be in flight, 1 to window_max
+ * @before: @window before the last loss
  * @rate: allowance: bytes/s; 0: only the window limits. May be read without the lock
  * @next: time at which the next packet may leave at @rate, ns
  * @seen: throughput of the last round trip that the window limited, or of a later one that was
  *	better, bytes/s; 0: none yet
  * @seen_rtt: duration of the last round trip, ns
  * @seen_at: when that ended, ns
- * @queued: the last round trip was long enough for a queue on the path
- * @before: @window before the last loss
  * @enough: limit up to which @window may double after a loss
  * @recover: first PSN that wasn't in flight yet at the last loss
+ * @queued: the last round trip was long enough for a queue on the path
  * @cut: @window was reduced for that loss, and @recover isn't acknowledged yet
  * @restart: the last loss was a timeout
  * @dcqcn: state of dcqcn.c
@@ -130,15 +130,15 @@ struct rxe_swift {
 struct rxe_cc {
 	const struct rxe_cc_ops	*ops;
 	u32	window;
+	u32	before;
 	u64	rate;
 	u64	next;
 	u64	seen;
 	u64	seen_rtt;
 	u64	seen_at;
-	bool	queued;
-	u32	before;
 	u32	enough;
 	u32	recover;
+	bool	queued;
 	bool	cut;
 	bool	restart;
 	union {

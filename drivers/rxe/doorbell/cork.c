@@ -152,7 +152,7 @@ static void disarm_cork(struct rxe_qp *qp)
 
 static void cork_work(struct work_struct *work)
 {
-	struct rxe_qp *qp = container_of(work, struct rxe_qp, cork.work);
+	struct rxe_qp *qp = container_of(work, struct rxe_qp_slow, cork_work)->qp;
 
 	disarm_cork(qp);
 	if (rxe_task_work(get_sq_task(qp)))
@@ -164,7 +164,7 @@ static void cork_work(struct work_struct *work)
 static void have_worker_send(struct rxe_qp *qp)
 {
 	WRITE_ONCE(qp->cork.working, true);
-	queue_work(rxe_cork_wq, &qp->cork.work);
+	queue_work(rxe_cork_wq, &qp->slow->cork_work);
 }
 
 /* Note whether the messages that leave now are many enough to be a stream */
@@ -181,7 +181,7 @@ static void drop_timer(struct rxe_qp *qp)
 	if (!atomic_read(&qp->cork.armed))
 		return;
 	note_stream(qp);
-	hrtimer_try_to_cancel(&qp->cork.timer);
+	hrtimer_try_to_cancel(&qp->slow->cork_timer);
 	disarm_cork(qp);
 }
 
@@ -234,7 +234,7 @@ static void send_here(struct rxe_qp *qp)
 
 static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 {
-	struct rxe_qp *qp = container_of(timer, struct rxe_qp, cork.timer);
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp_slow, cork_timer)->qp;
 	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
 
 	/* Learn nothing while a worker runs: it takes messages before many can gather */
@@ -252,7 +252,6 @@ static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
  */
 void rxe_doorbell(struct rxe_qp *qp)
 {
-	struct rxe_cork *cork = &qp->cork;
 	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
 
 	/* Another doorbell or the timer has sent the message already */
@@ -271,8 +270,8 @@ void rxe_doorbell(struct rxe_qp *qp)
 		return;
 	}
 	/* If the timer is armed already, it sees what was posted before this barrier */
-	if (!atomic_xchg(&cork->armed, 1))
-		hrtimer_start(&cork->timer, ns_to_ktime(rxe_knob(cork_ns)),
+	if (!atomic_xchg(&qp->cork.armed, 1))
+		hrtimer_start(&qp->slow->cork_timer, ns_to_ktime(rxe_knob(cork_ns)),
 			      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -282,8 +281,8 @@ void rxe_doorbell(struct rxe_qp *qp)
  */
 void rxe_cork_init(struct rxe_qp *qp)
 {
-	INIT_WORK(&qp->cork.work, cork_work);
-	rxe_hrtimer_setup(&qp->cork.timer, cork_timer_fired, CLOCK_MONOTONIC,
+	INIT_WORK(&qp->slow->cork_work, cork_work);
+	rxe_hrtimer_setup(&qp->slow->cork_timer, cork_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }
 
@@ -293,8 +292,8 @@ void rxe_cork_init(struct rxe_qp *qp)
  */
 void rxe_cork_reset(struct rxe_qp *qp)
 {
-	hrtimer_cancel(&qp->cork.timer);
-	cancel_work_sync(&qp->cork.work);
+	hrtimer_cancel(&qp->slow->cork_timer);
+	cancel_work_sync(&qp->slow->cork_work);
 	qp->cork.working = false;
 	atomic_set(&qp->cork.armed, 0);
 }

@@ -6,38 +6,33 @@
 #ifndef RXE_DOORBELL_CORK_H
 #define RXE_DOORBELL_CORK_H
 
-#include <linux/hrtimer.h>
 #include <linux/sizes.h>
+#include <linux/ktime.h>
 #include <linux/time64.h>
-#include <linux/workqueue.h>
 
 struct rxe_qp;
 
 /**
  * struct rxe_cork - the cork of a QP
- * @timer: fires when messages have waited for cork_ns
- * @work: the worker that sends
- * @armed: messages wait for @timer
- * @working: @work is sending or queued
  * @last: time of the last doorbell
+ * @armed: messages wait for rxe_qp_slow.cork_timer
  * @polled: argument of rxe_cork_fits() at the last doorbell
  * @asked: likewise
  * @row: doorbells since the process last waited for an answer, up to cork_row
- * @stream: the last messages were a stream; the next row is shorter by one
  * @vain: up to cork_vain: corks in a row that gathered few; above cork_vain: the
  *	excess is the number of messages that don't wait
+ * @working: rxe_qp_slow.cork_work is sending or queued
+ * @stream: the last messages were a stream; the next row is shorter by one
  */
 struct rxe_cork {
-	struct hrtimer		timer;
-	struct work_struct	work;
-	atomic_t		armed;
-	bool			working;
 	ktime_t			last;
+	atomic_t		armed;
 	u32			polled;
 	u32			asked;
 	u32			row;
-	bool			stream;
 	u32			vain;
+	bool			working;
+	bool			stream;
 };
 
 void rxe_sq_kick(struct rxe_qp *qp);

@@ -78,17 +78,17 @@ struct rxe_retry_limit {
  * @unsent: the resending in doubt hasn't begun: it waits for its turn at this host's queues
  * @again: the packet in doubt was sent again before that
  * @retrying: a retry was counted, and its packets haven't left
+ * @doubted: the packet in doubt
  * @answer_ns: time from @left_at to the first answer after it; 0: none yet
  * @since: time of the last progress or retry
  * @lossy_until: until when the path counts as lossy
  * @lossy_before: @lossy_until before the resending in doubt
- * @doubted: the packet in doubt
  * @resent_from: first PSN of the last resending
  * @resent_end: one after its last PSN
  * @resent_at: time of the last resending
  * @left_at: when the oldest packet was sent before that
- * @drained: rxe_flight.drained at the last silence
  * @drained_at: when a change of @drained was last seen
+ * @drained: rxe_flight.drained at the last silence
  */
 struct rxe_recovery {
 	u8	retries;
@@ -102,17 +102,17 @@ struct rxe_recovery {
 	bool	unsent;
 	bool	again;
 	bool	retrying;
+	u32	doubted;
 	u64	answer_ns;
 	u64	since;
 	u64	lossy_until;
 	u64	lossy_before;
-	u32	doubted;
 	u32	resent_from;
 	u32	resent_end;
 	u64	resent_at;
 	u64	left_at;
-	u32	drained;
 	u64	drained_at;
+	u32	drained;
 };
 
 struct rxe_loss_verdict

@@ -5,7 +5,7 @@
  * Everything is checked before anything is changed. Both tasks are paused while
  * attributes change, so they read attributes without a lock.
  *
- * Context: process; qp->mutex.
+ * Context: process; rxe_qp_slow.mutex.
  */
 #include <rdma/ib_cache.h>
 #include <rxe/transport.h>
@@ -173,8 +173,8 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->sq.sender.out.l3_icrc.len = 0;
 		qp->rq.reply.out.l3_icrc.len = 0;
 		qp->path_valid = true;
-		qp->attr.ah_attr = attr->ah_attr;
-		qp->attr.ah_attr.grh.sgid_attr = NULL;	/* the path holds it */
+		qp->slow->ah_attr = attr->ah_attr;
+		qp->slow->ah_attr.grh.sgid_attr = NULL;	/* the path holds it */
 	}
 	if (mask & IB_QP_PATH_MTU)
 		qp->attr.path_mtu = attr->path_mtu;
@@ -182,10 +182,6 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->mtu = get_packet_size(qp->path.same_dev, qp->attr.path_mtu);
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
-	if (mask & IB_QP_PKEY_INDEX)
-		qp->attr.pkey_index = attr->pkey_index;
-	if (mask & IB_QP_PORT)
-		qp->attr.port_num = attr->port_num;
 }
 
 static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
@@ -230,7 +226,7 @@ static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,
  */
 static void finish_sqe(struct rxe_qp *qp)
 {
-	u32 left = qp->cap.max_send_wr / RXE_FLUSH_MOST + 2;
+	u32 left = qp->slow->cap.max_send_wr / RXE_FLUSH_MOST + 2;
 	bool more;
 
 	do {
@@ -357,21 +353,21 @@ int rxe_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	mutex_lock(&qp->mutex);
+	mutex_lock(&qp->slow->mutex);
 	err = change_qp(qp, attr, mask);
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(&qp->slow->mutex);
 	return err;
 }
 
 static void follow_class(struct rxe_qp *qp, void *unused)
 {
-	mutex_lock(&qp->mutex);
+	mutex_lock(&qp->slow->mutex);
 	if (qp->path_valid) {
 		pause_tasks(qp);
-		rxe_path_class(qp->rxe, &qp->path, &qp->attr.ah_attr.grh);
+		rxe_path_class(qp->rxe, &qp->path, &qp->slow->ah_attr.grh);
 		resume_tasks(qp);
 	}
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(&qp->slow->mutex);
 }
 
 /**

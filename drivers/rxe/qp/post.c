@@ -134,11 +134,11 @@ static bool drop_posted(struct rxe_qp *qp)
 
 	if (!qp->is_user)
 		return true;
-	mutex_lock(&qp->mutex);
+	mutex_lock(&qp->slow->mutex);
 	refused = !can_send(READ_ONCE(qp->state));
 	if (refused)
 		rxe_qp_drop_posted(qp);
-	mutex_unlock(&qp->mutex);
+	mutex_unlock(&qp->slow->mutex);
 	return refused;
 }
 

@@ -10,6 +10,36 @@
 #include <rxe/window.h>
 #include <qp/qp.h>
 
+/*
+ * The RDMA core allocates it with kmalloc(), whose next size is 4 KiB. What sending and receiving
+ * don't use belongs into struct rxe_qp_slow. Checked with W=1 only: a later kernel, or one with
+ * lock debugging, may have larger members, and must build nevertheless.
+ */
+#ifdef RXE_CHECK_SIZES
+static_assert(sizeof(struct rxe_qp) <= SZ_2K);
+#endif
+
+static struct kmem_cache *slow_cache;
+
+/**
+ * rxe_qp_start - create the cache of struct rxe_qp_slow, at module load
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int __init rxe_qp_start(void)
+{
+	slow_cache = KMEM_CACHE(rxe_qp_slow, 0);
+	return slow_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rxe_qp_stop - undo rxe_qp_start(); no QP is left
+ */
+void rxe_qp_stop(void)
+{
+	kmem_cache_destroy(slow_cache);
+}
+
 /* With an SRQ, the QP has no receive queue, and what was asked for it has no meaning */
 static int check_cap(struct rxe_dev *rxe, const struct ib_qp_init_attr *init)
 {
@@ -71,11 +101,11 @@ static int create_tools(struct rxe_qp *qp)
 {
 	struct rxe_sender *sender = &qp->sq.sender;
 	struct rxe_rq *rq = &qp->rq;
-	u32 recv_sge = rq->recv.shared ? rq->recv.shared->q.max_sge : qp->cap.max_recv_sge;
+	u32 recv_sge = rq->recv.shared ? rq->recv.shared->q.max_sge : qp->slow->cap.max_recv_sge;
 
 	sender->tx = rxe_tx_create(qp->rxe->txq, &qp->send_task);
 	rq->reply.tx = rxe_tx_create(qp->rxe->txq, &qp->recv_task);
-	sender->segs = kcalloc(max(qp->cap.max_send_sge, 1U),
+	sender->segs = kcalloc(max(qp->slow->cap.max_send_sge, 1U),
 			       sizeof(*sender->segs), RXE_GFP_USER);
 	rq->recv.wqe.sge = kcalloc(max(recv_sge, 1U),
 				   sizeof(*rq->recv.wqe.sge), RXE_GFP_USER);
@@ -90,18 +120,18 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	struct ib_ucontext *uctx = udata ? qp->ibqp.pd->uobject->context : NULL;
 	int err;
 
-	qp->cap = init->cap;
+	qp->slow->cap = init->cap;
 	err = create_tools(qp);
 	if (!err)
 		err = rxe_sendq_init(&qp->sq.q, uctx, qp->service,
-				     &qp->rxe->active_mtu, &qp->cap);
+				     &qp->rxe->active_mtu, &qp->slow->cap);
 	if (!err && !qp->rq.recv.shared)
-		err = rxe_recvq_init(&qp->rq.recv.q, uctx, &qp->cap);
+		err = rxe_recvq_init(&qp->rq.recv.q, uctx, &qp->slow->cap);
 	if (err) {
 		destroy_queues(qp);
 		return err;
 	}
-	init->cap = qp->cap;
+	init->cap = qp->slow->cap;
 	rxe_qp_reset(qp);
 	return 0;
 }
@@ -120,6 +150,20 @@ static void init_rq(struct rxe_qp *qp, struct ib_qp_init_attr *init)
 	init->cap.max_recv_sge = 0;
 }
 
+static void init_slow(struct rxe_qp *qp)
+{
+	struct rxe_qp_slow *slow = qp->slow;
+
+	slow->qp = qp;
+	init_completion(&slow->idle);
+	mutex_init(&slow->mutex);
+	rxe_gap_timer_init(qp);
+	rxe_pace_init(qp);
+	rxe_cork_init(qp);
+	rxe_flush_init(qp);
+	rxe_qp_event_init(qp);
+}
+
 static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 		    const struct ib_qp_init_attr *init, bool user)
 {
@@ -130,21 +174,14 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
 	qp->mtu = rxe->active_mtu;
-	qp->attr.port_num = 1;
-	init_completion(&qp->idle);
-	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->state_lock);
 	spin_lock_init(&qp->post_sq_lock);
 	spin_lock_init(&qp->sq.lock);
+	init_slow(qp);
 	rxe_inq_init(&qp->requests);
 	rxe_inq_init(&qp->responses);
 	rxe_timer_init(qp);
-	rxe_gap_timer_init(qp);
-	rxe_pace_init(qp);
-	rxe_cork_init(qp);
-	rxe_flush_init(qp);
 	rxe_windows_init(&qp->windows);
-	rxe_qp_event_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester, NULL);
 	rxe_task_init(&qp->recv_task, qp, rxe_recv_run, rxe_recv_end);
 }
@@ -180,7 +217,7 @@ static void unpublish_qp(struct rxe_qp *qp)
 {
 	xa_erase(&qp->rxe->qps, rxe_qp_num(qp));
 	rxe_qp_put(qp);
-	wait_for_completion(&qp->idle);
+	wait_for_completion(&qp->slow->idle);
 }
 
 static int copy_response(const struct rxe_qp *qp, struct ib_udata *udata)
@@ -214,11 +251,15 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return err;
 	if (!rxe_limit_get(&rxe->num_qp, RXE_MAX_QP, udata))
 		return -ENOMEM;
+	err = -ENOMEM;
+	qp->slow = kmem_cache_zalloc(slow_cache, RXE_GFP_USER);
+	if (!qp->slow)
+		goto out_limit;
 	init_qp(qp, rxe, init, udata);
 	init_rq(qp, init);
 	err = create_queues(qp, init, udata);
 	if (err)
-		goto out_limit;
+		goto out_slow;
 	err = publish_qp(qp);
 	if (err)
 		goto out_rings;
@@ -231,9 +272,40 @@ out_unpublish:
 	unpublish_qp(qp);
 out_rings:
 	destroy_queues(qp);
+out_slow:
+	kmem_cache_free(slow_cache, qp->slow);
 out_limit:
 	atomic_dec(&rxe->num_qp);
 	return err;
+}
+
+/* There is one port and one P_Key. Context: rxe_qp_slow.mutex */
+static void fill_attr(const struct rxe_qp *qp, struct ib_qp_attr *attr)
+{
+	u8 state = READ_ONCE(qp->state);
+
+	*attr = (struct ib_qp_attr) {
+		.qp_state		= state,
+		.cur_qp_state		= state,
+		.path_mtu		= qp->attr.path_mtu,
+		.path_mig_state		= IB_MIG_MIGRATED,
+		.qkey			= qp->attr.qkey,
+		.rq_psn			= qp->rq.expect.psn,
+		.sq_psn			= qp->sq.flight.psn,
+		.dest_qp_num		= qp->attr.dest_qp_num,
+		.qp_access_flags	= qp->attr.qp_access_flags,
+		.cap			= qp->slow->cap,
+		.ah_attr		= qp->slow->ah_attr,
+		.en_sqd_async_notify	= qp->attr.en_sqd_async_notify,
+		.sq_draining		= state == IB_QPS_SQD && !qp->sq.stop.drained,
+		.max_rd_atomic		= qp->attr.max_rd_atomic,
+		.max_dest_rd_atomic	= qp->attr.max_dest_rd_atomic,
+		.min_rnr_timer		= qp->attr.min_rnr_timer,
+		.port_num		= 1,
+		.timeout		= qp->attr.timeout,
+		.retry_cnt		= qp->attr.retry_cnt,
+		.rnr_retry		= qp->attr.rnr_retry,
+	};
 }
 
 /**
@@ -250,15 +322,9 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
-	mutex_lock(&qp->mutex);
-	*attr = qp->attr;
-	attr->qp_state = READ_ONCE(qp->state);
-	attr->cur_qp_state = attr->qp_state;
-	attr->sq_draining = attr->qp_state == IB_QPS_SQD && !qp->sq.stop.drained;
-	attr->rq_psn = qp->rq.expect.psn;
-	attr->sq_psn = qp->sq.flight.psn;
-	attr->cap = qp->cap;
-	mutex_unlock(&qp->mutex);
+	mutex_lock(&qp->slow->mutex);
+	fill_attr(qp, attr);
+	mutex_unlock(&qp->slow->mutex);
 
 	init->qp_context = ibqp->qp_context;
 	init->send_cq = ibqp->send_cq;
@@ -266,7 +332,7 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->srq = ibqp->srq;
 	init->qp_type = ibqp->qp_type;
 	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
-	init->cap = qp->cap;
+	init->cap = qp->slow->cap;
 	return 0;
 }
 
@@ -302,12 +368,13 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_kill(&qp->recv_task);
 	if (qp->service->qpn)
 		settle_mads(qp);
-	cancel_work_sync(&qp->event_work);
+	cancel_work_sync(&qp->slow->event_work);
 	rxe_windows_leave(&qp->windows);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	rxe_replay_free(&qp->rq.replay);
 	destroy_queues(qp);
+	kmem_cache_free(slow_cache, qp->slow);
 	atomic_dec(&qp->rxe->num_qp);
 	return 0;
 }
@@ -381,13 +448,13 @@ void rxe_qps_rerouted(struct rxe_dev *rxe)
 
 /**
  * rxe_qp_cq_armed - a CQ was armed: flush the receives that were posted in ERR
- * @link: rxe_qp.flushing
+ * @link: rxe_qp_slow.flushing
  *
  * Context: any, under the CQ's lock.
  */
 void rxe_qp_cq_armed(struct list_head *link)
 {
-	struct rxe_qp *qp = list_entry(link, struct rxe_qp, flushing);
+	struct rxe_qp *qp = list_entry(link, struct rxe_qp_slow, flushing)->qp;
 
 	rxe_task_schedule(&qp->recv_task);
 }

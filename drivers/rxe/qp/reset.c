@@ -9,7 +9,7 @@
  * rxe_qp_drop_posted - drop sends that were posted in a state that refuses them
  * @qp: the QP, in RESET, INIT or RTR
  *
- * Context: process; qp->mutex.
+ * Context: process; rxe_qp_slow.mutex.
  */
 void rxe_qp_drop_posted(struct rxe_qp *qp)
 {
@@ -49,12 +49,12 @@ static void reset_rq(struct rxe_qp *qp)
 	rxe_expect_reset(&rq->expect);
 	rxe_write_reset(&rq->write);
 	rxe_read_reset(&rq->read);
-	rxe_persist_reset(&rq->persist);
+	rxe_persist_reset(&qp->slow->persist);
 	rxe_replay_reset(&rq->replay);
 	rxe_reply_reset(&rq->reply);
 	rxe_ack_reset(&rq->ack);
 	rxe_gap_reset(&rq->gap);
-	rxe_np_reset(&rq->np);
+	rxe_np_reset(&qp->slow->np);
 }
 
 /**

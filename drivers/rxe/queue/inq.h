@@ -27,10 +27,10 @@ struct rxe_qp;
  * @bytes: memory of @queue
  * @early: those that came too early. Only recv_task uses it and all below, except for @sent,
  *	@row and @waits
- * @sport: UDP source port of the last train that came in order; 0 for none
  * @sent: value of sq.q.head when the last single-packet message came
  * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: minus
  *	the number of next messages that don't wait
+ * @sport: UDP source port of the last train that came in order; 0 for none
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
@@ -40,10 +40,10 @@ struct rxe_qp;
 struct rxe_inq {
 	struct sk_buff_head	queue;
 	u32			bytes;
-	struct rxe_early	early;
-	__be16			sport;
 	u32			sent;
-	s32			row;
+	struct rxe_early	early;
+	s16			row;
+	__be16			sport;
 	bool			waits;
 	bool			parked;
 	bool			slow;

@@ -118,26 +118,28 @@ static bool flush_rq(struct rxe_qp *qp)
  */
 static void watch_rq(struct rxe_qp *qp)
 {
+	struct rxe_qp_slow *slow = qp->slow;
 	struct rxe_cq *cq = rxe_rcq(qp);
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	if (list_empty(&qp->flushing))
-		list_add_tail(&qp->flushing, &cq->flushing);
+	if (list_empty(&slow->flushing))
+		list_add_tail(&slow->flushing, &cq->flushing);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	queue_delayed_work(system_power_efficient_wq, &qp->flush_work,
-			   msecs_to_jiffies(qp->flush_ms));
+	queue_delayed_work(system_power_efficient_wq, &slow->flush_work,
+			   msecs_to_jiffies(slow->flush_ms));
 }
 
 static void look_for_recvs(struct work_struct *work)
 {
-	struct rxe_qp *qp = container_of(to_delayed_work(work), struct rxe_qp,
-					 flush_work);
+	struct rxe_qp_slow *slow = container_of(to_delayed_work(work), struct rxe_qp_slow,
+						flush_work);
+	struct rxe_qp *qp = slow->qp;
 
 	if (rxe_ring_count_pending(qp->rq.recv.q.ring))
-		qp->flush_ms = RXE_FLUSH_MIN_MS;
+		slow->flush_ms = RXE_FLUSH_MIN_MS;
 	else
-		qp->flush_ms = min_t(u32, 2 * qp->flush_ms, RXE_FLUSH_MAX_MS);
+		slow->flush_ms = min_t(u32, 2 * slow->flush_ms, RXE_FLUSH_MAX_MS);
 	rxe_task_kick(&qp->recv_task);	/* flushes, and queues this work again */
 }
 
@@ -156,9 +158,11 @@ static void tell_last_wqe(struct rxe_qp *qp)
  */
 void rxe_flush_init(struct rxe_qp *qp)
 {
-	INIT_LIST_HEAD(&qp->flushing);
-	INIT_DELAYED_WORK(&qp->flush_work, look_for_recvs);
-	qp->flush_ms = RXE_FLUSH_MIN_MS;
+	struct rxe_qp_slow *slow = qp->slow;
+
+	INIT_LIST_HEAD(&slow->flushing);
+	INIT_DELAYED_WORK(&slow->flush_work, look_for_recvs);
+	slow->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
 /**
@@ -173,10 +177,10 @@ void rxe_flush_reset(struct rxe_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	list_del_init(&qp->flushing);
+	list_del_init(&qp->slow->flushing);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	cancel_delayed_work_sync(&qp->flush_work);
-	qp->flush_ms = RXE_FLUSH_MIN_MS;
+	cancel_delayed_work_sync(&qp->slow->flush_work);
+	qp->slow->flush_ms = RXE_FLUSH_MIN_MS;
 }
 
 /**

@@ -15,7 +15,7 @@
 
 static enum hrtimer_restart gap_timer_fired(struct hrtimer *timer)
 {
-	struct rxe_qp *qp = container_of(timer, struct rxe_qp, gap_timer);
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp_slow, gap_timer)->qp;
 
 	rxe_task_schedule(&qp->recv_task);
 	return HRTIMER_NORESTART;
@@ -27,7 +27,7 @@ static enum hrtimer_restart gap_timer_fired(struct hrtimer *timer)
  */
 void rxe_gap_timer_init(struct rxe_qp *qp)
 {
-	rxe_hrtimer_setup(&qp->gap_timer, gap_timer_fired, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&qp->slow->gap_timer, gap_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -39,15 +39,16 @@ void rxe_gap_timer_init(struct rxe_qp *qp)
  */
 void rxe_gap_timer_reset(struct rxe_qp *qp)
 {
-	hrtimer_cancel(&qp->gap_timer);
+	hrtimer_cancel(&qp->slow->gap_timer);
 }
 
 /* Run the receive task at @at, or earlier */
 static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
 {
-	if (!hrtimer_is_queued(&qp->gap_timer) ||
-	    ktime_before(at, hrtimer_get_expires(&qp->gap_timer)))
-		hrtimer_start(&qp->gap_timer, at, HRTIMER_MODE_ABS_SOFT);
+	struct hrtimer *timer = &qp->slow->gap_timer;
+
+	if (!hrtimer_is_queued(timer) || ktime_before(at, hrtimer_get_expires(timer)))
+		hrtimer_start(timer, at, HRTIMER_MODE_ABS_SOFT);
 }
 
 /**

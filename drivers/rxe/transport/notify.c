@@ -73,7 +73,7 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
 	bool due = wants_cnp(qp, skb, pkt) &&
-		   rxe_np_due(&qp->rq.np, get_flow(qp, skb, pkt), ktime_get_ns());
+		   rxe_np_due(&qp->slow->np, get_flow(qp, skb, pkt), ktime_get_ns());
 
 	rxe_count_add(qp, NP_MARKED, rxe_rx(skb)->npkts);
 	trace_rxe_mark(qp, rxe_rx(skb)->npkts, due);

@@ -12,7 +12,7 @@
 
 static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
 {
-	struct rxe_qp *qp = container_of(timer, struct rxe_qp, pace.timer);
+	struct rxe_qp *qp = container_of(timer, struct rxe_qp_slow, pace_timer)->qp;
 	u8 waits;
 
 	spin_lock(&qp->sq.lock);
@@ -32,7 +32,7 @@ static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
  */
 void rxe_pace_init(struct rxe_qp *qp)
 {
-	rxe_hrtimer_setup(&qp->pace.timer, pace_timer_fired, CLOCK_MONOTONIC,
+	rxe_hrtimer_setup(&qp->slow->pace_timer, pace_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -44,7 +44,7 @@ void rxe_pace_init(struct rxe_qp *qp)
  */
 void rxe_pace_reset(struct rxe_qp *qp)
 {
-	hrtimer_cancel(&qp->pace.timer);
+	hrtimer_cancel(&qp->slow->pace_timer);
 	qp->pace.waits = 0;
 }
 
@@ -58,7 +58,7 @@ void rxe_pace_release(struct rxe_qp *qp)
 {
 	spin_lock(&qp->sq.lock);
 	if (!qp->sq.cc.rate && qp->pace.waits)
-		hrtimer_start(&qp->pace.timer, ktime_get(), HRTIMER_MODE_ABS_SOFT);
+		hrtimer_start(&qp->slow->pace_timer, ktime_get(), HRTIMER_MODE_ABS_SOFT);
 	spin_unlock(&qp->sq.lock);
 }
 
@@ -74,6 +74,7 @@ void rxe_pace_release(struct rxe_qp *qp)
  */
 u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
 {
+	struct hrtimer *timer = &qp->slow->pace_timer;
 	struct rxe_pace *pace = &qp->pace;
 	struct rxe_cc *cc = &qp->sq.cc;
 	u32 room;
@@ -84,8 +85,8 @@ u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
 	if (room)
 		return room;
 	WRITE_ONCE(pace->waits, pace->waits | who);
-	if (!hrtimer_is_queued(&pace->timer))
-		hrtimer_start(&pace->timer, ns_to_ktime(cc->next), HRTIMER_MODE_ABS_SOFT);
+	if (!hrtimer_is_queued(timer))
+		hrtimer_start(timer, ns_to_ktime(cc->next), HRTIMER_MODE_ABS_SOFT);
 	return 0;
 }
 

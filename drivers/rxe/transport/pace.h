@@ -5,7 +5,6 @@
 #ifndef RXE_TRANSPORT_PACE_H
 #define RXE_TRANSPORT_PACE_H
 
-#include <linux/hrtimer.h>
 #include <linux/types.h>
 
 struct rxe_qp;
@@ -15,15 +14,13 @@ struct rxe_qp;
 #define RXE_PACE_RECV	BIT(1)		/* recv_task, with a READ response */
 
 /**
- * struct rxe_pace - the pacing timer of a QP; protected by sq.lock
- * @timer: fires in softirq, when the next packet may leave
- * @waits: tasks to run then, RXE_PACE_*; may be read without the lock
+ * struct rxe_pace - what waits for the pacing timer of a QP; protected by sq.lock
+ * @waits: tasks to run when it fires, RXE_PACE_*; may be read without the lock
  *
  * Requests and READ responses of a QP share one rate: a CNP names a QP, not a direction.
  */
 struct rxe_pace {
-	struct hrtimer	timer;
-	u8		waits;
+	u8	waits;
 };
 
 void rxe_pace_init(struct rxe_qp *qp);

@@ -25,7 +25,7 @@ static bool waits_in_row(struct rxe_qp *qp, struct rxe_inq *in)
 
 	if (in->sent != sent) {
 		in->sent = sent;
-		in->row = min(in->row, 0);
+		in->row = min_t(s16, in->row, 0);
 	}
 	in->waits = in->row >= RXE_RX_ROW;	/* several CPUs may count */
 	if (!in->waits)

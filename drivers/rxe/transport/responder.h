@@ -6,7 +6,6 @@
 #define RXE_TRANSPORT_RESPONDER_H
 
 #include <rdma/ib_verbs.h>
-#include <cc/np.h>
 #include <loss/gap.h>
 #include <queue/replay.h>
 #include <rxe/psn.h>
@@ -78,40 +77,26 @@ struct rxe_read_resp {
 };
 
 /**
- * struct rxe_persist - the persistent FLUSH in progress
- * @seq: rxe_expect.seq of the request
- * @done: bytes that earlier runs of recv_task have written back
- */
-struct rxe_persist {
-	u64			seq;
-	u64			done;
-};
-
-/**
  * struct rxe_rq - the responder's state; owned by recv_task. For locks of receive queues, see
  *	struct rxe_recvq and struct rxe_sharedq
  * @recv: receive work requests
  * @expect: the next request
  * @write: WRITE: the message
  * @read: READ response
- * @persist: the persistent FLUSH in progress
  * @replay: replies to atomics
  * @reply: how responses leave
  * @ack: the answer that is due
  * @gap: the missing packet among the requests
- * @np: CNPs for ECN marks on requests and responses
  */
 struct rxe_rq {
 	struct rxe_recv		recv;
 	struct rxe_expect	expect;
 	struct rxe_write_msg	write;
 	struct rxe_read_resp	read;
-	struct rxe_persist	persist;
 	struct rxe_replay	replay;
 	struct rxe_reply	reply;
 	struct rxe_ack		ack;
 	struct rxe_gap		gap;
-	struct rxe_np		np;
 };
 
 /* No message has begun. modify_qp sets the PSN for the next connection */
@@ -126,12 +111,6 @@ static inline void rxe_expect_advance(struct rxe_expect *expect, u32 npkts)
 {
 	expect->psn = rxe_psn_add(expect->psn, npkts);
 	expect->seq += npkts;
-}
-
-/* Forget the FLUSH in progress */
-static inline void rxe_persist_reset(struct rxe_persist *persist)
-{
-	*persist = (struct rxe_persist){};
 }
 
 /* Forget the WRITE in progress. recv_task isn't running, so no key is held */

@@ -102,13 +102,13 @@ static bool is_flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * Do the next step of a persistent FLUSH. The first step waits for the next run. So a run does
  * at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
  */
-static u8 persist_range(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u64 len)
+static u8 persist_range(struct rxe_qp *qp, const struct rxe_key *key, u64 va, u64 len)
 {
-	struct rxe_persist *p = &rq->persist;
+	struct rxe_persist *p = &qp->slow->persist;
 	u32 step;
 
-	if (p->seq != rq->expect.seq) {
-		*p = (struct rxe_persist){ .seq = rq->expect.seq };
+	if (p->seq != qp->rq.expect.seq) {
+		*p = (struct rxe_persist){ .seq = qp->rq.expect.seq };
 		return RXE_UNFINISHED;
 	}
 	p->done = min(p->done, len);	/* a retry may ask for less */
@@ -118,15 +118,15 @@ static u8 persist_range(struct rxe_rq *rq, const struct rxe_key *key, u64 va, u6
 	return p->done < len ? RXE_UNFINISHED : 0;
 }
 
-static u8 flush_key(struct rxe_rq *rq, const struct rxe_pkt *pkt, const struct rxe_key *key)
+static u8 flush_key(struct rxe_qp *qp, const struct rxe_pkt *pkt, const struct rxe_key *key)
 {
 	if (!(get_flush_types(pkt) & IB_FLUSH_PERSISTENT)) {
 		smp_mb();	/* earlier writes are visible before the answer is */
 		return 0;
 	}
 	if (get_flush_level(pkt) == IB_FLUSH_MR)
-		return persist_range(rq, key, key->iova, key->length);
-	return persist_range(rq, key, pkt->va, pkt->dma_len);
+		return persist_range(qp, key, key->iova, key->length);
+	return persist_range(qp, key, pkt->va, pkt->dma_len);
 }
 
 /* [A19.4.1] Return: as rxe_single_execute() */
@@ -148,7 +148,7 @@ static u8 execute_flush(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return 0;	/* zero bytes need no key [C9-88] */
 	if (err)
 		return RXE_NAK_REM_ACCESS;
-	res = flush_key(&qp->rq, pkt, key);
+	res = flush_key(qp, pkt, key);
 	rxe_key_put(key);
 	return res;
 }

@@ -46,7 +46,7 @@ static void qpn_release(struct kref *ref)
 {
 	struct rxe_qpn *entry = container_of(ref, struct rxe_qpn, ref);
 
-	complete(&entry->qp->idle);
+	complete(&entry->qp->slow->idle);
 	kfree_rcu(entry, rcu);
 }
 
@@ -108,14 +108,15 @@ void rxe_qp_to_sqe(struct rxe_qp *qp)
 	spin_unlock(&qp->state_lock);
 }
 
-static void event_work(struct work_struct *work)
+static void raise_events(struct work_struct *work)
 {
-	struct rxe_qp *qp = container_of(work, struct rxe_qp, event_work);
+	struct rxe_qp_slow *slow = container_of(work, struct rxe_qp_slow, event_work);
+	struct rxe_qp *qp = slow->qp;
 	struct ib_event event = {
 		.device = qp->ibqp.device,
 		.element.qp = &qp->ibqp,
 	};
-	unsigned long events = xchg(&qp->events, 0);
+	unsigned long events = xchg(&slow->events, 0);
 	u32 type;
 
 	for_each_set_bit(type, &events, BITS_PER_LONG) {
@@ -130,7 +131,7 @@ static void event_work(struct work_struct *work)
  */
 void rxe_qp_event_init(struct rxe_qp *qp)
 {
-	INIT_WORK(&qp->event_work, event_work);
+	INIT_WORK(&qp->slow->event_work, raise_events);
 }
 
 /**
@@ -147,6 +148,6 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 	BUILD_BUG_ON(IB_EVENT_SQ_DRAINED >= BITS_PER_LONG);
 	if (!qp->ibqp.event_handler)
 		return;
-	set_bit(type, &qp->events);
-	schedule_work(&qp->event_work);
+	set_bit(type, &qp->slow->events);
+	schedule_work(&qp->slow->event_work);
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of a QP that sending and receiving don't use.
+ */
+#ifndef RXE_TRANSPORT_SLOW_H
+#define RXE_TRANSPORT_SLOW_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <cc/np.h>
+
+struct rxe_qp;
+
+/**
+ * struct rxe_persist - the persistent FLUSH in progress
+ * @seq: rxe_expect.seq of the request
+ * @done: bytes that earlier runs of recv_task have written back
+ */
+struct rxe_persist {
+	u64			seq;
+	u64			done;
+};
+
+/**
+ * struct rxe_qp_slow - what a QP needs only outside the fast path
+ * @qp: the QP
+ * @idle: completed when rxe_qp.entry has no reference left
+ * @mutex: one modify_qp at a time
+ * @cap: queue sizes as created
+ * @ah_attr: the address as modify_qp set it; without the GID's attribute, which the path holds
+ * @events: pending events for the owner, a bit for each enum ib_event_type
+ * @event_work: calls the owner's event handler
+ * @gap_timer: runs recv_task when it has waited long enough for a missing packet
+ * @pace_timer: fires in softirq, when the next packet may leave; see struct rxe_pace
+ * @cork_timer: fires when messages have waited for cork_ns
+ * @cork_work: the worker that sends corked and large messages
+ * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
+ * @flush_work: in ERR, QP of a process: looks for newly posted receives
+ * @flush_ms: delay of @flush_work
+ * @persist: the persistent FLUSH in progress; only recv_task uses it
+ * @np: CNPs for ECN marks on requests and responses; only recv_task uses it
+ *
+ * It has a cache of its own: the RDMA core allocates struct rxe_qp with kmalloc(), which has no
+ * size between 2 and 4 KiB.
+ */
+struct rxe_qp_slow {
+	struct rxe_qp		*qp;
+	struct completion	idle;
+	struct mutex		mutex;	/* modify_qp */
+	struct ib_qp_cap	cap;
+	struct rdma_ah_attr	ah_attr;
+	unsigned long		events;
+	struct work_struct	event_work;
+	struct hrtimer		gap_timer;
+	struct hrtimer		pace_timer;
+	struct hrtimer		cork_timer;
+	struct work_struct	cork_work;
+	struct list_head	flushing;
+	struct delayed_work	flush_work;
+	u32			flush_ms;
+	struct rxe_persist	persist;
+	struct rxe_np		np;
+};
+
+/* Forget the FLUSH in progress */
+static inline void rxe_persist_reset(struct rxe_persist *persist)
+{
+	*persist = (struct rxe_persist){};
+}
+
+#endif /* RXE_TRANSPORT_SLOW_H */
