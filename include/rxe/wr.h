@@ -118,6 +118,7 @@ struct rxe_rwqe {
 /**
  * enum rxe_wr_kind - what a send work request does with its memory. The peer answers those behind
  *	RXE_WR_LOCAL with more than an ACK
+ * @RXE_WR_NO_KIND: a row that doesn't say is refused
  * @RXE_WR_DATA: sends it
  * @RXE_WR_LOCAL: has no memory, and sends nothing: it changes a key of this device
  * @RXE_WR_READ: fills it, from one response packet per MTU
@@ -126,6 +127,7 @@ struct rxe_rwqe {
  * @RXE_WR_FLUSH: has no memory; the response has no data
  */
 enum rxe_wr_kind {
+	RXE_WR_NO_KIND,
 	RXE_WR_DATA,
 	RXE_WR_LOCAL,
 	RXE_WR_READ,

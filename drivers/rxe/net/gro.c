@@ -81,9 +81,16 @@ static bool rxe_gro_was_decrypted(const struct sk_buff *train, const struct sk_b
 /* Do the network headers continue the first packet's? Equal flows imply most fields */
 static bool rxe_gro_l3_joins(u8 proto, const void *first, const void *l3, u32 n)
 {
-	if (proto == RXE_ROCE_V2_IPV4)
+	switch (proto) {
+	case RXE_ROCE_V2_IPV4:
 		return rxe_gro_ipv4_joins(first, l3, n);
-	return proto == RXE_ROCE_V1 || rxe_gro_ipv6_joins(first, l3);
+	case RXE_ROCE_V2_IPV6:
+		return rxe_gro_ipv6_joins(first, l3);
+	case RXE_ROCE_V1:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
@@ -196,8 +203,10 @@ static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb
 		return rxe_gro_frame_is_local(skb) &&
 		       ipv6_chk_addr_and_flags(dev_net(ndev), &ip6->daddr, ndev, true, 0,
 					       IFA_F_TENTATIVE);
-	default:
+	case RXE_ROCE_V1:
 		return true;
+	default:
+		return false;
 	}
 }
 

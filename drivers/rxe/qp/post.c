@@ -47,30 +47,48 @@ static int fill_ud(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	return 0;
 }
 
+static int fill_reg(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+{
+	if (wqe->opcode != IB_WR_REG_MR)
+		return -EINVAL;
+	wqe->rkey = reg_wr(wr)->key;
+	wqe->access = reg_wr(wr)->access;
+	return (wqe->rkey ^ reg_wr(wr)->mr->lkey) >> RXE_KEY_VARIANT_BITS ? -EINVAL : 0;
+}
+
+static int fill_atomic(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
+{
+	wqe->raddr = atomic_wr(wr)->remote_addr;
+	wqe->rkey = atomic_wr(wr)->rkey;
+	rxe_wr_set_operands(wqe, atomic_wr(wr)->compare_add, atomic_wr(wr)->swap);
+	return 0;
+}
+
 /* The kernel's API has no FLUSH. Its local work requests are REG_MR and LOCAL_INV */
 static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_type *type = rxe_wr_type(wqe);
 
-	if (type->kind == RXE_WR_FLUSH)
-		return -EINVAL;
 	if (type->inv) {
 		wqe->rkey = wr->ex.invalidate_rkey;
-	} else if (type->kind == RXE_WR_LOCAL) {
-		wqe->rkey = reg_wr(wr)->key;
-		wqe->access = reg_wr(wr)->access;
-		return (wqe->rkey ^ reg_wr(wr)->mr->lkey) >> RXE_KEY_VARIANT_BITS ?
-		       -EINVAL : 0;
-	} else if (type->kind == RXE_WR_ATOMIC) {
-		wqe->raddr = atomic_wr(wr)->remote_addr;
-		wqe->rkey = atomic_wr(wr)->rkey;
-		rxe_wr_set_operands(wqe, atomic_wr(wr)->compare_add,
-				    atomic_wr(wr)->swap);
-	} else if (type->remote) {
-		wqe->raddr = rdma_wr(wr)->remote_addr;
-		wqe->rkey = rdma_wr(wr)->rkey;
+		return 0;
 	}
-	return 0;
+	switch (type->kind) {
+	case RXE_WR_DATA:
+	case RXE_WR_READ:
+	case RXE_WR_ATOMIC_WRITE:
+		if (type->remote) {
+			wqe->raddr = rdma_wr(wr)->remote_addr;
+			wqe->rkey = rdma_wr(wr)->rkey;
+		}
+		return 0;
+	case RXE_WR_ATOMIC:
+		return fill_atomic(wr, wqe);
+	case RXE_WR_LOCAL:
+		return fill_reg(wr, wqe);
+	default:
+		return -EINVAL;
+	}
 }
 
 /* Return: -EINVAL for an immediate error [11.4.1.1] */

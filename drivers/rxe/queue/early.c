@@ -250,7 +250,7 @@ void rxe_early_hold(struct rxe_dev *rxe, struct rxe_early *early, struct sk_buff
 		rxe_early_skip(early, rxe_psn_add(get_end_psn(skb), -1));
 		consume_skb(skb);
 		return;
-	default:
+	case NOTHING_SHARED:
 		if (insert_held(rxe, early, skb))
 			return;
 		break;

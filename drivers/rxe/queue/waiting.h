@@ -48,9 +48,10 @@ static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 	case RXE_AS_HELD:
 		return rxe_waiting_charge_bytes(&rxe->rx_held, skb->truesize,
 						rxe_knob(held_dev_bytes));
-	default:
+	case RXE_FREE:
 		return true;
 	}
+	return false;
 }
 
 /* It waits no more */

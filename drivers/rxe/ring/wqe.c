@@ -42,25 +42,50 @@ static void import_bind(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 	wqe->access = READ_ONCE(wr->wr.mw.access);
 }
 
-static void import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
+static void import_atomic(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
-	u8 kind = rxe_wr_type(wqe)->kind;
+	wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
+	wqe->rkey = READ_ONCE(wr->wr.atomic.rkey);
+	rxe_wr_set_operands(wqe, READ_ONCE(wr->wr.atomic.compare_add),
+			    READ_ONCE(wr->wr.atomic.swap));
+}
 
+/* Return: false if this kind isn't known here. For a SEND, nobody uses @raddr and @rkey */
+static bool import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
+{
 	if (rxe_wr_type(wqe)->inv) {
 		wqe->rkey = (__force u32)wqe->imm;	/* a union in struct rxe_send_wr */
-	} else if (kind == RXE_WR_LOCAL) {
-		import_bind(wr, wqe);
-	} else if (kind == RXE_WR_FLUSH) {
-		import_flush((const struct rxe_flush_wr *)&wr->wr, wqe);
-	} else if (kind == RXE_WR_ATOMIC) {
-		wqe->raddr = READ_ONCE(wr->wr.atomic.remote_addr);
-		wqe->rkey = READ_ONCE(wr->wr.atomic.rkey);
-		rxe_wr_set_operands(wqe, READ_ONCE(wr->wr.atomic.compare_add),
-				    READ_ONCE(wr->wr.atomic.swap));
-	} else {
+		return true;
+	}
+	switch (rxe_wr_type(wqe)->kind) {
+	case RXE_WR_DATA:
+	case RXE_WR_READ:
+	case RXE_WR_ATOMIC_WRITE:
 		wqe->raddr = READ_ONCE(wr->wr.rdma.remote_addr);
 		wqe->rkey = READ_ONCE(wr->wr.rdma.rkey);
+		return true;
+	case RXE_WR_ATOMIC:
+		import_atomic(wr, wqe);
+		return true;
+	case RXE_WR_FLUSH:
+		import_flush((const struct rxe_flush_wr *)&wr->wr, wqe);
+		return true;
+	case RXE_WR_LOCAL:
+		import_bind(wr, wqe);
+		return wqe->opcode == IB_WR_BIND_MW;
+	default:
+		return false;
 	}
+}
+
+/* Return: as import_rc() */
+static bool import_params(const struct rxe_wr_rules *rules, const struct rxe_send_wr *wr,
+			  struct rxe_swqe *wqe)
+{
+	if (!rules->datagram)
+		return import_rc(wr, wqe);
+	import_ud(wr, wqe);
+	return true;
 }
 
 /* Copy the SGEs. Return: the copy's total length */
@@ -143,15 +168,11 @@ void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 	wqe->num_sge = min_t(u32, num_sge, RXE_MAX_SGE + 1);
 	wqe->started = false;
 	wqe->ah = NULL;
-	if (!rxe_wr_offered(rules, opcode, flags)) {
+	if (!rxe_wr_offered(rules, opcode, flags) || !import_params(rules, wr, wqe)) {
 		wqe->status = IB_WC_LOC_QP_OP_ERR;
 		wqe->length = 0;
 		return;
 	}
-	if (rules->datagram)
-		import_ud(wr, wqe);
-	else
-		import_rc(wr, wqe);
 	length = import_data(rules, &shared->dma, wqe);
 	wqe->status = rxe_wr_check(rules, wqe, length);
 	wqe->length = length;

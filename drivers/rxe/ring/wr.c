@@ -22,22 +22,26 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
 		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST,
 		.only = IB_OPCODE_SEND_ONLY,
+		.kind = RXE_WR_DATA,
 	},
 	[IB_WR_SEND_WITH_IMM] = {
 		.services = EVERY, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
 		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST_WITH_IMMEDIATE,
 		.only = IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE,
+		.kind = RXE_WR_DATA,
 	},
 	[IB_WR_RDMA_WRITE] = {
 		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
 		.first = IB_OPCODE_RDMA_WRITE_FIRST, .last = IB_OPCODE_RDMA_WRITE_LAST,
 		.only = IB_OPCODE_RDMA_WRITE_ONLY, .remote = true,
+		.kind = RXE_WR_DATA,
 	},
 	[IB_WR_RDMA_WRITE_WITH_IMM] = {
 		.services = CONNECTED, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_RDMA_WRITE,
 		.first = IB_OPCODE_RDMA_WRITE_FIRST,
 		.last = IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE,
 		.only = IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE, .remote = true,
+		.kind = RXE_WR_DATA,
 	},
 	[IB_WR_RDMA_READ] = {
 		.services = RC, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_RDMA_READ,
@@ -68,6 +72,7 @@ const struct rxe_wr_type rxe_wr_types[RXE_WR_NONE + 1] = {
 		.services = RC, .flags = RXE_WR_DATA_FLAGS, .wc = IB_WC_SEND,
 		.first = IB_OPCODE_SEND_FIRST, .last = IB_OPCODE_SEND_LAST_WITH_INVALIDATE,
 		.only = IB_OPCODE_SEND_ONLY_WITH_INVALIDATE, .inv = true,
+		.kind = RXE_WR_DATA,
 	},
 	[IB_WR_LOCAL_INV] = {
 		.services = CONNECTED, .flags = RXE_WR_FETCH_FLAGS, .wc = IB_WC_LOCAL_INV,

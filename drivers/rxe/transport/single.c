@@ -187,7 +187,7 @@ static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
 {
 	if (pkt->flags & RXE_OP_ATOMIC_REQ)
 		rxe_send_atomic_ack(qp, pkt->psn, orig);
-	else
+	else if (pkt->flags & (RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE))
 		rxe_send_empty_response(qp, pkt->psn);
 }
 
