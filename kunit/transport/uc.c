@@ -328,6 +328,27 @@ static void write_bad_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->events, 0ul);
 }
 
+/* A run of MIDDLE packets that is refused counts as so many packets */
+static void refused_run(struct kunit *test)
+{
+	u8 *data = kunit_kzalloc(test, 5 * MTU, GFP_KERNEL);
+	struct rxe_pkt pkts[3];
+	u32 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	part(test, IB_OPCODE_UC_RDMA_WRITE_FIRST, PSN(0), 0, data, 5 * MTU);
+	fake(test)->qp->attr.qp_access_flags = 0;
+	for (n = 0; n < ARRAY_SIZE(pkts); n++)
+		pkts[n] = (struct rxe_pkt) {
+			.opcode = IB_OPCODE_UC_RDMA_WRITE_MIDDLE,
+			.psn = PSN(n + 1),
+			.payload_len = MTU,
+		};
+	fake_inject_train(test, pkts, ARRAY_SIZE(pkts), data);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REFUSED), 3u);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REST), 0u);
+}
+
 /* Packets of another service: RC's requests and answers, UD's */
 static void foreign(struct kunit *test)
 {
@@ -602,6 +623,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(write),
 	KUNIT_CASE(write_imm),
 	KUNIT_CASE(write_bad_key),
+	KUNIT_CASE(refused_run),
 	KUNIT_CASE(foreign),
 	KUNIT_CASE(train_with_hole),
 	KUNIT_CASE(random_loss),

@@ -86,7 +86,8 @@ static struct rxe_dev *rxe_guard_find_dev(const struct nf_hook_state *state,
 	return rxe;
 }
 
-static unsigned int rxe_guard_judge_sent(const struct nf_hook_state *state,
+static unsigned int rxe_guard_judge_sent(const struct sk_buff *skb,
+					 const struct nf_hook_state *state,
 					 const struct rxe_guard_addrs *addrs)
 {
 	u8 proto = state->pf == NFPROTO_IPV6 ? RXE_ROCE_V2_IPV6 : RXE_ROCE_V2_IPV4;
@@ -96,19 +97,20 @@ static unsigned int rxe_guard_judge_sent(const struct nf_hook_state *state,
 	    state->sk == rxe_net_sock(rxe, proto) ||
 	    rxe_guard_may_send(state->net, state->sk))
 		return NF_ACCEPT;
-	rxe_drop(rxe, RXE_DROP_GUARD, 1);
+	rxe_drop(rxe, RXE_DROP_GUARD, rxe_count_segs(skb));
 	return NF_DROP;
 }
 
 /* A forwarded packet must not have an address of a device, whoever sent it */
-static unsigned int rxe_guard_judge_forwarded(const struct nf_hook_state *state,
+static unsigned int rxe_guard_judge_forwarded(const struct sk_buff *skb,
+					      const struct nf_hook_state *state,
 					      const struct rxe_guard_addrs *addrs)
 {
 	struct rxe_dev *rxe = rxe_guard_find_owner(state, rxe_addr_owner_at(state->out, &addrs->src));
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port))
 		return NF_ACCEPT;
-	rxe_drop(rxe, RXE_DROP_GUARD, 1);
+	rxe_drop(rxe, RXE_DROP_GUARD, rxe_count_segs(skb));
 	return NF_DROP;
 }
 
@@ -148,8 +150,8 @@ static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
 
 	if (!to_port)
 		return NF_ACCEPT;
-	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(state, &addrs) :
-						  rxe_guard_judge_forwarded(state, &addrs);
+	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(skb, state, &addrs) :
+						  rxe_guard_judge_forwarded(skb, state, &addrs);
 }
 
 /* The driver sends without a socket; the check must cost its packets nothing. */

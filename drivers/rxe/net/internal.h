@@ -181,6 +181,17 @@ static inline u32 rxe_netdev_get_vlan(const struct net_device *ndev)
 }
 
 /**
+ * rxe_count_segs - packets of an skb that nobody has taken apart yet
+ * @skb: the skb
+ *
+ * Return: as many as its GSO says, which may be a guest's; at least 1.
+ */
+static inline u32 rxe_count_segs(const struct sk_buff *skb)
+{
+	return max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+}
+
+/**
  * rxe_roce_of - the RoCE version of a protocol
  * @proto: enum rxe_proto
  *

@@ -123,19 +123,19 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 		      struct packet_type *pt, struct net_device *orig_dev)
 {
 	struct rxe_dev *rxe = rxe_net_find(dev_net(ndev), ndev, RXE_ENABLE_V1);
-	u32 pkt = 0;
+	u32 pkt = 0, npkts = rxe_count_segs(skb);
 
 	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
 		goto drop;
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb) {
-		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
+		rxe_drop(rxe, RXE_DROP_MEMORY, npkts);
 		return NET_RX_DROP;
 	}
 	if (rxe_v1_check_grh(skb))
 		pkt = rxe_skb_pkt(skb, skb->len - RXE_GRH_BYTES);
 	if (!pkt) {
-		rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
+		rxe_drop(rxe, RXE_DROP_MALFORMED, npkts);
 		goto drop;
 	}
 	skb_reset_network_header(skb);

@@ -215,7 +215,7 @@ static void rxe_v2_drop_stray(struct sk_buff *skb, u8 proto)
 	struct rxe_dev *rxe = owner ? rxe_net_find(dev_net(owner), owner, RXE_ENABLE_V2) : NULL;
 
 	if (rxe)
-		rxe_drop(rxe, RXE_DROP_ADDR, 1);
+		rxe_drop(rxe, RXE_DROP_ADDR, rxe_count_segs(skb));
 	kfree_skb(skb);
 }
 
@@ -245,7 +245,7 @@ static bool rxe_v2_lengths_agree(const struct sk_buff *skb, u32 l4, u8 proto)
 
 static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
 {
-	rxe_drop(rxe, RXE_DROP_MALFORMED, 1);
+	rxe_drop(rxe, RXE_DROP_MALFORMED, rxe_count_segs(skb));
 	kfree_skb(skb);
 }
 
@@ -326,7 +326,7 @@ static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
 	if (!rxe)
 		return NF_ACCEPT;
 	if (!rxe_v2_is_permitted(skb, proto)) {
-		rxe_drop(rxe, RXE_DROP_POLICY, 1);
+		rxe_drop(rxe, RXE_DROP_POLICY, rxe_count_segs(skb));
 		return NF_DROP;
 	}
 	skb->dev = by;

@@ -236,11 +236,11 @@ static bool rxe_rx_is_to_ok(const struct sk_buff *skb, u8 proto)
 static bool rxe_rx_is_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
 {
 	if (!rxe_rx_is_to_ok(skb, proto)) {
-		rxe_drop(rxe, RXE_DROP_ADDR, 1);
+		rxe_drop(rxe, RXE_DROP_ADDR, rxe_count_segs(skb));
 		return false;
 	}
 	if (skb_pfmemalloc(skb) || !rxe_skb_frags_readable(skb)) {
-		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
+		rxe_drop(rxe, RXE_DROP_MEMORY, rxe_count_segs(skb));
 		return false;
 	}
 	return true;

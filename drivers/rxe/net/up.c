@@ -114,7 +114,7 @@ void rxe_rx_up(struct sk_buff *skb, const struct net_device *ndev)
 			rxe_count(rxe, RCVD_MCAST);
 		rxe_net_ops->rcv(rxe, skb);
 	} else {
-		rxe_drop(rxe, RXE_DROP_ADDR, 1);
+		rxe_drop(rxe, RXE_DROP_ADDR, rx->npkts);
 		kfree_skb(skb);
 	}
 }

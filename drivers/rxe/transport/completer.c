@@ -178,6 +178,13 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 	return wqe;
 }
 
+/* The oldest work request has no such answer. A response that came early isn't dropped here */
+static void drop_unasked(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	if (qp->sq.flight.una == pkt->psn)
+		rxe_drop(qp->rxe, RXE_DROP_PSN, pkt->more + 1);
+}
+
 /* The answer to a FLUSH or ATOMIC WRITE */
 static void take_empty_response(struct rxe_qp *qp, struct rxe_swqe *wqe,
 				const struct rxe_pkt *pkt)
@@ -216,14 +223,14 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	u32 done, want;
 	int err;
 
-	if (!wqe)
-		return;
-	if (rxe_is_placement(wqe)) {
+	if (wqe && rxe_is_placement(wqe)) {
 		take_empty_response(qp, wqe, pkt);
 		return;
 	}
-	if (rxe_wr_type(wqe)->kind != RXE_WR_READ)
+	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_READ) {
+		drop_unasked(qp, pkt);
 		return;
+	}
 	done = rxe_psn_diff(pkt->psn, wqe->first_psn) * qp->mtu;
 	want = min(qp->mtu * (pkt->more + 1), wqe->length - done);
 	if (rxe_pkt_get_data_len(pkt) != want) {
@@ -252,8 +259,10 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	struct rxe_list list;
 	int err;
 
-	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC)
+	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC) {
+		drop_unasked(qp, pkt);
 		return;
+	}
 	list = make_response_list(qp, wqe);
 	err = rxe_scatter(qp, &list, 0, &data, orig.len);
 	if (err) {
@@ -289,8 +298,14 @@ static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 
 static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.flight.una != pkt->psn || !rxe_sq_get_oldest(&qp->sq))
+	if (qp->sq.flight.una != pkt->psn) {	/* a response before it is missing */
+		rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
 		return;
+	}
+	if (!rxe_sq_get_oldest(&qp->sq)) {
+		drop_unasked(qp, pkt);
+		return;
+	}
 	switch (pkt->syndrome) {
 	case RXE_NAK_PSN_SEQ:
 		rxe_recover_loss(qp, RXE_LOSS_NAK, 0);
@@ -304,6 +319,8 @@ static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	case RXE_NAK_REM_OP:
 		rxe_sq_fail(qp, IB_WC_REM_OP_ERR);
 		break;
+	default:
+		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 	}
 }
 
@@ -384,6 +401,8 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		take_atomic_response(qp, pkt);
 	else if (pkt->flags & RXE_OP_AETH)
 		take_ack(qp, pkt);
+	else
+		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 	return (pkt->flags & RXE_OP_ANSWER) &&
 	       rxe_psn_diff(pkt->psn, qp->sq.flight.una) > 0;
 }

@@ -100,6 +100,14 @@ static bool uc_check_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	return start || rq->expect.op_flags;
 }
 
+/* The message of @pkt is over. rxe_uc_refuse() has counted the first packet of a run of MIDDLEs */
+static void end_refused(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	qp->rq.expect.op_flags = 0;
+	if (READ_ONCE(qp->state) != IB_QPS_ERR)
+		rxe_drop(qp->rxe, RXE_DROP_REFUSED, pkt->more);
+}
+
 /**
  * rxe_uc_respond - take in one request
  * @qp: the QP
@@ -120,5 +128,5 @@ void rxe_uc_respond(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	else if (unlikely(qp->requests.parked))
 		rq->expect.psn = pkt->psn;	/* in sequence when it is executed anew */
 	else
-		rq->expect.op_flags = 0;
+		end_refused(qp, pkt);
 }
