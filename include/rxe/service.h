@@ -25,7 +25,10 @@ struct sk_buff;
  * @opcode: the upper bits of its BTH opcodes
  * @wrs: its bits in the table of work requests, for QPs of processes
  * @kernel_wrs: the same for QPs of kernel consumers
- * @qpn: fixed QP number, reserved for kernel consumers; 0: any number
+ * @qkey: Q_Key of received datagrams; 0: that of the QP
+ * @qpn: fixed QP number; 0: any number
+ * @kernel_only: a kernel consumer's QP, on port 1 and without SRQ. It is destroyed before its CQ
+ * @keep_short_recv: a receive work request that is too short for a datagram doesn't complete
  * @acked: requests are acknowledged, and the receive task completes the send queue.
  *	If false, the send task completes it
  * @datagram: each work request names its destination by an address handle, and each
@@ -45,7 +48,10 @@ struct rxe_service {
 	u8	opcode;
 	u8	wrs;
 	u8	kernel_wrs;
+	u32	qkey;
 	u8	qpn;
+	bool	kernel_only;
+	bool	keep_short_recv;
 	bool	acked;
 	bool	datagram;
 	bool	(*send)(struct rxe_qp *qp);

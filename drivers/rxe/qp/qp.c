@@ -63,7 +63,7 @@ static int check_qp_init(struct rxe_dev *rxe, const struct ib_qp_init_attr *init
 
 	if (!service || init->create_flags)
 		return -EOPNOTSUPP;
-	if (service->qpn && (udata || init->port_num != 1 || init->srq))
+	if (service->kernel_only && (udata || init->port_num != 1 || init->srq))
 		return -EINVAL;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -366,7 +366,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_qp_reset(qp);
 	rxe_task_kill(&qp->send_task);
 	rxe_task_kill(&qp->recv_task);
-	if (qp->service->qpn)
+	if (qp->service->kernel_only)
 		settle_mads(qp);
 	cancel_work_sync(&qp->slow->event_work);
 	rxe_windows_leave(&qp->windows);

@@ -2,6 +2,7 @@
 /*
  * The table of transport services: one row per QP type.
  */
+#include <rdma/ib_mad.h>
 #include <rxe/transport.h>
 
 static bool take_rc(struct rxe_qp *qp, struct sk_buff *skb,
@@ -90,7 +91,10 @@ static const struct rxe_service services[] = {
 		.opcode		= IB_OPCODE_UD,
 		.wrs		= RXE_WR_FOR_UD,
 		.kernel_wrs	= RXE_WR_FOR_UD,
+		.qkey		= IB_QP1_QKEY,
 		.qpn		= 1,
+		.kernel_only	= true,
+		.keep_short_recv = true,
 		.datagram	= true,
 		.send		= rxe_ud_requester,
 		.due		= rxe_ud_requester_due,

@@ -11,7 +11,6 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <rdma/ib_mad.h>
 #include <rxe/transport.h>
 
 /* A Q_Key with the high bit set selects the QP's own Q_Key [10.2.5] */
@@ -203,7 +202,7 @@ static void fill_gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc
 /* Does a datagram have the QP's Q_Key? */
 bool rxe_ud_qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	return pkt->qkey == (qp->service->qpn ? IB_QP1_QKEY : qp->attr.qkey);
+	return pkt->qkey == (qp->service->qkey ?: qp->attr.qkey);
 }
 
 /* Return: as rxe_scatter() */
@@ -261,7 +260,7 @@ static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 {
 	if (qp->rq.recv.wqe.length >= pkt->payload_len + RXE_GRH_BYTES)
 		return true;
-	if (!qp->service->qpn)
+	if (!qp->service->keep_short_recv)
 		ud_fail_recv(qp, skb, pkt, IB_WC_LOC_LEN_ERR);
 	return false;
 }
