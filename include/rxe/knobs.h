@@ -24,19 +24,23 @@
 	KNOB(np_cnp_dscp, 48, 0, 63, "DSCP of CNPs")				\
 	KNOB(np_cnp_prio, 6, 0, 7, "priority of CNPs")				\
 	KNOB(rp_clamp_tgt_rate, 1, 0, 1,					\
-	     "1: each cut sets the target rate; 0: only one after an increase")	\
+	     "1: each cut lowers the target rate; 0: only the first after an increase") \
 	KNOB(rp_clamp_tgt_rate_ati, 1, 0, 1,					\
-	     "1: an increase by time counts for that; 0: only one by bytes")	\
-	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases by time")	\
-	KNOB(rp_byte_reset, 10000000, 64, 32000000, "bytes between increases by bytes") \
-	KNOB(rp_threshold, 5, 1, 31, "increases of fast recovery after a cut")	\
-	KNOB(rp_ai_rate, 5, 1, 100000, "Mb/s of an additive increase")		\
-	KNOB(rp_hai_rate, 50, 1, 100000, "Mb/s of a hyper increase")		\
+	     "increases that rp_clamp_tgt_rate 0 means: 1: all; 0: those by bytes") \
+	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases of the rate by the timer") \
+	KNOB(rp_byte_reset, 10000000, 64, 32000000,				\
+	     "bytes sent between increases of the rate by bytes")		\
+	KNOB(rp_threshold, 5, 1, 31,						\
+	     "increases after a cut that only halve the way to the target")	\
+	KNOB(rp_ai_rate, 5, 1, 100000,						\
+	     "Mb/s that an increase after those adds to the target")		\
+	KNOB(rp_hai_rate, 50, 1, 100000,					\
+	     "Mb/s that one adds when both timer and bytes are past those")	\
 	KNOB(rp_max_rate, 0, 0, 400000, "Mb/s at which pacing ends; 0: LINE_RATE") \
 	KNOB(rp_min_rate, 1, 1, 100000, "lowest rate, Mb/s")			\
 	KNOB(rp_rate_to_set_on_first_cnp, 0, 0, 400000,				\
 	     "rate before the first cut, Mb/s; 0: the measured one, or rp_max_rate") \
-	KNOB(rp_min_dec_fac, 50, 0, 100, "% of the rate that a cut leaves at least") \
+	KNOB(rp_min_dec_fac, 50, 0, 100, "least % of the rate that is left after a cut") \
 	KNOB(rp_gd, 11, 0, 15, "a cut takes alpha / 2^rp_gd of the rate, alpha / 1024") \
 	KNOB(rp_dce_tcp_g, 960, 0, 1024, "weight of the old alpha, 1 - g, / 1024") \
 	KNOB(rp_dce_tcp_rtt, 1100, 1, 131071, "us between decays of alpha")	\
@@ -56,26 +60,26 @@
 	KNOB(window_max, 16384, 1024, 16384,					\
 	     "packets that a connection may have in flight")			\
 	KNOB(window_calm, 128, 1, 1024,						\
-	     "least window that delay leads to on a path without loss, packets") \
+	     "packets; queueing delay shrinks a window no further, if nothing is lost") \
 	KNOB(window_lossy, 16, 1, 1024,						\
-	     "least window that delay leads to on a lossy path, packets")	\
+	     "the same, on a path that loses packets")				\
 	KNOB(window_queue_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that is no sign of congestion")			\
 	RXE_CC_KNOBS(KNOB)							\
 	KNOB(pace_ns, 100 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
 	     "longest train at a limited rate, as time at that rate")		\
 	KNOB(pace_late_ns, 500 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
-	     "delay that a sender at a limited rate may make up for")		\
+	     "a sender at a limited rate that is late may catch up so much")	\
 	KNOB(swift_target_ns, 250 * NSEC_PER_USEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that swift aims at")				\
 	KNOB(swift_path_ns, NSEC_PER_SEC, 0, NSEC_PER_SEC,			\
-	     "longest round trip that swift takes for one without a queue")		\
+	     "longest round trip that swift takes for one without a queue")	\
 	KNOB(swift_flows_ns, NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
 	     "queueing delay that swift adds for a window of one packet")	\
 	KNOB(swift_ai, 1024, 1, SZ_64K,						\
-	     "increase of swift's window in a round trip, packets / 1024")	\
+	     "packets / 1024 that swift adds to a window per round trip")	\
 	KNOB(swift_beta, 820, 1, 1024,						\
-	     "decrease of swift's window per excess part of a round trip, / 1024") \
+	     "swift shrinks a window by so much of the excess delay, / 1024")	\
 	KNOB(swift_mdf, 512, 1, 1000,						\
 	     "largest decrease of swift's window, / 1024")			\
 	/* loss recovery: loss/, transport/gap.c, transport/timer.c */		\
@@ -86,24 +90,24 @@
 	     "time after which a missing response counts as lost, not late")	\
 	KNOB(rto_max_ns, 4ULL * NSEC_PER_SEC, NSEC_PER_MSEC,			\
 	     100ULL * NSEC_PER_SEC,						\
-	     "longest timeout that the longest round trip leads to")		\
+	     "longest timeout that is computed from round trips")		\
 	KNOB(rtt_guess_ns, 500 * NSEC_PER_USEC, NSEC_PER_USEC, NSEC_PER_SEC,	\
 	     "round trip assumed before one is measured; shortest wait for a probe") \
 	KNOB(loss_memory_ns, 10ULL * NSEC_PER_SEC, NSEC_PER_MSEC,		\
 	     1000ULL * NSEC_PER_SEC,						\
-	     "time that a loss, and the shortest and longest round trip, count") \
+	     "time after which losses and extreme round trips are forgotten")	\
 	KNOB(go_back, 8, 1, 255,						\
-	     "further losses that send all again to a peer that drops early packets") \
+	     "next losses that resend all, if the peer drops packets out of order") \
 	KNOB(firsts_enough, 7, 1, 100,						\
-	     "score at which only first packets of trains seem to arrive")	\
+	     "resendings one packet apart after which packets are sent singly")	\
 	KNOB(firsts_near, 4, 0, 100,						\
-	     "largest step between resendings that leaves the score, packets")	\
+	     "a resending that begins more packets after the last lowers that count") \
 	KNOB(reorder_ns, 500 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
 	     "time that a packet may be late before it is asked for again")	\
 	KNOB(reorder_max_ns, 16 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,		\
-	     "the same, on a path that reorders")				\
+	     "longest such time, on a path that reorders packets")		\
 	KNOB(timer_late_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
-	     "lateness of a timer that shows a busy CPU of this host")		\
+	     "lateness of a timer that means: this host's CPU is busy, no packet is lost") \
 	/* queues of the stack and the netdev: net/tx.c */			\
 	KNOB(txq_first_bytes, SZ_64K, SZ_4K, SZ_16M,				\
 	     "bytes that a new device may have in a netdev's queue")		\
@@ -114,7 +118,7 @@
 	KNOB(txq_sender_skbs, 40, 2, SZ_64K,					\
 	     "packets or trains that a sender may have in a netdev's queue")	\
 	KNOB(txq_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
-	     "time in which the netdev empties a queue at the limit")		\
+	     "the limit of a netdev's queue is what it sends in this time")	\
 	KNOB(txq_period_ns, 10 * NSEC_PER_MSEC, NSEC_PER_MSEC, NSEC_PER_SEC,	\
 	     "time over which the rate of a netdev's queue is measured")	\
 	KNOB(txq_memory_ns, 10ULL * NSEC_PER_SEC, NSEC_PER_MSEC,		\
@@ -149,23 +153,23 @@
 	KNOB(cork_ns, 20 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
 	     "time that a small message waits for more")			\
 	KNOB(cork_gap_ns, 500 * NSEC_PER_USEC, 0, NSEC_PER_SEC,			\
-	     "longest time between doorbells of a row")				\
+	     "posts that are further apart don't make later messages wait")	\
 	KNOB(cork_row, 2, 1, 255,						\
-	     "doorbells in a row before the next message waits")		\
+	     "messages posted without waiting for answers before one waits")	\
 	KNOB(cork_bytes, SZ_8K, 0, SZ_1M,					\
 	     "largest message that waits")					\
 	KNOB(cork_msgs, 16, 1, 1024,						\
-	     "waiting messages that end the wait")				\
+	     "number of waiting messages that are sent without further wait")	\
 	KNOB(cork_stream, 8, 1, 1024,						\
-	     "messages sent together that count as a stream")			\
+	     "messages sent together after which the next ones wait sooner")	\
 	KNOB(cork_most, 64, 1, 1024,						\
-	     "waiting messages that the poster sends itself")			\
+	     "number of waiting messages at which the poster sends them itself") \
 	KNOB(cork_few, 3, 1, 1024,						\
-	     "messages that make a wait worthwhile")				\
+	     "a wait that gathers fewer messages was useless")			\
 	KNOB(cork_vain, 16, 1, 120,						\
-	     "consecutive vain waits after which messages don't wait")		\
+	     "useless waits in a row after which messages don't wait for a while") \
 	KNOB(cork_skip, 64, 1, 120,						\
-	     "messages that don't wait after that")				\
+	     "number of messages that don't wait then")				\
 	KNOB(worker_bytes, SZ_32K, 0, SZ_1G,					\
 	     "smallest message that a worker sends by wire")			\
 	KNOB(worker_local_bytes, SZ_256K, 0, SZ_1G,				\

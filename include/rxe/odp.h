@@ -63,7 +63,7 @@ int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u3
 /* Does a worker have the fault? @fault may be NULL */
 static inline bool rxe_fault_is_busy(const struct rxe_fault *fault)
 {
-	/* Pairs with fault_work(): its results are visible */
+	/* Pairs with get_fault_pages(): its results are visible */
 	return fault && smp_load_acquire(&fault->busy);
 }
 

@@ -150,7 +150,7 @@ static void disarm_cork(struct rxe_qp *qp)
 	atomic_xchg(&qp->cork.armed, 0);
 }
 
-static void cork_work(struct work_struct *work)
+static void send_by_worker(struct work_struct *work)
 {
 	struct rxe_qp *qp = container_of(work, struct rxe_qp_slow, cork_work)->qp;
 
@@ -281,7 +281,7 @@ void rxe_doorbell(struct rxe_qp *qp)
  */
 void rxe_cork_init(struct rxe_qp *qp)
 {
-	INIT_WORK(&qp->slow->cork_work, cork_work);
+	INIT_WORK(&qp->slow->cork_work, send_by_worker);
 	rxe_hrtimer_setup(&qp->slow->cork_timer, cork_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }

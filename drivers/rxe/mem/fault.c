@@ -34,7 +34,7 @@ static void release_fault(struct kref *ref)
 }
 
 /* Partial success is no error: the task retries, and then gets the error of the next page */
-static void fault_work(struct work_struct *work)
+static void get_fault_pages(struct work_struct *work)
 {
 	struct rxe_fault *fault = container_of(work, struct rxe_fault, work);
 	u64 done;
@@ -70,7 +70,7 @@ struct rxe_fault *rxe_fault_create(void (*wake)(void *owner), void *owner, gfp_t
 		return NULL;
 	kref_init(&fault->ref);
 	spin_lock_init(&fault->lock);
-	INIT_WORK(&fault->work, fault_work);
+	INIT_WORK(&fault->work, get_fault_pages);
 	fault->wake = wake;
 	fault->owner = owner;
 	return fault;

@@ -27,7 +27,7 @@ struct prefetch {
 	enum rxe_odp_how	how;
 };
 
-static void prefetch_work(struct work_struct *work)
+static void prefetch_pages(struct work_struct *work)
 {
 	struct prefetch *pre = container_of(work, struct prefetch, work);
 	u64 done;
@@ -89,7 +89,7 @@ static bool queue_prefetch(const struct prefetch *range)
 		atomic_dec(&process->prefetches);
 		return false;
 	}
-	INIT_WORK(&pre->work, prefetch_work);
+	INIT_WORK(&pre->work, prefetch_pages);
 	queue_work(process->prefetch_wq, &pre->work);
 	return true;
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GRO: makes trains where the netdev hands up single packets. Consecutive packets of a QP are
- * chained, so that they pass the stack and its firewall once. Each stays an skb of its own,
- * with its own headers (frag_list). The stack may have to take the chain apart again.
+ * GRO: makes trains where the netdev hands up single packets.
+ *
+ * Theory. The stack costs the same for a packet and for a train: routing, firewall, lookup of the
+ * QP, lock, ACK, wake-up. So consecutive packets of a QP are chained, and pass it once. Each
+ * stays an skb of its own, with its own headers (frag_list), since the stack may have to take
+ * the chain apart again. A chain ends with a packet that is shorter than the first. A packet of
+ * the same flow that doesn't fit also ends it, and begins the next. So no packet overtakes
+ * another. A packet waits for the next one until the netdev's poll ends, at the longest.
  *
  * Only packets that form a train are chained. These are packets of one QP, all requests or all
  * responses, of one size except the last. Their PSNs go forward and their IPv4 IDs count up.
@@ -57,7 +62,7 @@ static bool rxe_gro_bth_joins(const u8 *first, const u8 *bth)
  * A packet that is sent again (an older PSN) begins a new train. At the end of a train
  * that came too early, it would be held back with that train.
  */
-static bool rxe_gro_goes_on(struct sk_buff *train, u32 off, const u8 *bth)
+static bool rxe_gro_continues_train(struct sk_buff *train, u32 off, const u8 *bth)
 {
 	const struct sk_buff *last = NAPI_GRO_CB(train)->last;
 	u8 buf[RXE_BTH_BYTES];
@@ -102,7 +107,7 @@ static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 	const u8 *first_bth = skb_header_pointer(train, off, sizeof(buf), buf);
 
 	return first_bth && rxe_gro_bth_joins(first_bth, bth) &&
-	       rxe_gro_goes_on(train, off, bth) &&
+	       rxe_gro_continues_train(train, off, bth) &&
 	       len <= skb_shinfo(train)->gso_size && train->len + len <= U16_MAX &&
 	       train->ip_summed == skb->ip_summed && !rxe_gro_was_decrypted(train, skb) &&
 	       rxe_gro_l3_joins(proto, first_l3, rxe_gro_get_l3(proto, bth),

@@ -217,7 +217,7 @@ static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
  * A link-layer broadcast is refused. A link-layer multicast must be for a multicast group;
  * rxe_demux() looks for its members.
  */
-static bool rxe_rx_is_to_ok(const struct sk_buff *skb, u8 proto)
+static bool rxe_rx_check_dest(const struct sk_buff *skb, u8 proto)
 {
 	union ib_gid sgid, dgid;
 
@@ -235,7 +235,7 @@ static bool rxe_rx_is_to_ok(const struct sk_buff *skb, u8 proto)
  */
 static bool rxe_rx_is_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 proto)
 {
-	if (!rxe_rx_is_to_ok(skb, proto)) {
+	if (!rxe_rx_check_dest(skb, proto)) {
 		rxe_drop(rxe, RXE_DROP_ADDR, rxe_count_segs(skb));
 		return false;
 	}

@@ -315,7 +315,7 @@ static bool txq_has_drained(const struct rxe_txq *q, u32 bytes)
  * replaced at once. Always-full queues starve some packets if the queueing discipline serves
  * new flows first (fq_codel).
  */
-static void tx_queue_up(struct rxe_txq *q, struct rxe_tx *tx)
+static void txq_add_waiter(struct rxe_txq *q, struct rxe_tx *tx)
 {
 	unsigned long flags;
 	bool waits;
@@ -370,7 +370,7 @@ bool rxe_tx_full(struct rxe_tx *tx)
 		WRITE_ONCE(tx->forced, false);
 		return false;
 	}
-	tx_queue_up(tx->q, tx);
+	txq_add_waiter(tx->q, tx);
 	return true;
 }
 

@@ -9,8 +9,8 @@
 #include <rxe/transport.h>
 
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: as rxe_key_use() */
-static int seg_get(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
-		   u32 len, struct rxe_seg *seg)
+static int find_seg(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
+		    u32 len, struct rxe_seg *seg)
 {
 	struct rxe_key **key = &qp->sq.sender.source;
 	int err;
@@ -75,7 +75,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 			continue;
 		}
 		n = min(len, sge->length - off);
-		err = seg_get(qp, sge, off, n, &segs[num]);
+		err = find_seg(qp, sge, off, n, &segs[num]);
 		if (err)
 			break;
 		num++;
@@ -110,7 +110,7 @@ int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
 	return 0;
 }
 
-/* Copy to one entry of a scatter list; L_Key 0 as in seg_get(). Return: as rxe_scatter() */
+/* Copy to one entry of a scatter list; L_Key 0 as in find_seg(). Return: as rxe_scatter() */
 static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
 		       u32 len)

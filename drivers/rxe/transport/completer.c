@@ -122,7 +122,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
  * response, the response is lost or late [9.7.5.1.3]. Later work requests can't
  * complete before that response comes.
  */
-static void ack_until(struct rxe_qp *qp, u32 psn)
+static void complete_acked(struct rxe_qp *qp, u32 psn)
 {
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
@@ -159,7 +159,7 @@ static void finish_response(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 		rxe_sq_finish(qp, wqe, IB_WC_SUCCESS);
 	note_progress(qp, psn);
 	if (qp->sq.flight.implied)
-		ack_until(qp, qp->sq.flight.implied_psn);
+		complete_acked(qp, qp->sq.flight.implied_psn);
 }
 
 /*
@@ -171,7 +171,7 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	ack_until(qp, rxe_psn_add(psn, -1));
+	complete_acked(qp, rxe_psn_add(psn, -1));
 	wqe = rxe_sq_get_oldest(sq);
 	if (!wqe || wqe->status || sq->flight.una != psn)
 		return NULL;
@@ -330,10 +330,10 @@ static void take_ack(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	u8 type = pkt->syndrome & RXE_AETH_TYPE_MASK;
 
 	if (type == RXE_AETH_ACK) {
-		ack_until(qp, pkt->psn);
+		complete_acked(qp, pkt->psn);
 		return;
 	}
-	ack_until(qp, rxe_psn_add(pkt->psn, -1));
+	complete_acked(qp, rxe_psn_add(pkt->psn, -1));
 	if (type == RXE_AETH_RNR_NAK)
 		take_rnr_nak(qp, pkt);
 	else

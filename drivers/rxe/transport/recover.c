@@ -67,7 +67,7 @@ void rxe_recover_doubt(struct rxe_sq *sq)
  * @psn: PSN of the answer
  * @exact: it answers one packet, not all before it
  *
- * Likewise.
+ * If it proves unnecessary, its effect on the window is undone.
  */
 void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
 {
@@ -81,7 +81,7 @@ void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
  * @sq: the send queue
  * @psn: PSN of the response
  *
- * Likewise.
+ * If it proves unnecessary, its effect on the window is undone.
  */
 void rxe_recover_continued(struct rxe_sq *sq, u32 psn)
 {

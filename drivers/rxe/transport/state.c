@@ -42,7 +42,7 @@ struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn)
 	return qp;
 }
 
-static void qpn_release(struct kref *ref)
+static void release_qpn(struct kref *ref)
 {
 	struct rxe_qpn *entry = container_of(ref, struct rxe_qpn, ref);
 
@@ -56,7 +56,7 @@ static void qpn_release(struct kref *ref)
  */
 void rxe_qp_put(struct rxe_qp *qp)
 {
-	kref_put(&qp->entry->ref, qpn_release);
+	kref_put(&qp->entry->ref, release_qpn);
 }
 
 /**

@@ -16,7 +16,7 @@
  */
 static DEFINE_PER_CPU(u32, task_depth);
 
-static void task_tasklet(struct tasklet_struct *t)
+static void run_tasklet(struct tasklet_struct *t)
 {
 	rxe_task_run(container_of(t, struct rxe_task, tasklet));
 }
@@ -36,7 +36,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	task->fn = fn;
 	task->end = end;
 	task->paused = true;
-	tasklet_setup(&task->tasklet, task_tasklet);
+	tasklet_setup(&task->tasklet, run_tasklet);
 }
 
 /* Mark the task as running here. @must: if another CPU runs it, it must run once more there */

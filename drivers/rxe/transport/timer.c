@@ -113,7 +113,7 @@ void rxe_wait(struct rxe_qp *qp)
 	start_wait(qp, ktime_get());
 }
 
-static void wait_anew(struct rxe_qp *qp, ktime_t now)
+static void restart_wait(struct rxe_qp *qp, ktime_t now)
 {
 	rxe_recovery_wait_anew(&qp->sq.rec, now);
 	if (!leave_to_timer(qp, now))
@@ -127,7 +127,7 @@ static void wait_anew(struct rxe_qp *qp, ktime_t now)
  */
 void rxe_wait_anew(struct rxe_qp *qp)
 {
-	wait_anew(qp, ktime_get());
+	restart_wait(qp, ktime_get());
 }
 
 /**
@@ -147,7 +147,7 @@ void rxe_wait_settle(struct rxe_qp *qp)
 		return;
 	now = ktime_get();
 	rxe_recovery_heard_at(&sq->rec, &sq->rtt, now);
-	wait_anew(qp, now);
+	restart_wait(qp, now);
 }
 
 /**

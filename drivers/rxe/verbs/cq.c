@@ -117,7 +117,7 @@ unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static void cq_overflow_work(struct work_struct *work)
+static void cq_raise_overflow(struct work_struct *work)
 {
 	struct rxe_cq *cq = container_of(work, struct rxe_cq, overflow_work);
 	struct rxe_dev *rxe = to_rxe_dev(cq->ibcq.device);
@@ -167,7 +167,7 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
 	INIT_LIST_HEAD(&cq->flushing);
-	INIT_WORK(&cq->overflow_work, cq_overflow_work);
+	INIT_WORK(&cq->overflow_work, cq_raise_overflow);
 	rxe_cq_events_init(cq);
 }
 

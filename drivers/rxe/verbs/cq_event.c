@@ -45,7 +45,7 @@ static void cq_call_handler(struct rxe_cq *cq)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void cq_tasklet(struct tasklet_struct *t)
+static void cq_run_tasklet(struct tasklet_struct *t)
 {
 	struct rxe_cq *cq = container_of(t, struct rxe_cq, tasklet);
 
@@ -168,7 +168,7 @@ void rxe_cq_events_init(struct rxe_cq *cq)
 	cq->cpu = cpumask_local_spread(cq->ibcq.comp_vector, NUMA_NO_NODE);
 	cpus_read_unlock();
 	INIT_CSD(&cq->csd, cq_schedule_tasklet, cq);
-	tasklet_setup(&cq->tasklet, cq_tasklet);
+	tasklet_setup(&cq->tasklet, cq_run_tasklet);
 	rxe_hrtimer_setup(&cq->timer, cq_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }
@@ -183,7 +183,7 @@ static bool cq_has_work(const struct rxe_cq *cq)
 /* Wait for handlers that were requested, and for one that runs. Context: process */
 static void cq_wait_handler(struct rxe_cq *cq)
 {
-	/* cq_tasklet() clears it while the tasklet is marked as running: read in that order */
+	/* cq_run_tasklet() clears it while the tasklet is marked as running: read in that order */
 	wait_var_event(&cq->kicked, !atomic_read_acquire(&cq->kicked));
 	tasklet_unlock_wait(&cq->tasklet);
 }
