@@ -43,7 +43,7 @@ enum rxe_proto {
  * @proto: RoCE version and IP family, from the type of @sgid_attr
  * @flow_label: 20 bits, host order
  * @sport: UDP source port, host order
- * @traffic_class: TOS or traffic class
+ * @traffic_class: TOS or traffic class, as asked for; sent by RoCE v1
  * @tos: @traffic_class with the ECN field as sent, RoCE v2
  * @hop_limit: TTL or hop limit; never 0
  * @sl: service level, up to RXE_MAX_SL
@@ -123,9 +123,10 @@ void rxe_ah_put(struct rxe_ah_ref *r);
 int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 		  const struct rdma_ah_attr *attr, u16 sport, bool same_dev, bool ecn);
 int rxe_path_back(struct rxe_path *path, struct sk_buff *skb);
-void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
+void rxe_path_class(const struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh);
-bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path);
+bool rxe_ecn_is_on(const struct rxe_dev *rxe, u8 priority);
+u8 rxe_rx_priority(struct sk_buff *skb);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
 			   const struct ib_global_route *grh);
 void rxe_path_destroy(struct rxe_path *path);

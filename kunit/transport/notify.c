@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * transport/notify.c: packets with an ECN mark are answered by a CNP, others aren't. A CNP
- * from the peer is counted and given to congestion control, and has no other effect.
+ * from the peer is counted and given to congestion control, and has no other effect. Both hold
+ * for the priorities that are on.
  */
 #include "../fake.h"
 #include "../util.h"
@@ -73,6 +74,35 @@ static void off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 0ULL);
 }
 
+/*
+ * The class that a packet came with tells whether its priority is on. One that says nothing has
+ * the connection's.
+ */
+static void mark_of_priority(struct kunit *test)
+{
+	struct fake *f = fake(test);
+
+	knob_set(np_min_time_between_cnps, 0);
+	f->rxe->tune.roce_np = true;
+	f->rxe->tune.ecn_priorities = BIT(3);
+	send_to_qp(test, 0, true);
+	expect_ack(test, 0);
+	f->peer.tos = 3 << 5;
+	send_to_qp(test, 1, true);
+	expect_cnp(test);
+	expect_ack(test, 1);
+	f->qp->path.priority = 3;
+	f->peer.tos = 4 << 5;
+	send_to_qp(test, 2, true);
+	expect_ack(test, 2);
+	f->peer.tos = 0;
+	send_to_qp(test, 3, true);
+	expect_cnp(test);
+	expect_ack(test, 3);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_MARKED), 4ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 2ULL);
+}
+
 /* A CNP acknowledges nothing and isn't answered, marked or not */
 static void cnp_comes(struct kunit *test)
 {
@@ -105,6 +135,27 @@ static void cnp_comes(struct kunit *test)
 			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
 }
 
+/* A CNP slows the QP down, unless its priority is off */
+static void cnp_of_priority(struct kunit *test)
+{
+	struct rxe_pkt pkt = { .opcode = RXE_OPCODE_CNP, .becn = true };
+	struct rxe_qp *qp = fake(test)->qp;
+
+	rxe_cc_reset(&qp->sq.cc, &rxe_cc_dcqcn);
+	qp->path.priority = 3;
+	fake(test)->rxe->tune.ecn_priorities = (u8)~BIT(3);
+	fake_inject(test, &pkt, NULL, 0);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_HANDLED), 0ULL);
+	KUNIT_EXPECT_EQ(test, qp->sq.cc.rate, 0ULL);
+
+	fake(test)->rxe->tune.ecn_priorities = BIT(3);
+	fake_inject(test, &pkt, NULL, 0);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
+	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_RP_CNP_HANDLED), 1ULL);
+	KUNIT_EXPECT_GT(test, qp->sq.cc.rate, 0ULL);
+}
+
 /* A peer may also set the BECN bit in another packet */
 static void becn(struct kunit *test)
 {
@@ -124,7 +175,9 @@ static void becn(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(mark_is_answered),
 	KUNIT_CASE(off),
+	KUNIT_CASE(mark_of_priority),
 	KUNIT_CASE(cnp_comes),
+	KUNIT_CASE(cnp_of_priority),
 	KUNIT_CASE(becn),
 	{}
 };

@@ -9,15 +9,19 @@
  *
  * The ICRC covers none of these fields, so they may change while packets are sent.
  *
+ * With RoCE v2, the two low bits of the traffic class are the ECN field, and belong to
+ * congestion control (rxe_path.tos). RoCE v1 has no ECN: all eight bits of the GRH's field are
+ * the program's, as the base specification has it, and leave as asked for.
+ *
  * Context: readers are in RCU. A writer holds rxe_tclass_lock and replaces the whole table.
  */
 #include <linux/inet.h>
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
-#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 #include "internal.h"
+#include "proto.h"
 
 /**
  * struct rxe_subnet - a range of addresses
@@ -88,23 +92,29 @@ static int rxe_tclass_find(const struct rxe_tclass *all, const struct rxe_path *
 }
 
 /**
- * rxe_path_ecn - is congestion notification on for the priority of a path?
+ * rxe_ecn_is_on - is congestion notification on for a priority?
  * @rxe: device
- * @path: path with its priority
+ * @priority: the priority; 7 stands for all above it, too
  *
  * Return: true if so.
  */
-bool rxe_path_ecn(const struct rxe_dev *rxe, const struct rxe_path *path)
+bool rxe_ecn_is_on(const struct rxe_dev *rxe, u8 priority)
 {
-	return READ_ONCE(rxe->tune.ecn_priorities) & BIT(min_t(u8, path->priority, 7));
+	return READ_ONCE(rxe->tune.ecn_priorities) & BIT(min_t(u8, priority, 7));
 }
 
-/* Multicast isn't ECN-capable: no receiver answers its marks */
+/*
+ * The two ECN bits are the driver's, whatever the class says: a program that asks for class 107
+ * must not have all its packets look as if a switch had marked them. Multicast isn't
+ * ECN-capable: no receiver answers its marks.
+ */
 static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
-	if (!path->ecn || path->mcast || !rxe_path_ecn(rxe, path))
-		return path->traffic_class;
-	return (path->traffic_class & ~INET_ECN_MASK) | INET_ECN_ECT_0;
+	u8 tos = path->traffic_class & ~INET_ECN_MASK;
+
+	if (path->ecn && !path->mcast && rxe_ecn_is_on(rxe, path->priority))
+		tos |= INET_ECN_ECT_0;
+	return tos;
 }
 
 /**
@@ -119,7 +129,7 @@ static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *pat
  *
  * Context: any; nothing is sent on the path meanwhile.
  */
-void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
+void rxe_path_class(const struct rxe_dev *rxe, struct rxe_path *path,
 		    const struct ib_global_route *grh)
 {
 	u8 ttl = path->mcast ? 0 : READ_ONCE(rxe->ttl);
@@ -138,6 +148,23 @@ void rxe_path_class(struct rxe_dev *rxe, struct rxe_path *path,
 	path->hop_limit = ttl ?: grh->hop_limit ?:
 			  path->mcast ? 1 : RXE_DEFAULT_HOPS;
 	rxe_route_drop(path);
+}
+
+/**
+ * rxe_rx_priority - the priority that a received train says it has
+ * @skb: received train
+ *
+ * It is what the VLAN's ingress map made of the tag, or else the upper three bits of the
+ * traffic class. An SL that neither of them carries doesn't leave its host.
+ *
+ * Return: up to RXE_MAX_SL; 0 also if the train doesn't say.
+ */
+u8 rxe_rx_priority(struct sk_buff *skb)
+{
+	u32 priority = skb->priority & 0xf;
+
+	priority = priority ?: rxe_l3_get_tclass(rxe_rx_l3(skb), rxe_rx(skb)->proto) >> 5;
+	return min_t(u32, priority, RXE_MAX_SL);
 }
 
 /* Parse an address with an optional prefix length, as 1.1.1.0/24 or 2001:db8::1 */

@@ -252,7 +252,7 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
 
 	if (most > TC_PRIO_INTERACTIVE && !rxe_has_net_rights(rxe)) {
 		path->max_priority = TC_PRIO_INTERACTIVE;
-		path->priority = min_t(u8, path->priority, TC_PRIO_INTERACTIVE);
+		rxe_path_class(rxe, path, grh);
 	}
 }
 

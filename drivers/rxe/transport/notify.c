@@ -43,9 +43,21 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 
 	if (rxe_path_back(&path, skb))
 		return;
-	if (rxe_path_ecn(qp->rxe, &path))
-		send_cnp(qp, &path, pkt->src_qpn);
+	send_cnp(qp, &path, pkt->src_qpn);
 	rxe_path_destroy(&path);
+}
+
+/*
+ * The priority of a marked packet is the one that it came with. A packet that doesn't say has
+ * the connection's: an SL without VLAN tag isn't in the packet, and both ends have the same one.
+ */
+static bool is_priority_on(const struct rxe_qp *qp, struct sk_buff *skb)
+{
+	u8 priority = rxe_rx_priority(skb);
+
+	if (!priority && !qp->service->datagram)
+		priority = qp->path.priority;
+	return rxe_ecn_is_on(qp->rxe, priority);
 }
 
 /*
@@ -58,9 +70,9 @@ static bool wants_cnp(const struct rxe_qp *qp, struct sk_buff *skb,
 	if (!(pkt->flags & RXE_OP_PAYLOAD) || rxe_rx(skb)->mcast ||
 	    !READ_ONCE(qp->rxe->tune.roce_np))
 		return false;
-	if (qp->service->datagram)
-		return (pkt->flags & RXE_OP_DETH) && rxe_ud_qkey_ok(qp, pkt);
-	return rxe_path_ecn(qp->rxe, &qp->path);
+	if (qp->service->datagram && (!(pkt->flags & RXE_OP_DETH) || !rxe_ud_qkey_ok(qp, pkt)))
+		return false;
+	return is_priority_on(qp, skb);
 }
 
 /* A connection is one flow. A datagram's flow is that of the sending QP */
@@ -85,14 +97,25 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
 }
 
+/*
+ * Does a CNP slow the QP down? A UD QP has no priority of its own: each of its datagrams may
+ * have another one.
+ */
+static bool heeds_cnp(const struct rxe_qp *qp)
+{
+	return qp->sq.cc.ops->cnp &&
+	       (qp->service->datagram || rxe_ecn_is_on(qp->rxe, qp->path.priority));
+}
+
 /* The peer reports that packets of this QP were marked */
 static void take_cnp(struct rxe_qp *qp)
 {
 	struct rxe_cc *cc = &qp->sq.cc;
+	bool heeded = heeds_cnp(qp);
 	struct rxe_allowance was;
 
-	trace_rxe_cnp(qp, cc->ops->cnp);
-	if (!cc->ops->cnp) {
+	trace_rxe_cnp(qp, heeded);
+	if (!heeded) {
 		rxe_count(qp, RP_CNP_IGNORED);
 		return;
 	}
