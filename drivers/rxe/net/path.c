@@ -172,6 +172,56 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	return err;
 }
 
+/* A search for the netdev with given VLAN tags */
+struct tagged {
+	u32			vlan;
+	struct net_device	*ndev;
+};
+
+static int rxe_is_tagged(struct net_device *upper, struct netdev_nested_priv *priv)
+{
+	struct tagged *tagged = priv->data;
+
+	tagged->ndev = rxe_netdev_get_vlan(upper) == tagged->vlan ? upper : NULL;
+	return !!tagged->ndev;
+}
+
+/* The netdev of a train's device that has the train's VLAN tags, or NULL. Context: RCU */
+static struct net_device *rxe_rx_ndev(struct sk_buff *skb)
+{
+	struct tagged tagged = { .vlan = rxe_rx(skb)->vlan };
+	struct netdev_nested_priv priv = { .data = &tagged };
+	struct net_device *ndev = rxe_rx(skb)->rxe->ndev;
+
+	if (!rxe_is_tagged(ndev, &priv))
+		netdev_walk_all_upper_dev_rcu(ndev, rxe_is_tagged, &priv);
+	return tagged.ndev;
+}
+
+/*
+ * The GID that a datagram was sent to. A VLAN netdev has the link-local address of the netdev
+ * below it, and only the VLAN tags tell them apart. The address may also be that of another
+ * netdev of the device than the one it came in by, for example of a VRF.
+ *
+ * Return: the GID with a reference, or an ERR_PTR
+ */
+static const struct ib_gid_attr *rxe_rx_find_gid(struct sk_buff *skb, const union ib_gid *dgid)
+{
+	u8 type = rxe_l3(rxe_rx(skb)->proto)->gid_type;
+	struct rxe_dev *rxe = rxe_rx(skb)->rxe;
+	const struct ib_gid_attr *own = NULL;
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rxe_rx_ndev(skb);
+	if (ndev)
+		own = rdma_find_gid_by_port(&rxe->ibdev, dgid, type, 1, ndev);
+	rcu_read_unlock();
+	if (!IS_ERR_OR_NULL(own))
+		return own;
+	return rdma_find_gid_by_port(&rxe->ibdev, dgid, type, 1, NULL);
+}
+
 /**
  * rxe_path_back - make a path to the sender of a received datagram
  * @path: filled in; the caller destroys it
@@ -193,7 +243,7 @@ int rxe_path_back(struct rxe_path *path, struct sk_buff *skb)
 	int err;
 
 	l3->gids(rxe_rx_l3(skb), &attr.grh.dgid, &dgid);
-	own = rdma_find_gid_by_port(&rxe->ibdev, &dgid, l3->gid_type, 1, NULL);
+	own = rxe_rx_find_gid(skb, &dgid);
 	if (IS_ERR(own))
 		return PTR_ERR(own);
 	attr.grh.sgid_attr = own;
