@@ -106,6 +106,35 @@ static void loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, 64u);
 }
 
+/*
+ * A READ's round trip has the transfer of its data, as that of a SEND has the transfer of the
+ * packets before its last one. Both are what the window has in flight. So with READs, too, the
+ * window settles where the path is full and the queue is short, even if @rtt_min is that of a
+ * short SEND. Here the path takes a packet in 10 us, and holds 10.
+ */
+static void fetches(struct kunit *test)
+{
+	const u64 base = 100 * NSEC_PER_USEC, each = 10 * NSEC_PER_USEC;
+	const u64 most = base + rxe_knob(swift_target_ns) + rxe_knob(swift_flows_ns);
+	struct rxe_cc_sample sample = { .rtt_min = base, .mtu = 1024 };
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 1000; i++) {
+		sample.fetch = i % 2;		/* a READ of all the window, and a short SEND */
+		sample.limited = sample.fetch;
+		sample.delivered = sample.fetch ? cc.window : 1;
+		sample.rtt = max(base, sample.delivered * each);
+		una = rxe_psn_add(una, sample.delivered);
+		cc.ops->acked(&cc, &sample, una);
+		KUNIT_ASSERT_GE(test, cc.window, (u32)(base / each));
+		KUNIT_ASSERT_EQ(test, cc.rate, 0ULL);
+		if (i > 100)
+			KUNIT_ASSERT_LE(test, cc.window * each, most);
+	}
+}
+
 /* After any events, something may be sent */
 static void any(struct kunit *test)
 {
@@ -128,6 +157,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(shrinks),
 	KUNIT_CASE(long_path),
 	KUNIT_CASE(below_one),
+	KUNIT_CASE(fetches),
 	KUNIT_CASE(loss),
 	KUNIT_CASE(any),
 	{}
