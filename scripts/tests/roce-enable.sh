@@ -128,15 +128,16 @@ deaf() {
 
 settings() {
 	cd $SYS/rxeA && cat trains zero_copy same_device trust_local cork guard_port roce_np capture_singly \
-		congestion_control tc/1/traffic_class ttl/1/ttl node_guid node_desc parent && cd /
+		congestion_control ecn_priorities tc/1/traffic_class ttl/1/ttl node_guid node_desc parent && cd /
 }
 
 kept() {
 	echo 0 > $SYS/rxeA/trains && echo 0 > $SYS/rxeA/roce_np && echo dcqcn > $SYS/rxeA/congestion_control &&
-		echo tclass=104,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class && echo 9 > $SYS/rxeA/ttl/1/ttl &&
+		echo 0x7e > $SYS/rxeA/ecn_priorities && echo tclass=104,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class &&
+		echo 9 > $SYS/rxeA/ttl/1/ttl &&
 		echo "my node" > $SYS/rxeA/node_desc && settings > /tmp/before && set_roce v2 && set_roce 1 &&
 		settings > /tmp/after && diff /tmp/before /tmp/after && grep -q 'my node' /tmp/after || return 1
-	echo 1 > $SYS/rxeA/trains && echo window > $SYS/rxeA/congestion_control
+	echo 1 > $SYS/rxeA/trains && echo window > $SYS/rxeA/congestion_control && echo 0xff > $SYS/rxeA/ecn_priorities
 	echo 0 > $SYS/rxeA/ttl/1/ttl && echo tclass=-1,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class
 }
 

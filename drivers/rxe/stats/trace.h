@@ -28,7 +28,7 @@ TRACE_EVENT(rxe_mark,
 	    TP_printk("%s qpn %u packets %u cnp %d",
 		      __entry->dev, __entry->qpn, __entry->npkts, __entry->told));
 
-/* A CNP came, or a packet with a BECN; @handled: the algorithm reacts to CNPs */
+/* A CNP came, or a packet with a BECN; @handled: it reached the algorithm */
 TRACE_EVENT(rxe_cnp,
 	    TP_PROTO(const struct rxe_qp *qp, bool handled),
 	    TP_ARGS(qp, handled),
