@@ -28,6 +28,7 @@ struct sk_buff;
  * @qkey: Q_Key of received datagrams; 0: that of the QP
  * @qpn: fixed QP number; 0: any number
  * @kernel_only: a kernel consumer's QP, on port 1 and without SRQ. It is destroyed before its CQ
+ * @mads: its datagrams are MADs. Their owner waits for answers, and handles SQE
  * @keep_short_recv: a receive work request that is too short for a datagram doesn't complete
  * @acked: requests are acknowledged, and the receive task completes the send queue.
  *	If false, the send task completes it
@@ -51,6 +52,7 @@ struct rxe_service {
 	u32	qkey;
 	u8	qpn;
 	bool	kernel_only;
+	bool	mads;
 	bool	keep_short_recv;
 	bool	acked;
 	bool	datagram;

@@ -94,6 +94,7 @@ static const struct rxe_service services[] = {
 		.qkey		= IB_QP1_QKEY,
 		.qpn		= 1,
 		.kernel_only	= true,
+		.mads		= true,
 		.keep_short_recv = true,
 		.datagram	= true,
 		.send		= rxe_ud_requester,

@@ -37,14 +37,13 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 
 /*
  * A MAD to a peer that just refused the one before: it fails, so that the one who waits for an
- * answer learns this now. RDMA_CM would ask 14 times more. Only the GSI is treated like this. It
- * has an owner who brings it back from SQE.
+ * answer learns this now. RDMA_CM would ask 14 times more.
  */
-static bool gsi_is_refused(const struct rxe_qp *qp, struct rxe_path *path)
+static bool is_mad_refused(const struct rxe_qp *qp, struct rxe_path *path)
 {
 	char why[96];
 
-	if (likely(!qp->service->qpn) || !rxe_unreach_refused(qp->rxe, path, qp->sq.flight.psn))
+	if (likely(!qp->service->mads) || !rxe_unreach_refused(qp->rxe, path, qp->sq.flight.psn))
 		return false;
 	rxe_unreach_why(qp->rxe, path, why, sizeof(why));
 	ibdev_warn_ratelimited(&qp->rxe->ibdev, "no connection to %pI6c: %s\n", &path->dgid, why);
@@ -67,7 +66,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 	u32 len;
 	void *p;
 
-	if (gsi_is_refused(qp, path))
+	if (is_mad_refused(qp, path))
 		return IB_WC_RESP_TIMEOUT_ERR;
 	ud_init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_get_bytes(pkt.opcode, wqe->length);
@@ -75,7 +74,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 	if (!p)
 		goto sent;
 	train.tx = qp->sq.sender.tx;
-	train.mad = qp->service->qpn;
+	train.mad = qp->service->mads;
 	if (unlikely(path->mcast))
 		train.grp = rxe_mcast_find(qp->rxe, &path->dgid);
 	if (train.grp)
