@@ -50,6 +50,15 @@ many() { # a few short trains fit a shaper's bucket
 	n=$(writes_take) && [ "$n" -gt 2500 ]
 }
 
+# Whoever captures behind the bridge, in B, sees packets as a wire has them
+captured() {
+	local status=0
+	srv tcpdump -i veth -w /dev/null 2> /tmp/captured &
+	wait_for 20 grep -q 'listening on' /tmp/captured && many || status=1
+	kill $! && wait $!
+	return $status
+}
+
 bad_icrcs() {
 	cat /sys/class/infiniband/rxeB/ports/1/hw_counters/rx_icrc_encapsulated
 }
@@ -120,6 +129,7 @@ if ! bridged_up || ! use_gid v1-ipv4; then
 fi
 try whole few
 try whole-data run_random
+try captured captured
 try split-late split_late
 try shaped shaped
 try corrupted corrupted

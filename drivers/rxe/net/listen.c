@@ -3,7 +3,7 @@
  * Captures should show packets as the wire has them, so no trains are made while one runs.
  * Any packet socket for all protocols counts, whatever its filter.
  *
- * A netdev that is reached through a bridge or a router isn't checked. Before 6.15, the host
+ * A netdev that is reached through several bridges, or a router, isn't checked. Before 6.15, the host
  * has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
  * netdev's namespace has no packet socket at all, these sockets belong to other namespaces.
  * They don't see the netdev's packets.
@@ -47,17 +47,43 @@ bool rxe_listen_above(struct net_device *ndev)
 	       (!list_empty(&ndev->adj_list.upper) && rxe_uppers_have_listener(ndev));
 }
 
-/* The other end of a veth, and what is above it, get the very skb that this end sends */
+/* The other end of a veth, or NULL. Context: RCU read side */
+static struct net_device *rxe_netdev_get_peer(struct net_device *ndev)
+{
+	const struct net_device_ops *ops = ndev->netdev_ops;
+
+	return ops->ndo_get_peer_dev ? ops->ndo_get_peer_dev(ndev) : NULL;
+}
+
+static int rxe_port_has_listener(struct net_device *port, struct netdev_nested_priv *priv)
+{
+	struct net_device *peer = rxe_netdev_get_peer(port);
+
+	return rxe_has_listener(port) || (peer && rxe_listen_above(peer));
+}
+
+/* Does a packet socket see what a bridge passes on? Also in containers, on the other end of a veth */
+static bool rxe_ports_have_listener(struct net_device *port)
+{
+	struct net_device *bridge = netdev_master_upper_dev_get_rcu(port);
+	struct netdev_nested_priv priv = {};
+
+	return bridge && netdev_walk_all_lower_dev_rcu(bridge, rxe_port_has_listener, &priv);
+}
+
+/*
+ * The other end of a veth, what is above it, and the other ports of a bridge there get the very
+ * skb that this end sends.
+ */
 static bool rxe_peer_has_listener(struct net_device *ndev)
 {
 	struct net_device *peer;
 	bool heard;
 
-	if (!ndev->netdev_ops->ndo_get_peer_dev)
-		return false;
 	rcu_read_lock();
-	peer = ndev->netdev_ops->ndo_get_peer_dev(ndev);
-	heard = peer && rxe_listen_above(peer);
+	peer = rxe_netdev_get_peer(ndev);
+	heard = peer && (rxe_listen_above(peer) ||
+			 (netif_is_bridge_port(peer) && rxe_ports_have_listener(peer)));
 	rcu_read_unlock();
 	return heard;
 }
@@ -85,8 +111,8 @@ static bool rxe_lowers_have_listener(struct net_device *ndev)
  * This is cheap: few netdevs have another one below, and only those of a pair (veth) have a
  * peer.
  *
- * Return: true if there is a listener on it, on a netdev below, or on the other end of
- * a veth and above that.
+ * Return: true if there is a listener on it, on a netdev below, on the other end of a veth and
+ * above that, or on a port of a bridge there.
  */
 bool rxe_listen_below(struct net_device *ndev)
 {
