@@ -3,7 +3,7 @@
 # nodes: 1
 # level: full
 # debug: yes
-# timeout: 300
+# timeout: 360
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -14,7 +14,7 @@ TTL=$SYS/rxeA/ttl/1/ttl
 # What A sends.  Not by -Q out: tcpdump would count as received what goes the other way, too, and
 # capture_end waits until all that was received is written.
 capture_sent() {
-	capture_begin A veth /tmp/admin.pcap "ether src $(mac_of A veth) and udp port 4791"
+	capture_begin A veth /tmp/admin.pcap "ether src $(mac_of A veth) and (udp port 4791 or ether proto 0x8915)"
 }
 
 # all FILTER: each captured frame is like that
@@ -25,9 +25,12 @@ all() {
 	[ "$total" -ge 10 ] && [ "$hits" = "$total" ]
 }
 
-# sends FILTER [TYPE]: each packet of a ping-pong is like that
+# sends FILTER [TYPE [COMMAND...]]: each packet of a ping-pong, or of that command, is like that
 sends() {
-	use_gid "${2:-v2-ipv4}" && capture_sent && run_rc_pingpong && capture_end && all "$1"
+	use_gid "${2:-v2-ipv4}" && capture_sent || return 1
+	if [ $# -gt 2 ]; then "${@:3}"; else run_rc_pingpong; fi || return 1
+	capture_end
+	all "$1"
 }
 
 set_tc() { # TEXT
@@ -79,6 +82,45 @@ rule_ipv6() {
 rule_mapped() {
 	set_tc "tclass=96,dst_ip=::ffff:203.0.113.0/120" && shows "tclass=96,dst_ip=203.0.113.0/24" &&
 		sends 'ip[1] = 96' && set_tc "tclass=-1,dst_ip=203.0.113.0/24"
+}
+
+# asks CLASS: programs whose queue pairs and address handles have that class
+asks() {
+	PORT=$((PORT + 1))
+	both wait_tcp wire_gen -d rxeB -g "$SRV_GID" --listen $PORT -- \
+		wire_gen -d rxeA -g "$CLI_GID" -t "$1" --connect "$SRV4:$PORT"
+}
+
+to_group() {
+	ip -n A route replace 224.0.0.0/4 dev veth &&
+		ip netns exec A verbs_mcast send rxeA "$CLI_GID" 239.1.2.3 20
+}
+
+# ecn TOS: packets have that TOS, where the administrator asks for class 106 or 107, or a program does
+ecn() {
+	local tos=$1 hex
+	hex=$(printf '0x%04x' $((tos << 4)))
+	set_tc 106 && sends "ip6[0:2] & 0x0ff0 = $hex" v2-ipv6 && set_tc 107 && sends "ip[1] = $tos" && set_tc -1 &&
+		sends "ip[1] = $tos" v2-ipv4 asks 106 && sends "ip6[0:2] & 0x0ff0 = $hex" v2-ipv6 asks 107
+}
+
+# The two low bits of a class are the ECN field. They are congestion control's: ECT(0) or nothing
+ecn_dcqcn() {
+	echo dcqcn > $SYS/rxeA/congestion_control && ecn 106
+}
+
+ecn_priority_off() {
+	echo 0xf7 > $SYS/rxeA/ecn_priorities && ecn 104 && echo 0xff > $SYS/rxeA/ecn_priorities
+}
+
+ecn_multicast() {
+	set_tc 107 && sends 'ip[1] = 104' v2-ipv4 to_group && set_tc -1
+}
+
+# RoCE v1 has no ECN: all bits of the GRH's class are those that were asked for
+ecn_v1() {
+	set_tc 107 && sends 'ether[14:2] & 0x0ff0 = 0x06b0' v1-ipv4 && set_tc -1 &&
+		sends 'ether[14:2] & 0x0ff0 = 0x06a0' v1-ipv4 asks 106 && echo window > $SYS/rxeA/congestion_control
 }
 
 # sees FILTER: packets like that are being sent
@@ -135,6 +177,11 @@ try precedence precedence
 try rule-ipv6 rule_ipv6
 try rule-mapped rule_mapped
 try ttl ttl
+try ecn-window ecn 104
+try ecn-dcqcn ecn_dcqcn
+try ecn-priority-off ecn_priority_off
+try ecn-multicast ecn_multicast
+try ecn-v1 ecn_v1
 try running running
 try hammer hammer
 for text in 256 -2 "" x tclass= tclass=1,tclass=2 src_ip=1.1.1.1 tclass=1,src_ip=1.1.1 tclass=1,src_ip=1.1.1.1/33 \

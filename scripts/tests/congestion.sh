@@ -2,7 +2,7 @@
 # test: ECN marks are answered by CNPs, which look as they should and make senders slow down
 # nodes: 1
 # level: full
-# timeout: 200
+# timeout: 260
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -190,6 +190,65 @@ slows_read() {
 	awk "BEGIN { exit !($slow * 10 < $fast) }"
 }
 
+# Bytes that A sends in half a second
+sent_now() {
+	local before
+	before=$(counter rxeA sent_bytes)
+	sleep 0.5
+	echo $(($(counter rxeA sent_bytes) - before))
+}
+
+crawls() {
+	SLOW=$(sent_now)
+	[ $((SLOW * 10)) -lt "$FAST" ]
+}
+
+# UC and UD have no window: only the rate slows them down. Marks begin while they send. No round trip
+# tells how late CNPs come on a busy host, so the rate must not rise by time meanwhile
+slows_stream() { # NAME of stream_begin
+	local status=0
+	FAST=0 SLOW=0
+	mark 0
+	echo 131071 > $PARAMS/rp_time_reset && stream_begin "$1" && FAST=$(sent_now) && mark 99 &&
+		wait_for 5 crawls && stream_alive || status=1
+	say "$FAST bytes in half a second, $SLOW with marks"
+	stream_end && echo 5000 > $PARAMS/rp_time_reset && return $status
+}
+
+# The priority in the packets decides at the receiver, whatever queue pair they are for: class 96 is priority 3
+by_class() { # SERVICE
+	local before after
+	echo 96 > /sys/class/infiniband/rxeA/tc/1/traffic_class && priorities rxeB 0xf7 || return 1
+	before=$(marks rxeA rxeB)
+	"run_$1_pingpong" >&2 || return 1
+	after=$(marks rxeA rxeB)
+	say "marks, CNPs sent, CNPs handled: $before, then $after"
+	awk '{ exit !($4 > $1 && $5 == $2) }' <<< "$before $after" && priorities rxeB 0x08 &&
+		marked_run A "run_$1_pingpong" && priorities rxeB 0xff && echo -1 > /sys/class/infiniband/rxeA/tc/1/traffic_class
+}
+
+# gid_at DEVICE NETDEV: the index of that netdev's link-local address, v2
+gid_at() {
+	local port=/sys/class/infiniband/$1/ports/1 index
+	for index in $(cd "$port/gid_attrs/ndevs" && grep -lsx "$2" -- * | sort -n); do
+		! grep -q ^fe80 "$port/gids/$index" || ! grep -q v2 "$port/gid_attrs/types/$index" || { echo "$index"; return; }
+	done
+	return 1
+}
+
+# A VLAN has the link-local address of the netdev below it. CNPs have the tag of what they answer
+vlan_link_local() {
+	local tags
+	modprobe 8021q && vlan_pair 5 && wait_for 10 gid_at rxeA veth.5 && wait_for 10 gid_at rxeB veth.5 || return 1
+	CLI_GID=$(gid_at rxeA veth.5) SRV_GID=$(gid_at rxeB veth.5)
+	mark 99
+	capture_begin A veth $CNPS && marked_run A run_ud_pingpong || return 1
+	capture_end
+	tags=$(tshark -r $CNPS -Y 'infiniband.bth.opcode == 0x81' -T fields -e vlan.id 2> /tmp/tshark | sort | uniq -c)
+	say "CNPs by tag: $tags"
+	ip -n A link del veth.5 && ip -n B link del veth.5 && path veth && [ "$(awk '{ print $2 }' <<< "$tags")" = 5 ]
+}
+
 # GRO merges packets, not their marks: each one that was set on a single packet is counted
 gro_marks() { # nft's word for the family
 	local set before
@@ -233,6 +292,12 @@ try slows slows
 try ud marked_run A run_ud_pingpong
 in_order	# or else UC loses packets
 try uc marked_run A run_uc_pingpong
+try uc-by-class by_class uc
+try ud-by-class by_class ud
+try slows-uc slows_stream uc_send
+try slows-ud slows_stream ud_send
+try vlan-link-local vlan_link_local
+use_gid v2-ipv4
 mark 0
 mark 20 A
 try read marked_run B flows -o read -T 400

@@ -373,17 +373,23 @@ run_uc_whole() { # OPTION...
 		uc_whole -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
 }
 
-# stream_begin [NAME...]: ib_NAME_bw (write) over what use_gid chose, until stream_end
+# stream_begin [NAME...]: ib_NAME_bw (write) over what use_gid chose, until stream_end; uc_send and
+# ud_send are ib_send_bw over UC and UD
 stream_begin() {
-	local name args
+	local name args program
 	[ $# -gt 0 ] || set -- write
 	STREAMS=$#
 	for name; do
-		PORT=$((PORT + 1)) args=(-F -u "${PERF_TIMEOUT:-16}" -n 1000000 -s 8192)
-		[ "$name" = write ] || args+=(-e)
-		srv "ib_${name}_bw" "${args[@]}" -p $PORT -d "$SRV_DEV" -x "$SRV_GID" > "/tmp/$name-srv" 2>&1 &
+		PORT=$((PORT + 1)) args=(-F -u "${PERF_TIMEOUT:-16}" -n 1000000) program=ib_${name#u?_}_bw
+		case $name in
+		write) args+=(-s 8192) ;;
+		uc_*) args+=(-e -s 8192 -c UC) ;;
+		ud_*) args+=(-e -s 1024 -c UD) ;;
+		*) args+=(-e -s 8192) ;;
+		esac
+		srv "$program" "${args[@]}" -p $PORT -d "$SRV_DEV" -x "$SRV_GID" > "/tmp/$name-srv" 2>&1 &
 		srv wait_tcp $PORT || return 1
-		cli "ib_${name}_bw" "${args[@]}" -p $PORT -d "$CLI_DEV" -x "$CLI_GID" "$SRV4" > "/tmp/$name-cli" 2>&1 &
+		cli "$program" "${args[@]}" -p $PORT -d "$CLI_DEV" -x "$CLI_GID" "$SRV4" > "/tmp/$name-cli" 2>&1 &
 	done
 	wait_for 20 stream_alive && stream_moves
 }
