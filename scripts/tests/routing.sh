@@ -4,11 +4,12 @@
 # level: long
 # suites: all
 # debug: yes
-# timeout: 270
+# timeout: 330
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
 SYS=/sys/class/infiniband
+MTU=1500
 
 # Namespaces A and B, on a segment each, and two routers R and S between these
 routers_up() {
@@ -47,6 +48,21 @@ addresses() { # NS NETDEV SUBNET HOST
 	ip -n "$1" addr add "198.18.$3.$4/24" dev "$2" && ip -n "$1" addr add "2001:db8:$3::$4/64" dev "$2" nodad
 }
 
+# The next functions are for both families: TYPE is v2-ipv4 or v2-ipv6
+TYPE=v2-ipv4
+
+# via ROUTER [ROUTER]: A's route to B
+via() {
+	local net=198.18.2.0/24 gate=198.18.1. hops=() router host
+	[ $TYPE != v2-ipv6 ] || net=2001:db8:2::/64 gate=2001:db8:1::
+	for router; do
+		[ "$router" = R ] && host=254 || host=253
+		hops+=(nexthop via "$gate$host")
+	done
+	[ $# -gt 1 ] || hops=("${hops[@]:1}")
+	ip -n A route replace $net "${hops[@]}"
+}
+
 across() { # GID-TYPE
 	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_rping
 }
@@ -64,11 +80,10 @@ goes_by() {
 
 ecmp() {
 	local status=0
-	ip netns exec A sysctl -qw net.ipv4.fib_multipath_hash_policy=1 &&
-		ip -n A route replace 198.18.2.0/24 nexthop via 198.18.1.254 nexthop via 198.18.1.253 || return 1
-	use_gid v2-ipv4 || return 1
+	ip netns exec A sysctl -qw net.ipv4.fib_multipath_hash_policy=1 net.ipv6.fib_multipath_hash_policy=1 &&
+		via R S && use_gid $TYPE || return 1
 	spread_over R toB S toB || status=1
-	ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && return $status
+	via R && return $status
 }
 
 by_source() {
@@ -114,15 +129,14 @@ moved_to() {
 
 # Under traffic, each change is followed by the queue pair that there is
 changes() { # COMMAND
-	use_gid v2-ipv4 && stream_begin && "$@"
+	use_gid $TYPE && stream_begin && "$@"
 	set -- $?
 	[ "$1" = 0 ] || tail -n 3 /tmp/write-* >&2
 	stream_end && return "$1"
 }
 
 route_change() {
-	moved_to R && ip -n A route replace 198.18.2.0/24 via 198.18.1.253 && moved_to S &&
-		ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && moved_to R
+	moved_to R && via S && moved_to S && via R && moved_to R
 }
 
 # The router's MAC address, which it announces
@@ -131,10 +145,10 @@ neighbour_change() {
 }
 
 # The client's own MAC address: the GIDs are new ones, and a route that is looked up anew must be found
-own_mac_change() {
-	ip netns exec A sysctl -qw net.ipv4.conf.veth.arp_notify=1 && ip -n A link set veth address 52:54:00:44:55:66 &&
-		moved_to R && wait_for 10 in_netns A rxe_ready rxeA veth && ip -n A route replace 198.18.2.0/24 via 198.18.1.253 &&
-		moved_to S && ip -n A route replace 198.18.2.0/24 via 198.18.1.254 && moved_to R
+own_mac_change() { # MAC
+	ip netns exec A sysctl -qw net.ipv4.conf.veth.arp_notify=1 net.ipv6.conf.veth.ndisc_notify=1 &&
+		ip -n A link set veth address "$1" && moved_to R && wait_for 10 in_netns A rxe_ready rxeA veth &&
+		via S && moved_to S && via R && moved_to R
 }
 
 # It fails if the neighbour is there again after each of ten rounds, since there is traffic
@@ -185,7 +199,7 @@ dropped() {
 # ends COMMAND WORDS: after it, a queue pair ends with a retry error, and one line has the words
 ends() {
 	local lines status=0
-	use_gid "${TYPE:-v2-ipv4}" && PERF_TIMEOUT=14 stream_begin || return 1
+	use_gid $TYPE && PERF_TIMEOUT=14 stream_begin || return 1
 	lines=$(dmesg | wc -l)
 	eval "$1" && wait_for 30 grep -q 'status 12\|retry counter exceeded\|vendor_err\|Completion with error' /tmp/write-cli || status=1
 	tail -n 3 /tmp/write-cli >&2
@@ -201,9 +215,10 @@ undo() {
 	ip netns exec R nft flush ruleset
 	ip -n R route del unreachable 198.18.2.2 2> /dev/null
 	# IPv6 leaves a netdev with an MTU below 1280
-	ip -n R link set toB mtu 1500 && ip -n R addr replace 2001:db8:2::254/64 dev toB nodad
+	ip -n R link set toB mtu $MTU && ip -n R addr replace 2001:db8:2::254/64 dev toB nodad
 	ip -n A route flush cache
-	ip -n A route replace 198.18.2.0/24 via 198.18.1.254
+	ip -n A -6 route flush cache
+	via R
 	ip -n A link set veth up
 	[ -e $SYS/rxeB ] || in_netns B rxe_add rxeB veth
 	wait_for 10 cli ping -q -c 1 -W 1 "$SRV4"
@@ -211,11 +226,28 @@ undo() {
 }
 
 # A packet of the connection's MTU doesn't fit; one of a smaller MTU does
-small_mtu() {
-	ip -n R link set toB mtu 900 && use_gid v2-ipv4 || return 1
+small_mtu() { # MTU-OF-ROUTER MTU-OF-CONNECTION
+	ip -n R link set toB mtu "$1" && use_gid $TYPE || return 1
 	PORT=$((PORT + 1))
-	both wait_tcp ibv_rc_pingpong -m 512 -e -p $PORT -d rxeB -g "$SRV_GID" -n 10 -s 30000 -- \
-		ibv_rc_pingpong -m 512 -e -p $PORT -d rxeA -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
+	both wait_tcp ibv_rc_pingpong -m "$2" -e -p $PORT -d rxeB -g "$SRV_GID" -n 10 -s 30000 -- \
+		ibv_rc_pingpong -m "$2" -e -p $PORT -d rxeA -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
+}
+
+# IPv6 has no MTU below 1280, which 1024 bytes fit.  So all netdevs get one for 2048 bytes
+large_mtu() {
+	local ns port
+	MTU=2400
+	for ns in A B; do
+		ip -n $ns link set veth mtu $MTU && ip link set port$ns$ns mtu $MTU || return 1
+	done
+	for ns in R S; do
+		for port in A B; do
+			ip -n $ns link set to$port mtu $MTU && ip link set port$ns$port mtu $MTU || return 1
+		done
+	done
+	ip link set segA mtu $MTU && ip link set segB mtu $MTU &&
+		wait_for 10 eval 'ip netns exec A ibv_devinfo -d rxeA | grep -q "active_mtu:.*2048"' &&
+		wait_for 10 eval 'ip netns exec B ibv_devinfo -d rxeB | grep -q "active_mtu:.*2048"'
 }
 
 # RoCE v1 isn't routed: the client learns it at once, without a server
@@ -240,16 +272,26 @@ try by-tos by_tos
 try by-mark by_mark
 try route-change changes route_change
 try neighbour-change changes neighbour_change
-try own-mac-change changes own_mac_change
+try own-mac-change changes own_mac_change 52:54:00:44:55:66
 try neighbour-moves changes neighbour_moves
 try short-drop undo changes short_drop
+TYPE=v2-ipv6
+try ecmp-ipv6 ecmp
+try route-change-ipv6 changes route_change
+try own-mac-change-ipv6 changes own_mac_change 52:54:00:44:55:77
+TYPE=v2-ipv4
 # before ICMP errors come, which count for a while
 try ends-drop undo ends 'drop "counter drop"' 'packets or answers are lost'
 try ends-nat undo ends masquerade 'packets or answers are lost'
-try small-mtu-fits undo small_mtu
+try small-mtu-fits undo small_mtu 900 512
 try ends-mtu undo ends 'ip -n R link set toB mtu 900' 'too big'
 try ends-reject undo ends 'drop "reject with icmpx type admin-prohibited"' 'a firewall rejects it'
 try ends-unreachable undo ends 'ip -n R route add unreachable 198.18.2.2' 'host unreachable'
 try ends-no-device undo ends 'rdma link delete rxeB' 'port unreachable'
-TYPE=v2-ipv6 try ends-no-device-ipv6 undo ends 'rdma link delete rxeB' 'port unreachable'
+TYPE=v2-ipv6
+try ends-no-device-ipv6 undo ends 'rdma link delete rxeB' 'port unreachable'
+try large-mtu large_mtu
+try small-mtu-fits-ipv6 undo small_mtu 1400 1024
+try ends-mtu-ipv6 undo ends 'ip -n R link set toB mtu 1400' 'too big'
+TYPE=v2-ipv4
 try ends-link undo ends 'ip -n A link set veth down' 'the netdev is down'
