@@ -52,10 +52,11 @@ many() { # a few short trains fit a shaper's bucket
 
 # Whoever captures behind the bridge, in B, sees packets as a wire has them
 captured() {
-	local status=0
+	local pid status=0
 	srv tcpdump -i veth -w /dev/null 2> /tmp/captured &
+	pid=$!
 	wait_for 20 grep -q 'listening on' /tmp/captured && many || status=1
-	kill $! && wait $!
+	srv pkill tcpdump && wait $pid || status=1
 	return $status
 }
 
