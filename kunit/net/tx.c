@@ -191,7 +191,8 @@ static void stuck(struct kunit *test)
 	int i;
 
 	wait_stuck(test, 2, 1);
-	KUNIT_EXPECT_GE(test, fix.called_at[2] - fix.called_at[1], (ktime_t)NSEC_PER_MSEC);
+	/* The timer fires once a millisecond, but the first call may be late */
+	KUNIT_EXPECT_GE(test, fix.called_at[2] - fix.called_at[1], (ktime_t)NSEC_PER_MSEC / 2);
 	for (i = 0; i < SENDERS; i++) {
 		KUNIT_EXPECT_EQ(test, fix.called[i], 1u);
 		KUNIT_EXPECT_EQ(test, fill(test, i, 1), 1u);
