@@ -118,7 +118,7 @@
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
 	CONSTANT(REFUSED_SECS, 6,						\
-		 "seconds for which a peer that refused the GSI gets no other MAD; longer than RDMA_CM waits") \
+		 "seconds without another MAD to a peer that refused one") \
 	CONSTANT(REFUSED_PSNS, 4096,						\
 		 "packets of the GSI after which an ICMP error for one counts no more") \
 	CONSTANT(ROUTE_LOCKS, 32,						\

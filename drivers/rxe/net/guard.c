@@ -106,7 +106,8 @@ static unsigned int rxe_guard_judge_forwarded(const struct sk_buff *skb,
 					      const struct nf_hook_state *state,
 					      const struct rxe_guard_addrs *addrs)
 {
-	struct rxe_dev *rxe = rxe_guard_find_owner(state, rxe_addr_owner_at(state->out, &addrs->src));
+	struct net_device *owner = rxe_addr_owner_at(state->out, &addrs->src);
+	struct rxe_dev *rxe = rxe_guard_find_owner(state, owner);
 
 	if (!rxe || !READ_ONCE(rxe->tune.guard_port))
 		return NF_ACCEPT;

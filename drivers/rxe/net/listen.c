@@ -3,10 +3,10 @@
  * Captures should show packets as the wire has them, so no trains are made while one runs.
  * Any packet socket for all protocols counts, whatever its filter.
  *
- * A netdev that is reached through several bridges, or a router, isn't checked. Before 6.15, the host
- * has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
- * netdev's namespace has no packet socket at all, these sockets belong to other namespaces.
- * They don't see the netdev's packets.
+ * A netdev that is reached through several bridges, or a router, isn't checked. Before 6.15, the
+ * host has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
+ * netdev's namespace has no packet socket at all, these sockets belong to other namespaces. They
+ * don't see the netdev's packets.
  *
  * Context: any; the netdev must not go away.
  */
@@ -62,7 +62,7 @@ static int rxe_port_has_listener(struct net_device *port, struct netdev_nested_p
 	return rxe_has_listener(port) || (peer && rxe_listen_above(peer));
 }
 
-/* Does a packet socket see what a bridge passes on? Also in containers, on the other end of a veth */
+/* Does a packet socket see what a bridge passes on, also in the containers that it leads to? */
 static bool rxe_ports_have_listener(struct net_device *port)
 {
 	struct net_device *bridge = netdev_master_upper_dev_get_rcu(port);

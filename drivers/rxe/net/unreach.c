@@ -187,6 +187,8 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
  * @path: to the peer
  * @psn: the GSI's next PSN
  *
+ * A refusal counts for a while only, which is longer than RDMA_CM waits for an answer.
+ *
  * Context: bottom halves off.
  * Return: true if another MAD would be refused, too.
  */
