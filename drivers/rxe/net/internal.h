@@ -10,6 +10,7 @@
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/udp.h>
+#include <net/ipv6.h>
 #include <rxe/constants.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
@@ -168,6 +169,13 @@ int rxe_events_init(const struct rxe_net_ops *ops);
 void rxe_events_exit(void);
 
 u32 rxe_vlan_tags(const struct net_device *ndev);
+u32 rxe_gid_get_vlan(const struct ib_gid_attr *attr);
+
+/* Is it an IPv4 address in its mapped form? GIDs of RoCE v1 may be of either family */
+static inline bool rxe_gid_is_ipv4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
+}
 
 /**
  * rxe_netdev_get_vlan - the VLAN of packets on a netdev

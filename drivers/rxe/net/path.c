@@ -16,11 +16,6 @@
 #include "internal.h"
 #include "proto.h"
 
-static bool rxe_gid_is_ipv4(const union ib_gid *gid)
-{
-	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
-}
-
 static int rxe_path_set_proto(struct rxe_path *path,
 			      const struct ib_gid_attr *attr)
 {
@@ -92,7 +87,14 @@ static int rxe_path_prepare_v1(struct rxe_dev *rxe, struct rxe_path *path)
 	return 0;
 }
 
-static u32 rxe_path_get_vlan(const struct ib_gid_attr *attr)
+/**
+ * rxe_gid_get_vlan - the VLAN tags of a GID's netdev
+ * @attr: the GID, with a reference
+ *
+ * Context: any.
+ * Return: as rxe_netdev_get_vlan(); RXE_NO_VLAN if the netdev is gone.
+ */
+u32 rxe_gid_get_vlan(const struct ib_gid_attr *attr)
 {
 	const struct net_device *ndev;
 	u32 vlan = RXE_NO_VLAN;
@@ -154,7 +156,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->max_priority = U8_MAX;
 	path->ecn = ecn;
 	rxe_path_class(rxe, path, grh);
-	path->vlan = rxe_path_get_vlan(sgid_attr);
+	path->vlan = rxe_gid_get_vlan(sgid_attr);
 	ether_addr_copy(path->dmac, attr->roce.dmac);
 	path->hash = rxe_path_get_hash(path);
 	atomic_set(&path->ip_id, get_random_u32());

@@ -104,8 +104,8 @@ static struct dst_entry *rxe_route_find6(const struct rxe_path *path, struct net
 static struct dst_entry *rxe_route_find(const struct rxe_path *path, struct net *net, int oif,
 					u32 *cookie)
 {
-	return path->proto == RXE_ROCE_V2_IPV4 ? rxe_route_find4(path, net, oif) :
-						 rxe_route_find6(path, net, oif, cookie);
+	return rxe_gid_is_ipv4(&path->dgid) ? rxe_route_find4(path, net, oif) :
+					      rxe_route_find6(path, net, oif, cookie);
 }
 
 /* May a route be looked up without a netdev? Not in a VRF: the lookup would leave the VRF */
@@ -157,15 +157,13 @@ static bool rxe_route_has_gateway(const struct dst_entry *dst, bool ipv4)
 
 static bool rxe_route_is_by_gateway(const struct rxe_path *path, const struct net_device *ndev)
 {
-	const struct in6_addr *addr = (const struct in6_addr *)&path->dgid;
-	bool ipv4 = ipv6_addr_v4mapped(addr), gateway;
+	bool ipv4 = rxe_gid_is_ipv4(&path->dgid), gateway;
 	struct dst_entry *dst;
 	u32 cookie;
 
 	if (!ipv4 && !ipv6_mod_enabled())
 		return false;
-	dst = ipv4 ? rxe_route_find4(path, dev_net(ndev), ndev->ifindex) :
-		     rxe_route_find6(path, dev_net(ndev), ndev->ifindex, &cookie);
+	dst = rxe_route_find(path, dev_net(ndev), ndev->ifindex, &cookie);
 	if (IS_ERR(dst))
 		return false;
 	gateway = rxe_route_has_gateway(dst, ipv4);

@@ -47,15 +47,11 @@ static bool rxe_dev_has_gid_in_vlan(const struct rxe_rx *rx, const union ib_gid 
 				    enum ib_gid_type type)
 {
 	const struct ib_gid_attr *attr = rdma_find_gid_by_port(&rx->rxe->ibdev, gid, type, 1, NULL);
-	const struct net_device *ndev;
 	bool found;
 
 	if (IS_ERR(attr))
 		return false;
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	found = !IS_ERR(ndev) && rxe_netdev_get_vlan(ndev) == rx->vlan;
-	rcu_read_unlock();
+	found = rxe_gid_get_vlan(attr) == rx->vlan;
 	rdma_put_gid_attr(attr);
 	return found;
 }
