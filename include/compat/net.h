@@ -5,6 +5,8 @@
  *
  * skb_frags_readable(): since 6.12 an skb may have payload that no CPU can read.
  *
+ * fib6_lookup(): exported since IPv6 can't be a module any more; before, <net/ipv6_stubs.h> has it.
+ *
  * vlan_dev_priv(), nf_bridge_info_get(): a kernel without VLANs, or without netfilter on bridges,
  * has none.
  */
@@ -17,7 +19,11 @@
 #include <linux/netdevice.h>
 #include <linux/netfilter_bridge.h>
 #include <linux/skbuff.h>
+#include <net/ip6_fib.h>
 #include <net/udp_tunnel.h>
+#ifdef HAVE_IPV6_STUBS_H
+#include <net/ipv6_stubs.h>
+#endif
 
 static inline bool rxe_skb_frags_readable(const struct sk_buff *skb)
 {
@@ -25,6 +31,18 @@ static inline bool rxe_skb_frags_readable(const struct sk_buff *skb)
 	return skb_frags_readable(skb);
 #else
 	return true;
+#endif
+}
+
+static inline int rxe_fib6_lookup(struct net *net, int oif, struct flowi6 *fl6,
+				  struct fib6_result *res, int flags)
+{
+#ifdef HAVE_IPV6_STUBS_H
+	return ipv6_stub->fib6_lookup(net, oif, fl6, res, flags);
+#elif IS_ENABLED(CONFIG_IPV6)
+	return fib6_lookup(net, oif, fl6, res, flags);
+#else
+	return -EAFNOSUPPORT;
 #endif
 }
 

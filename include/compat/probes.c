@@ -184,6 +184,12 @@ bool probe_skb_frags_readable(const struct sk_buff *skb)
 	return skb_frags_readable(skb);
 }
 
+/* Until 7.2 or so modules reach the routing tables of IPv6 by a table of functions */
+#line 1 "HAVE_IPV6_STUBS_H"
+#if !__has_include("net/ipv6_stubs.h")
+#error "none"
+#endif
+
 /* 6.12: <linux/unaligned.h> in place of <asm/unaligned.h> */
 #line 1 "HAVE_LINUX_UNALIGNED_H"
 #if !__has_include("linux/unaligned.h")

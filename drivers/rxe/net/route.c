@@ -12,10 +12,12 @@
  * Context: bottom halves off. Several senders at a time read rxe_path.dst under RCU. It is
  * written under the lock of the path's lists.
  */
+#include <compat/net.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <net/dst.h>
 #include <net/inet_dscp.h>
+#include <net/ip_fib.h>
 #include <net/ip6_fib.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -63,19 +65,37 @@ struct net_device *rxe_path_port(const struct rxe_path *path)
 	return port && rxe_net_find(dev_net(ndev), port, roce) ? port : NULL;
 }
 
-static struct dst_entry *rxe_route_find4(const struct rxe_path *path, struct net *net,
-					 int oif)
+static void rxe_route_set_flow4(struct flowi4 *fl4, const struct rxe_path *path, int oif)
 {
-	struct flowi4 fl4 = {};
-	struct rtable *rt;
-
-	flowi4_init_output(&fl4, oif, 0,
+	flowi4_init_output(fl4, oif, 0,
 			   path->traffic_class & INET_DSCP_MASK,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   *(__be32 *)&path->dgid.raw[12],
 			   *(__be32 *)&path->sgid.raw[12],
 			   htons(RXE_ROCE_UDP_PORT), htons(path->sport),
 			   GLOBAL_ROOT_UID);
+}
+
+static void rxe_route_set_flow6(struct flowi6 *fl6, const struct rxe_path *path, int oif)
+{
+	*fl6 = (struct flowi6) {
+		.flowi6_oif	= oif,
+		.flowi6_proto	= IPPROTO_UDP,
+		.fl6_sport	= htons(path->sport),
+		.fl6_dport	= htons(RXE_ROCE_UDP_PORT),
+	};
+	memcpy(&fl6->saddr, &path->sgid, sizeof(fl6->saddr));
+	memcpy(&fl6->daddr, &path->dgid, sizeof(fl6->daddr));
+	fl6->flowlabel = ip6_make_flowinfo(path->traffic_class, htonl(path->flow_label));
+}
+
+static struct dst_entry *rxe_route_find4(const struct rxe_path *path, struct net *net,
+					 int oif)
+{
+	struct flowi4 fl4 = {};
+	struct rtable *rt;
+
+	rxe_route_set_flow4(&fl4, path, oif);
 	rt = ip_route_output_key(net, &fl4);
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
@@ -83,18 +103,10 @@ static struct dst_entry *rxe_route_find4(const struct rxe_path *path, struct net
 static struct dst_entry *rxe_route_find6(const struct rxe_path *path, struct net *net, int oif,
 					 u32 *cookie)
 {
-	struct flowi6 fl6 = {
-		.flowi6_oif	= oif,
-		.flowi6_proto	= IPPROTO_UDP,
-		.fl6_sport	= htons(path->sport),
-		.fl6_dport	= htons(RXE_ROCE_UDP_PORT),
-	};
 	struct dst_entry *dst;
+	struct flowi6 fl6;
 
-	memcpy(&fl6.saddr, &path->sgid, sizeof(fl6.saddr));
-	memcpy(&fl6.daddr, &path->dgid, sizeof(fl6.daddr));
-	fl6.flowlabel = ip6_make_flowinfo(path->traffic_class,
-					  htonl(path->flow_label));
+	rxe_route_set_flow6(&fl6, path, oif);
 	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (!IS_ERR(dst))
 		*cookie = rt6_get_cookie(container_of(dst, struct rt6_info, dst));
@@ -148,27 +160,24 @@ static struct dst_entry *rxe_route_lookup(const struct rxe_path *path,
 	return rxe_route_find(path, net, ndev->ifindex, cookie);
 }
 
-static bool rxe_route_has_gateway(const struct dst_entry *dst, bool ipv4)
+static bool rxe_route_has_gateway4(const struct rxe_path *path, struct net *net, int oif)
 {
-	if (ipv4)
-		return container_of(dst, struct rtable, dst)->rt_uses_gateway;
-	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_GATEWAY;
+	struct fib_result res = {};
+	struct flowi4 fl4 = {};
+
+	rxe_route_set_flow4(&fl4, path, oif);
+	return !fib_lookup(net, &fl4, &res, 0) && res.nhc && res.nhc->nhc_gw_family &&
+	       res.nhc->nhc_scope == RT_SCOPE_LINK;
 }
 
-static bool rxe_route_is_by_gateway(const struct rxe_path *path, const struct net_device *ndev)
+static bool rxe_route_has_gateway6(const struct rxe_path *path, struct net *net, int oif)
 {
-	bool ipv4 = rxe_gid_is_ipv4(&path->dgid), gateway;
-	struct dst_entry *dst;
-	u32 cookie;
+	struct fib6_result res = {};
+	struct flowi6 fl6;
 
-	if (!ipv4 && !ipv6_mod_enabled())
-		return false;
-	dst = rxe_route_find(path, dev_net(ndev), ndev->ifindex, &cookie);
-	if (IS_ERR(dst))
-		return false;
-	gateway = rxe_route_has_gateway(dst, ipv4);
-	dst_release(dst);
-	return gateway;
+	rxe_route_set_flow6(&fl6, path, oif);
+	return !rxe_fib6_lookup(net, oif, &fl6, &res, RT6_LOOKUP_F_IFACE) && res.nh &&
+	       res.nh->fib_nh_gw_family;
 }
 
 /**
@@ -177,7 +186,10 @@ static bool rxe_route_is_by_gateway(const struct rxe_path *path, const struct ne
  *
  * The RDMA core then gives the router's MAC address to the path. A router drops RoCE v1.
  *
- * Context: any but hard interrupts.
+ * The tables are asked, and no route is made: RDMA_CM creates address handles with interrupts
+ * disabled, and making a route may enable bottom halves.
+ *
+ * Context: any.
  * Return: true if it is; false also if there is no route.
  */
 bool rxe_route_is_far(const struct rxe_path *path)
@@ -190,7 +202,9 @@ bool rxe_route_is_far(const struct rxe_path *path)
 	ndev = rxe_path_get_ndev(path);
 	if (ndev && (ndev->flags & IFF_UP) && !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL) &&
 	    !rxe_path_port(path))
-		far = rxe_route_is_by_gateway(path, ndev);
+		far = (rxe_gid_is_ipv4(&path->dgid) ? rxe_route_has_gateway4 :
+						      rxe_route_has_gateway6)
+			(path, dev_net(ndev), ndev->ifindex);
 	rcu_read_unlock();
 	return far;
 }
