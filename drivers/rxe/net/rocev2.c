@@ -7,7 +7,7 @@
  * stack are received one by one at the socket. The socket also reserves the port, and
  * lets GRO make trains of single packets (gro.c).
  *
- * Context: bottom halves off; opening and closing is serialised by net.c.
+ * Context: bottom halves off, but for the hooks; opening and closing is serialised by net.c.
  */
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
@@ -312,16 +312,12 @@ static bool rxe_v2_is_elsewhere(const struct sk_buff *skb)
 	return dst && !net_eq(dev_net(dst->dev), dev_net(skb->dev));
 }
 
-static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
+/* Context: bottom halves off */
+static unsigned int rxe_v2_judge(struct sk_buff *skb, u32 l4, u8 proto)
 {
 	struct net_device *by;
 	struct rxe_dev *rxe;
 
-	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
-	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
-	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_is_elsewhere(skb) ||
-	    rxe_v2_must_leave(skb))
-		return NF_ACCEPT;
 	rxe = rxe_v2_find_dev(skb, proto, &by);
 	if (!rxe)
 		return NF_ACCEPT;
@@ -332,6 +328,25 @@ static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
 	skb->dev = by;
 	rxe_v2_take(rxe, skb, l4, proto);
 	return NF_STOLEN;
+}
+
+/*
+ * Hooks usually run in softirq. But the verdict of a program (NFQUEUE) sends a packet on to the
+ * next hook in that program's system call, with bottom halves on.
+ */
+static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
+{
+	unsigned int verdict;
+
+	if (skb_network_offset(skb) || skb_transport_offset(skb) != l4 ||
+	    !pskb_may_pull(skb, l4 + sizeof(struct udphdr)) ||
+	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_is_elsewhere(skb) ||
+	    rxe_v2_must_leave(skb))
+		return NF_ACCEPT;
+	local_bh_disable();
+	verdict = rxe_v2_judge(skb, l4, proto);
+	local_bh_enable();
+	return verdict;
 }
 
 static unsigned int rxe_v2_hook4(void *priv, struct sk_buff *skb,
