@@ -88,9 +88,9 @@ same_device() {
 path_up veth
 for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	use_gid $type
-	try $type-trains-before trains_again
+	[ $type = v2-ipv6 ] || try $type-trains-before trains_again
 	try $type-sender seen A veth writes
-	try $type-receiver seen B veth writes
+	[ $type = v2-ipv6 ] || try $type-receiver seen B veth writes
 	try $type-gro by_gro seen B veth writes
 done
 use_gid v2-ipv4

@@ -9,9 +9,7 @@
 # QDISC VERSION OP [offloads]: 1, 8 and 64 queue pairs both ways. With offloads, the netdev takes trains
 # of v2 whole, but tbf, which is the wire, segments them.
 : "${FLOWS:=fq_codel v2 read
-fq v1 read
-pfifo_fast v2 send offloads
-tbf v2 read}"
+tbf v1 read}"
 
 # As many MB/s as one queue pair has, shared evenly. The clock counts instructions: there is no stall
 # that could explain an answer that is late. Only the short queue of tbf drops.

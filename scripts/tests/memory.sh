@@ -17,9 +17,9 @@ available() { # in MiB
 	awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo
 }
 
-# In a cgroup that may have 200 MiB, whose processes' limits are a user's otherwise
+# In a cgroup that may have 100 MiB, whose processes' limits are a user's otherwise
 limited() { # COMMAND...
-	echo 200M > $CGROUP/memory.max
+	echo 100M > $CGROUP/memory.max
 	(
 		echo $BASHPID > $CGROUP/cgroup.procs
 		ulimit -n 1048576
@@ -61,6 +61,7 @@ for kind in qp cq; do
 		try "cgroup-$kind-$depth" refused_by $kind $depth limited
 	done
 done
+cases "" verbs_err -d rxe0 mw-limit
 try machine-qp refused_by qp 16000 eval
 try machine-cq refused_by cq 500000 eval
 try resources-gone wait_for 5 resources_gone

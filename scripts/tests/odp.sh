@@ -84,7 +84,7 @@ path_up ports
 patient
 in_order
 use_gid v2-ipv4
-between "ports-"
+between "ports-" -n 20
 use_gid v1-ipv4
 between "v1-" -n 20 -c rc-shared,rc-anon-implicit,ud-shared,uc-shared,srq-uc,unmapped
 unload

@@ -35,7 +35,8 @@ asks_anew() {
 no_answer() { # SENDER'S-MAC
 	python3 - "$1" <<- 'END'
 		import sys
-		from scapy.all import ARP, Ether, srp
+		from scapy.layers.l2 import ARP, Ether
+		from scapy.sendrecv import srp
 		ask = Ether(dst="ff:ff:ff:ff:ff:ff", src=sys.argv[1]) / \
 			ARP(hwsrc=sys.argv[1], psrc="203.0.113.1", pdst="203.0.113.2")
 		answered, _ = srp(ask, iface="portA", timeout=2, verbose=0)
