@@ -40,13 +40,14 @@ boot_by_firmware() { # PARAMETERS of the kernel
 		-action reboot=reset)
 }
 
-# Enrolls the key as a user does at the machine's keyboard, in shim's MOK manager.  In its menus, the
-# second entry is the one to take.  If a menu doesn't come, QEMU is told to quit.
+# Enrolls two keys as a user does at the machine's keyboard, in shim's MOK manager.  In its menus, the
+# second entry is the one to take, but below the two keys the third.  If a menu doesn't come, QEMU is
+# told to quit.
 mok_manager() {
-	local enter='\r' second='\e[B\r'
+	local enter='\r' second='\e[B\r' third='\e[B\e[B\r'
 	{
 		press 'Press any key to perform MOK management' "$enter" && press 'Enroll MOK' "$second" &&
-			press 'View key 0' "$second" && press 'Yes' "$second" && press 'Password' "correct-horse$enter" &&
+			press 'View key 1' "$third" && press 'Yes' "$second" && press 'Password' "correct-horse$enter" &&
 			press 'Reboot' "$enter"
 	} || printf '\001x'
 }
