@@ -101,14 +101,14 @@ end_life() {
 	clear_line
 }
 
-# last_time NAME, keep_time NAME SECONDS: what a step took the last time, if it ended well
+# last_time NAME, keep_time NAME SECONDS: what a step took the last time, if it ended well.  Whoever
+# builds a package may have no home.
 last_time() {
 	cat "$CACHE/times/$1" 2> /dev/null || true
 }
 
 keep_time() {
-	mkdir -p "$CACHE/times"
-	echo "$2" > "$CACHE/times/$1"
+	{ mkdir -p "$CACHE/times" && echo "$2" > "$CACHE/times/$1"; } 2> /dev/null || true
 }
 
 # time_of_build SUITE: the name of the time of its next build.  One after another compiles what has

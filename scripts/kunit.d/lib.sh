@@ -127,9 +127,11 @@ kernel_arch() { # KERNEL
 }
 
 # test_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
-# so that the source tree stays clean; prints the path of the module
+# so that the source tree stays clean; prints the path of the module.  The time
+# of a whole build is kept for the next one.
 test_module() {
-	local kernel=$1 dir=$2 source=$3
+	local kernel=$1 dir=$2 source=$3 life start=$SECONDS kept=
+	[ -n "$(find "$dir/tree" -maxdepth 1 -name '*.ko' 2>/dev/null)" ] || kept=module-${dir##*/}
 	shift 3
 	mkdir -p "$dir/tree"
 	exec 8>"$dir/lock"
@@ -145,10 +147,14 @@ test_module() {
 	if grep -qx CONFIG_KASAN=y "$kernel/.config"; then
 		set -- kasan_params="asan-instrumentation-with-call-threshold=0 asan-stack=1 asan-instrument-allocas=1 asan-globals=0" "$@"
 	fi
-	nice make -s -C "$kernel" ARCH="$(kernel_arch "$kernel")" M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
-		cat "$dir/build.log" >&2
+	begin_life "building the module" "$dir/build.log" "${kept:+$(last_time "$kept")}"
+	nice make -C "$kernel" ARCH="$(kernel_arch "$kernel")" M="$dir/tree" -j"$(nproc)" "$@" modules >"$dir/build.log" 2>&1 || {
+		end_life
+		grep -v '^  [A-Z]' "$dir/build.log" >&2
 		die "the module does not build (log: $dir/build.log)"
 	}
+	end_life
+	[ -z "$kept" ] || keep_time "$kept" $((SECONDS - start))
 	grep -E 'warning:' "$dir/build.log" >&2 || true
 	exec 8>&-
 	ls "$dir"/tree/*.ko
