@@ -19,6 +19,7 @@ struct vector {
 	u8 bytes[112];
 };
 
+/* clang-format off */
 static const struct vector vectors[] = {
 	{
 		/* captured: RDMA WRITE ONLY of 5 bytes */
@@ -85,6 +86,7 @@ static const struct vector vectors[] = {
 		0x2e, 0x2e, 0x00, 0x00, 0x29, 0x10, 0x6f, 0xd2 },
 	},
 };
+/* clang-format on */
 
 static void vector_name(const struct vector *vector, char *name)
 {
