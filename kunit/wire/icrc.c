@@ -86,6 +86,7 @@ static const struct vector vectors[] = {
 		0x2e, 0x2e, 0x00, 0x00, 0x29, 0x10, 0x6f, 0xd2 },
 	},
 };
+
 /* clang-format on */
 
 static void vector_name(const struct vector *vector, char *name)
