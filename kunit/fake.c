@@ -107,13 +107,13 @@ static void make_dev(struct kunit *test, struct fake *f)
 	xa_init_flags(&rxe->counters, XA_FLAGS_ALLOC1);
 	rxe->stats = alloc_percpu(struct rxe_stats);
 	KUNIT_ASSERT_NOT_NULL(test, rxe->stats);
-	rxe->txq = rxe_txq_create();
-	KUNIT_ASSERT_NOT_NULL(test, rxe->txq);
 	rxe->active_mtu = 4096;
 	rxe->ibdev.num_comp_vectors = 1;
 	f->ndev = kunit_kzalloc(test, sizeof(*f->ndev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->ndev);
 	rxe->ndev = f->ndev;
+	rxe->txq = rxe_txq_find(f->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, rxe->txq);
 	rcu_assign_pointer(f->gid_attr.ndev, f->ndev);
 	f->pd.device = &rxe->ibdev;
 }

@@ -331,7 +331,7 @@ static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 ro
 	rxe->roce = roce;
 	rxe->tune = default_tune;
 	rxe->stats = alloc_percpu(struct rxe_stats);
-	rxe->txq = rxe_txq_create();
+	rxe->txq = rxe_txq_find(ndev);
 	if (!rxe->stats || !rxe->txq) {
 		free_percpu(rxe->stats);
 		rxe_txq_put(rxe->txq);

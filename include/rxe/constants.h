@@ -125,6 +125,8 @@
 		 "locks of the lists of paths with a route; a power of two")	\
 	CONSTANT(ROUTE_LISTS, 32,						\
 		 "lists per lock, by netdev; a power of two")			\
+	CONSTANT(TXQ_LISTS, 64,							\
+		 "lists of netdevs' queues, by netdev; a power of two")		\
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 

@@ -112,7 +112,7 @@ struct rxe_tune {
  * @next_ah: where the next search for a free AH number starts
  * @mcast: multicast groups
  * @stats: per-CPU counters
- * @txq: accounting of the stack's and the netdev's queues
+ * @txq: accounting of the stack's and the netdev's queues; other netdevs have their own
  * @rx_queued: bytes of memory in long receive queues, see inq.h
  * @rx_held: bytes of memory of packets that came too early
  * @port_active: port state that the last event reported

@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 struct rxe_dev;
+struct rxe_txq;
 struct sk_buff;
 
 #define RXE_NO_VLAN	U32_MAX	/* in place of VLAN tags */
@@ -38,6 +39,7 @@ enum rxe_proto {
  * @sgid_attr: our GID, reference held; its netdev is the egress device
  *	(the device's netdev or a VLAN upper)
  * @egress: that netdev as of rxe_path_init(), only to compare, not to dereference
+ * @txq: the queues below that netdev, reference held (net/tx.c)
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -75,6 +77,7 @@ struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
 	const struct ib_gid_attr *dgid_attr;
 	struct net_device	*egress;
+	struct rxe_txq		*txq;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	enum rxe_proto		proto;

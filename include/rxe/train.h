@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 struct rxe_dev;
+struct net_device;
 struct rxe_mcast_grp;
 struct rxe_path;
 struct sk_buff;
@@ -31,6 +32,7 @@ struct rxe_txq;
  * @forced: it may send once, though the queues are full
  * @round: when it was last forced: rxe_txq.round at that time
  * @owner: argument of rxe_net_ops.sent
+ * @last: the same sender in the queues where it sent before, or NULL, see rxe_tx_move()
  *
  * It outlives its owner: destroying a QP needn't wait for a queue that is stuck.
  */
@@ -43,12 +45,15 @@ struct rxe_tx {
 	bool			forced;
 	u32			round;
 	void			*owner;
+	struct rxe_tx		*last;
 };
 
-struct rxe_txq *rxe_txq_create(void);
+struct rxe_txq *rxe_txq_find(const struct net_device *ndev);
+struct rxe_txq *rxe_txq_get(struct rxe_txq *q);
 void rxe_txq_put(struct rxe_txq *q);
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
 void rxe_tx_destroy(struct rxe_tx *tx);
+void rxe_tx_move(struct rxe_tx **txp, struct rxe_txq *q);
 void rxe_tx_leave(struct rxe_tx *tx);
 bool rxe_tx_busy(const struct rxe_tx *tx);
 bool rxe_tx_full(struct rxe_tx *tx);
@@ -56,6 +61,19 @@ bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns);
 u32 rxe_tx_room(const struct rxe_tx *tx);
 u32 rxe_tx_share(const struct rxe_tx *tx);
 bool rxe_tx_shared(const struct rxe_tx *tx);
+
+/**
+ * rxe_tx_follow - let a sender go on in the queues of its path
+ * @txp: its place
+ * @q: the path's queues
+ *
+ * Context: as rxe_tx_move().
+ */
+static inline void rxe_tx_follow(struct rxe_tx **txp, struct rxe_txq *q)
+{
+	if (unlikely((*txp)->q != q))
+		rxe_tx_move(txp, q);
+}
 
 /**
  * rxe_tx_end_turn - a run of the sender's task is over

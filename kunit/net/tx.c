@@ -19,6 +19,8 @@ static struct {
 	ktime_t called_at[SENDERS];
 } fix;
 
+static const struct net_device ndevs[SENDERS];	/* only to compare */
+
 static void sent(void *owner)
 {
 	int i = (u32 *)owner - fix.called;
@@ -37,7 +39,7 @@ static int tx_init(struct kunit *test)
 	knobs_save(test);
 	knob_set(txq_sender_skbs, SKBS);
 	rxe_tx_set_ops(&ops);
-	fix.q = rxe_txq_create();
+	fix.q = rxe_txq_find(&ndevs[0]);
 	KUNIT_ASSERT_NOT_NULL(test, fix.q);
 	for (i = 0; i < SENDERS; i++) {
 		skb_queue_head_init(&fix.queue[i]);
@@ -233,6 +235,66 @@ static void park(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
 }
 
+/*
+ * A sender goes to the queues of another netdev, which aren't full, and back. On the way, its own
+ * limit goes on.
+ */
+static void other_netdev(struct kunit *test)
+{
+	struct rxe_txq *other = rxe_txq_find(&ndevs[1]);
+	struct rxe_tx **tx = &fix.tx[1];
+	int times = 3;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+	rxe_tx_follow(tx, other);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), SKBS);
+	while (times--) {
+		rxe_tx_follow(tx, fix.q);
+		KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+		rxe_tx_follow(tx, other);
+		KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+	}
+	KUNIT_EXPECT_EQ(test, fix.called[1], 0u);
+	leave(1, SKBS);
+	KUNIT_EXPECT_EQ(test, fix.called[1], 1u);
+	leave(0, 1);
+	KUNIT_EXPECT_EQ(test, fix.called[1], 1u);
+	rxe_txq_put(other);
+}
+
+/* What leaves after a sender has moved counts where it was queued, though nobody waits there */
+static void moved(struct kunit *test)
+{
+	u32 limit = rxe_knob(txq_first_bytes);
+	struct rxe_txq *other = rxe_txq_find(&ndevs[1]);
+	struct rxe_txq *third = rxe_txq_find(&ndevs[2]);
+
+	KUNIT_ASSERT_TRUE(test, other && third);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, limit / 2), 2u);
+	rxe_tx_follow(&fix.tx[0], other);
+	rxe_tx_follow(&fix.tx[0], third);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[0]), limit);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), 0u);
+	leave(0, 1);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[0]), limit);
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit / 2);
+	rxe_txq_put(other);
+	rxe_txq_put(third);
+}
+
+/* All devices and paths by a netdev share its queues */
+static void one_each(struct kunit *test)
+{
+	struct rxe_txq *same = rxe_txq_find(&ndevs[0]), *other = rxe_txq_find(&ndevs[1]);
+
+	KUNIT_EXPECT_PTR_EQ(test, same, fix.q);
+	KUNIT_EXPECT_PTR_NE(test, other, fix.q);
+	rxe_txq_put(same);
+	rxe_txq_put(other);
+}
+
 /* The time through an empty queue: the shortest of late, and two long ones replace it */
 static void empty_queue(struct kunit *test)
 {
@@ -262,6 +324,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stuck),
 	KUNIT_CASE(stuck_idle),
 	KUNIT_CASE(park),
+	KUNIT_CASE(other_netdev),
+	KUNIT_CASE(moved),
+	KUNIT_CASE(one_each),
 	KUNIT_CASE(empty_queue),
 	{}
 };

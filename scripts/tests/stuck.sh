@@ -23,6 +23,19 @@ pair() {
 	wait_for 20 eval "srv gid_index rxe$1B v2 198.18.$2.2 && cli gid_index rxe$1A v2 198.18.$2.1" > /dev/null
 }
 
+# vlan NETDEV VID N: a path of the same devices through a VLAN
+vlan() {
+	local ns n=1
+	modprobe 8021q
+	for ns in A B; do
+		ip -n $ns link add link "$1" name "$1.$2" type vlan id "$2"
+		ip -n $ns link set "$1.$2" up
+		ip -n $ns addr add "198.18.$3.$n/24" dev "$1.$2"
+		n=2
+	done
+	wait_for 20 eval "srv gid_index rxe$1B v2 198.18.$3.2 && cli gid_index rxe$1A v2 198.18.$3.1" > /dev/null
+}
+
 backlog() { # NETDEV: packets in its queue
 	cli tc -s qdisc show dev "$1" | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
 }
@@ -42,19 +55,19 @@ unplug() {
 
 # stream NETDEV N OPTION...: SENDs by the path, arranged over another; its end goes to a log
 stream() {
-	local gids port=$((21000 + $2)) log=/tmp/stream.$1
-	gids=("$(srv gid_index "rxe$1B" v2 "198.18.$2.2")" "$(cli gid_index "rxe$1A" v2 "198.18.$2.1")")
-	ip netns exec B timeout 120 ib_send_bw -e -F -p $port -d "rxe$1B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
+	local dev=rxe${1%.*} gids port=$((21000 + $2)) log=/tmp/stream.$1
+	gids=("$(srv gid_index "${dev}B" v2 "198.18.$2.2")" "$(cli gid_index "${dev}A" v2 "198.18.$2.1")")
+	ip netns exec B timeout 120 ib_send_bw -e -F -p $port -d "${dev}B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
 	SERVERS+=($!)
 	srv wait_tcp $port || { cat $log.srv >&2; return 1; }
-	ip netns exec A timeout 120 ib_send_bw -e -F -p $port -d "rxe$1A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
+	ip netns exec A timeout 120 ib_send_bw -e -F -p $port -d "${dev}A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
 	STREAM=$!
 }
 
 # The path's QPs run, and then everything stands still.
 stop_path() { # NETDEV N OPTION...
 	stream "$1" "$2" -n 100000 -u 14 "${@:3}" || return 1
-	wait_for 30 eval "cli rdma resource show qp link rxe$1A/1 | grep -q 'state RTS.*ib_send_bw'" &&
+	wait_for 30 eval "cli rdma resource show qp link rxe${1%.*}A/1 | grep -q 'state RTS.*ib_send_bw'" &&
 		plug "$1" && wait_for 30 has_backlog "$1"
 }
 
@@ -104,13 +117,26 @@ not_held_up() {
 	unresolved && [ "$after" -lt $((5 * before + 2000)) ]
 }
 
+# A VLAN's queue is full.  The others of its device are as fast as before.
+vlan_not_held_up() {
+	local before after
+	before=$(timed works four 4 4000) && stop_path four.5 5 -q 64 -s 65536 || return 1
+	VLAN=$STREAM
+	after=$(timed works four 4 4000) || return 1
+	say "$before ms, and $after ms beside a backlog of $(backlog four.5) packets in the VLAN"
+	has_backlog four.5 && [ "$after" -lt $((3 * before + 2000)) ]
+}
+
 SERVERS=()
 netns_pair
 path veth
 pair one 1
 pair two 2
 pair three 3
+pair four 4
+vlan four 5 5
 try dead-neighbour not_held_up
+try vlan vlan_not_held_up
 # Sixteen QPs fill a queue.  QPs of another netdev work all the same, until theirs is stuck, too.
 try many-stop stop_path one 1 -q 16 -s 4096
 FIRST=$STREAM
@@ -120,9 +146,12 @@ SECOND=$STREAM
 say "backlogs: $(backlog one) and $(backlog two) packets"
 try many-end-in-error ends_in_error one "$FIRST"
 try other-ends-in-error ends_in_error two "$SECOND"
+try vlan-ends-in-error ends_in_error four.5 "$VLAN"
 unplug one
 unplug two
+unplug four.5
 kill "${SERVERS[@]}" 2> /dev/null || true
 try many-work-again works one 1
 try other-works-again works two 2
+try vlan-works-again works four.5 5
 try resources-gone wait_for 20 resources_gone

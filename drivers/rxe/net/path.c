@@ -114,6 +114,19 @@ static u32 rxe_path_get_hash(const struct rxe_path *path)
 	return jhash(&path->dgid, sizeof(path->dgid), hash);
 }
 
+/*
+ * The queues of the device itself need no lookup. They also serve if memory is short. Context:
+ * the GID keeps its netdev.
+ */
+static struct rxe_txq *rxe_path_find_txq(const struct rxe_dev *rxe, const struct rxe_path *path)
+{
+	struct rxe_txq *q = NULL;
+
+	if (path->egress && path->egress != rxe->ndev)
+		q = rxe_txq_find(path->egress);
+	return q ?: rxe_txq_get(rxe->txq);
+}
+
 /**
  * rxe_path_init - make a path from an address vector
  * @rxe: device
@@ -164,6 +177,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
 	path->egress = rcu_access_pointer(sgid_attr->ndev);
+	path->txq = rxe_path_find_txq(rxe, path);
 	path->dgid_attr = rxe_path_find_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
 	if (path->same_dev || rxe_l3(path->proto)->udp)
@@ -321,6 +335,8 @@ void rxe_path_destroy(struct rxe_path *path)
 		rdma_put_gid_attr(path->dgid_attr);
 	if (path->sgid_attr)
 		rdma_put_gid_attr(path->sgid_attr);
+	rxe_txq_put(path->txq);
+	path->txq = NULL;
 	path->dgid_attr = NULL;
 	path->sgid_attr = NULL;
 }

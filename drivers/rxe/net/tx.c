@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A limit on what a device's senders have in the queues of the stack and the netdev.
+ * A limit on what the senders by a netdev have in the queues of the stack and the netdev.
  *
  * Theory. A queue longer than what keeps the netdev busy only makes packets late, until
- * a queueing discipline drops them. So there is a limit on the bytes of all senders of a
- * device together. It follows the rate at which the netdev drains the queue, as TCP's
+ * a queueing discipline drops them. So there is a limit on the bytes of all senders by a
+ * netdev together. It follows the rate at which the netdev drains the queue, as TCP's
  * small queues do:
  *
  *   limit = rate * (2 * own + txq_ns)
@@ -20,8 +20,11 @@
  *
  * One packet may always be queued. Senders that must wait get their turn in order of
  * arrival, when half of the limits is free. In its turn a sender sends what its task
- * sends in one run. So many senders share a slow netdev evenly. The limit is per device:
- * a stuck netdev stops only its own senders.
+ * sends in one run. So many senders share a slow netdev evenly.
+ *
+ * The limit is per netdev of a source GID: that of the device, or one on top of it, such as a
+ * VLAN. So a stuck netdev stops only its own senders. A path refers to its netdev's queues. A
+ * connected QP takes them over from its path, and a UD QP from that of the next datagram.
  *
  * If nothing leaves for txq_stuck_ns, each waiting sender may send once, txq_force of them per
  * millisecond. If the queue stays stuck, the retransmission timer of these packets ends in an
@@ -31,6 +34,8 @@
  *
  * Context: any, since skbs are freed anywhere.
  */
+#include <linux/hashtable.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -41,8 +46,10 @@
 #include "internal.h"
 
 /**
- * struct rxe_txq - the queues below a device
- * @ref: one for the device, one for each sender
+ * struct rxe_txq - the queues below a netdev
+ * @ref: one for each device, path and sender
+ * @ndev: the netdev, only to compare; if its memory is reused, so are its queues
+ * @node: in the table by @ndev
  * @bytes: bytes in the queues
  * @limit: bytes that may be there before senders wait; read locklessly
  * @lock: protects all below, and rxe_tx.owner
@@ -60,6 +67,8 @@
  */
 struct rxe_txq {
 	struct kref		ref;
+	const struct net_device	*ndev;
+	struct hlist_node	node;
 	atomic_t		bytes;
 	u32			limit;
 	spinlock_t		lock;	/* all below */
@@ -78,6 +87,8 @@ struct rxe_txq {
 
 static const struct rxe_net_ops *rxe_net_ops;
 static atomic_t rxe_txs = ATOMIC_INIT(0);	/* senders that exist */
+static DEFINE_HASHTABLE(txqs, ilog2(RXE_TXQ_LISTS));
+static DEFINE_SPINLOCK(txqs_lock);	/* txqs; innermost, interrupts off */
 
 /**
  * rxe_tx_set_ops - set the function to call when a sender may continue
@@ -136,38 +147,81 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	return restart;
 }
 
-/**
- * rxe_txq_create - make the accounting of a device's queues
- *
- * Return: the queues, which all senders of the device share, or NULL.
- */
-struct rxe_txq *rxe_txq_create(void)
+/* Queues whose last reference is gone are passed over. Context: txqs_lock */
+static struct rxe_txq *txq_find(const struct net_device *ndev)
 {
-	struct rxe_txq *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	struct rxe_txq *q;
+
+	hash_for_each_possible(txqs, q, node, (unsigned long)ndev)
+		if (q->ndev == ndev && kref_get_unless_zero(&q->ref))
+			return q;
+	return NULL;
+}
+
+/* Context: txqs_lock */
+static struct rxe_txq *txq_create(const struct net_device *ndev)
+{
+	struct rxe_txq *q = kzalloc(sizeof(*q), GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!q)
 		return NULL;
 	kref_init(&q->ref);
+	q->ndev = ndev;
 	q->limit = rxe_knob(txq_first_bytes);
 	q->round = 1;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->waiting);
 	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
+	hash_add(txqs, &q->node, (unsigned long)ndev);
+	return q;
+}
+
+/**
+ * rxe_txq_find - the accounting of a netdev's queues
+ * @ndev: the netdev, which the caller keeps
+ *
+ * Context: any.
+ * Return: the queues, which all senders by the netdev share, with a reference; or NULL.
+ */
+struct rxe_txq *rxe_txq_find(const struct net_device *ndev)
+{
+	struct rxe_txq *q;
+	unsigned long flags;
+
+	spin_lock_irqsave(&txqs_lock, flags);
+	q = txq_find(ndev) ?: txq_create(ndev);
+	spin_unlock_irqrestore(&txqs_lock, flags);
+	return q;
+}
+
+/**
+ * rxe_txq_get - take a reference
+ * @q: the queues, which the caller keeps
+ *
+ * Return: @q
+ */
+struct rxe_txq *rxe_txq_get(struct rxe_txq *q)
+{
+	kref_get(&q->ref);
 	return q;
 }
 
 static void txq_release(struct kref *ref)
 {
 	struct rxe_txq *q = container_of(ref, struct rxe_txq, ref);
+	unsigned long flags;
 
+	spin_lock_irqsave(&txqs_lock, flags);
+	hash_del(&q->node);
+	spin_unlock_irqrestore(&txqs_lock, flags);
 	hrtimer_cancel(&q->timer);
 	kfree(q);
 }
 
 /**
- * rxe_txq_put - drop the device's reference
- * @q: from rxe_txq_create(), or NULL
+ * rxe_txq_put - drop a reference
+ * @q: from rxe_txq_find() or rxe_txq_get(), or NULL
  */
 void rxe_txq_put(struct rxe_txq *q)
 {
@@ -175,26 +229,30 @@ void rxe_txq_put(struct rxe_txq *q)
 		kref_put(&q->ref, txq_release);
 }
 
+static struct rxe_tx *tx_create(struct rxe_txq *q, void *owner, gfp_t gfp)
+{
+	struct rxe_tx *tx = kzalloc(sizeof(*tx), gfp);
+
+	if (!tx)
+		return NULL;
+	kref_init(&tx->ref);
+	tx->q = rxe_txq_get(q);
+	tx->owner = owner;
+	INIT_LIST_HEAD(&tx->wait);
+	atomic_inc(&rxe_txs);
+	return tx;
+}
+
 /**
  * rxe_tx_create - make a sender
- * @q: of its device
+ * @q: the queues that it sends to
  * @owner: argument of rxe_net_ops.sent
  *
  * Return: the sender or NULL.
  */
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner)
 {
-	struct rxe_tx *tx = kzalloc(sizeof(*tx), RXE_GFP_USER);
-
-	if (!tx)
-		return NULL;
-	kref_init(&tx->ref);
-	kref_get(&q->ref);
-	tx->q = q;
-	tx->owner = owner;
-	INIT_LIST_HEAD(&tx->wait);
-	atomic_inc(&rxe_txs);
-	return tx;
+	return tx_create(q, owner, RXE_GFP_USER);
 }
 
 static void tx_release(struct kref *ref)
@@ -297,8 +355,37 @@ void rxe_tx_destroy(struct rxe_tx *tx)
 {
 	if (!tx)
 		return;
+	rxe_tx_destroy(tx->last);
 	rxe_tx_leave(tx);
 	kref_put(&tx->ref, tx_release);
+}
+
+/**
+ * rxe_tx_move - let a sender go on in other queues, though its skbs are still in the old ones
+ * @txp: its place; replaced
+ * @q: the other queues
+ *
+ * A sender of datagrams may alternate between two netdevs. So the old one is kept for the way
+ * back, and its own limit goes on. If memory is short, the sender counts for the old queues as
+ * before.
+ *
+ * Context: the owner's task, or while it is paused.
+ */
+void rxe_tx_move(struct rxe_tx **txp, struct rxe_txq *q)
+{
+	struct rxe_tx *old = *txp, *tx = old->last;
+
+	rxe_tx_leave(old);	/* nobody would end its turn any more */
+	if (!tx || tx->q != q) {
+		tx = tx_create(q, old->owner, GFP_ATOMIC | __GFP_NOWARN);
+		if (!tx)
+			return;
+		rxe_tx_destroy(old->last);
+	}
+	old->last = NULL;
+	tx->last = old;
+	tx->sent = old->sent;
+	*txp = tx;
 }
 
 /* Are so few bytes left that waiting senders may fill the queues again? */

@@ -170,6 +170,8 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		if (qp->path_valid)
 			rxe_path_destroy(&qp->path);
 		qp->path = prep->path;
+		rxe_tx_follow(&qp->sq.sender.tx, qp->path.txq);
+		rxe_tx_follow(&qp->rq.reply.tx, qp->path.txq);
 		qp->sq.sender.out.l3_icrc.len = 0;
 		qp->rq.reply.out.l3_icrc.len = 0;
 		qp->path_valid = true;

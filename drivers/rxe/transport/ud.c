@@ -126,6 +126,7 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		return true;
 	if (wqe->ah->path.same_dev)
 		return false;
+	rxe_tx_follow(&qp->sq.sender.tx, wqe->ah->path.txq);
 	return (rxe_is_paced(qp) && !rxe_pace_ask(qp, RXE_PACE_SEND)) ||
 	       rxe_tx_full(qp->sq.sender.tx);
 }
