@@ -10,7 +10,7 @@
 
 /**
  * enum rxe_op_flags - what an opcode is and which headers follow its BTH
- * @RXE_OP_VALID: this driver supports it
+ * @RXE_OP_VALID: it has a row
  * @RXE_OP_DETH: a datagram's extended header follows
  * @RXE_OP_FETH: a flush extended header follows
  * @RXE_OP_RETH: an RDMA extended header follows
@@ -31,6 +31,7 @@
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
  * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)
+ * @RXE_OP_RESERVED: a request of RC that isn't defined: it has a row, since it gets an answer
  * @RXE_OP_SINGLE: the requests of one packet that are answered by one packet
  * @RXE_OP_RD_ATOMIC: the requests that take one of the responder's resources
  * @RXE_OP_MESSAGE: the requests that may be one of several packets of a message
@@ -60,6 +61,7 @@ enum rxe_op_flags {
 	RXE_OP_READ_RESP	= BIT(18),
 	RXE_OP_PAYLOAD		= BIT(19),
 	RXE_OP_CNP		= BIT(20),
+	RXE_OP_RESERVED		= BIT(21),
 	RXE_OP_SINGLE		= RXE_OP_ATOMIC_REQ | RXE_OP_FLUSH | RXE_OP_ATOMIC_WRITE,
 	RXE_OP_RD_ATOMIC	= RXE_OP_READ_REQ | RXE_OP_SINGLE,
 	RXE_OP_MESSAGE		= RXE_OP_SEND | RXE_OP_WRITE,
@@ -69,7 +71,7 @@ enum rxe_op_flags {
 /**
  * struct rxe_opcode - one row of the opcode table
  * @name: the specification's name, for traces
- * @flags: enum rxe_op_flags; 0 for an opcode that isn't supported
+ * @flags: enum rxe_op_flags; 0 for an opcode whose packets are dropped
  * @hdr_len: bytes of BTH and all extended headers
  * @access: enum ib_access_flags that the QP must have for such a request, whatever its headers
  *	say

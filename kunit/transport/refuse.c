@@ -105,6 +105,12 @@ static const struct refusal refusals[] = {
 	{ "write-shorter", NONE, IB_OPCODE_RC_RDMA_WRITE_ONLY, 8, 12 },
 	{ "write-longer", NONE, IB_OPCODE_RC_RDMA_WRITE_ONLY, 12, 8 },
 	{ "write-ends-early", IB_OPCODE_RC_RDMA_WRITE_FIRST, IB_OPCODE_RC_RDMA_WRITE_LAST, 4 },
+	{ "reserved", NONE, 0x15, 8 },
+	{ "reserved-empty", NONE, 0x18, 0 },
+	{ "reserved-full", NONE, 0x1b, MTU },
+	{ "reserved-long", NONE, 0x1e, MTU + 4 },
+	{ "reserved-in-send", IB_OPCODE_RC_SEND_FIRST, 0x1f, MTU },
+	{ "reserved-in-write", IB_OPCODE_RC_RDMA_WRITE_FIRST, 0x1a, 8 },
 	{ "write-too-much", IB_OPCODE_RC_RDMA_WRITE_FIRST, IB_OPCODE_RC_RDMA_WRITE_LAST, 16 },
 };
 
@@ -115,7 +121,7 @@ static void refusal_name(const struct refusal *r, char *name)
 
 KUNIT_ARRAY_PARAM(refusal, refusals, refusal_name);
 
-/* A NAK, the QP in ERR, and nothing is written [9.7.4.1.2] [9.7.4.1.6] [9.9.3] */
+/* A NAK, the QP in ERR, and nothing is written [9.7.4.1.2] [9.7.4.1.6] [9.7.5.2.4] [9.9.3] */
 static void refused(struct kunit *test)
 {
 	const struct refusal *r = test->param_value;
@@ -136,6 +142,36 @@ static void refused(struct kunit *test)
 	fake_expect_nothing(test);
 	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[1024], 0);
+}
+
+/* Early, it isn't held, and as a duplicate it is ignored: only in order does it end the QP */
+static void reserved_elsewhere(struct kunit *test)
+{
+	u8 data[MTU] = { 1 };
+
+	peer_post_bytes(test);
+	peer_request(test, 0x15, PSN(1), data, MTU);
+	peer_expect_nak(test, PSN(0), RXE_NAK_PSN_SEQ);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_EARLY), 1ull);
+	peer_byte(test, 0);
+	peer_expect_ack(test, PSN(0), 1);
+	peer_request(test, 0x15, PSN(0), data, 8);
+	fake_expect_nothing(test);
+	peer_byte(test, 1);
+	peer_expect_ack(test, PSN(1), 2);
+	peer_expect_bytes(test, 0, 1);
+}
+
+/* From a stranger, it is dropped like everything else [9.6.1.5] */
+static void reserved_from_stranger(struct kunit *test)
+{
+	u8 byte = 1;
+
+	fake(test)->peer.sgid.raw[15] = 77;
+	peer_request(test, 0x15, PSN(0), &byte, 1);
+	fake(test)->peer.sgid.raw[15] = 2;
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
 /* The QP's own access flags, not the region's */
@@ -228,6 +264,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomic_bad_key),
 	KUNIT_CASE(foreign_pd),
 	KUNIT_CASE_PARAM(refused, refusal_gen_params),
+	KUNIT_CASE(reserved_elsewhere),
+	KUNIT_CASE(reserved_from_stranger),
 	KUNIT_CASE(not_enabled),
 	KUNIT_CASE(strangers),
 	KUNIT_CASE(short_send),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The supported opcodes as in the specification (section 9.2, tables 38 and 39), entered by
- * hand. The suites compare the driver's table with them.
+ * The opcodes that are supported, and those of RC that are reserved, as in the specification
+ * (section 9.2, tables 38 and 39), entered by hand. The suites compare the driver's table with
+ * them.
  */
 #ifndef RXE_KUNIT_SPEC_H
 #define RXE_KUNIT_SPEC_H
@@ -26,6 +27,7 @@ struct spec_op {
 #define E	RXE_OP_END
 #define SND	(RXE_OP_SEND | RXE_OP_PAYLOAD)
 #define WRT	(RXE_OP_WRITE | RXE_OP_PAYLOAD)
+#define RSV	(RXE_OP_RESERVED | RXE_OP_PAYLOAD)
 #define RDR	(RXE_OP_RESPONSE | RXE_OP_READ_RESP | RXE_OP_PAYLOAD)
 
 static const struct spec_op spec_ops[] = {
@@ -50,10 +52,17 @@ static const struct spec_op spec_ops[] = {
 	{ 0x12, 24, "AK",	RXE_OP_RESPONSE | S | E },
 	{ 0x13, 40, "T",	RXE_OP_ATOMIC_REQ | S | E },
 	{ 0x14, 40, "T",	RXE_OP_ATOMIC_REQ | S | E },
+	{ 0x15, 12, "",		RSV | S | E },
 	{ 0x16, 16, "N",	SND | E },
 	{ 0x17, 16, "N",	SND | S | E },
+	{ 0x18, 12, "",		RSV | S | E },
+	{ 0x19, 12, "",		RSV | S | E },
+	{ 0x1a, 12, "",		RSV | S | E },
+	{ 0x1b, 12, "",		RSV | S | E },
 	{ 0x1c, 32, "FR",	RXE_OP_FLUSH | S | E },
 	{ 0x1d, 28, "R",	RXE_OP_ATOMIC_WRITE | RXE_OP_PAYLOAD | S | E },
+	{ 0x1e, 12, "",		RSV | S | E },
+	{ 0x1f, 12, "",		RSV | S | E },
 	{ 0x20, 12, "",		SND | S },
 	{ 0x21, 12, "",		SND },
 	{ 0x22, 12, "",		SND | E },
@@ -75,6 +84,7 @@ static const struct spec_op spec_ops[] = {
 #undef E
 #undef SND
 #undef WRT
+#undef RSV
 #undef RDR
 
 /* A letter of spec_op.ext: its flag, its bytes */

@@ -370,6 +370,10 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	}
 }
 
+/*
+ * Checked in the order of the specification: the opcode's place in the message, then the opcode
+ * itself. One that is reserved is none of the known requests [9.7.5.2.4].
+ */
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
@@ -479,7 +483,7 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	s32 diff = rxe_psn_diff(pkt->psn, qp->rq.expect.psn);
 
-	return diff > 0 && diff <= rxe_knob(window_max) &&
+	return diff > 0 && diff <= rxe_knob(window_max) && !(pkt->flags & RXE_OP_RESERVED) &&
 	       is_op_enabled(qp, pkt) && is_length_ok(qp, pkt);
 }
 

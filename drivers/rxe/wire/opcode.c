@@ -2,7 +2,7 @@
 /*
  * The table of opcodes (section 9.2, table 38). It says what a packet is, which headers it
  * carries, how long they are, and which access it takes. Parser, builder and transport all use
- * it. An opcode without a row isn't supported.
+ * it. An opcode without a row isn't supported, and its packets are dropped.
  *
  * Constant data; any context.
  */
@@ -49,6 +49,14 @@
 		.access = ACCESS(f) \
 	}
 
+/* What follows the BTH isn't known. All responses are defined, so it counts as a request */
+#define RC_RESERVED(num) \
+	[IB_OPCODE_RC + (num)] = { \
+		.name = "RC_RESERVED_" #num, \
+		.flags = RXE_OP_VALID | RXE_OP_RESERVED | RXE_OP_PAYLOAD | ONLY, \
+		.hdr_len = RXE_BTH_BYTES, \
+	}
+
 const struct rxe_opcode rxe_opcode[256] = {
 	ROW(RC_SEND_FIRST,			SND | START),
 	ROW(RC_SEND_MIDDLE,			SND),
@@ -71,10 +79,17 @@ const struct rxe_opcode rxe_opcode[256] = {
 	ROW(RC_ATOMIC_ACKNOWLEDGE,		RESP | ONLY | AETH | ATACK),
 	ROW(RC_COMPARE_SWAP,			RXE_OP_ATOMIC_REQ | ONLY | ATOMIC),
 	ROW(RC_FETCH_ADD,			RXE_OP_ATOMIC_REQ | ONLY | ATOMIC),
+	RC_RESERVED(0x15),
 	ROW(RC_SEND_LAST_WITH_INVALIDATE,	SND | END | IETH),
 	ROW(RC_SEND_ONLY_WITH_INVALIDATE,	SND | ONLY | IETH),
+	RC_RESERVED(0x18),
+	RC_RESERVED(0x19),
+	RC_RESERVED(0x1a),
+	RC_RESERVED(0x1b),
 	ROW(RC_FLUSH,				RXE_OP_FLUSH | ONLY | FETH | RETH),
 	ROW(RC_ATOMIC_WRITE,			RXE_OP_ATOMIC_WRITE | RXE_OP_PAYLOAD | ONLY | RETH),
+	RC_RESERVED(0x1e),
+	RC_RESERVED(0x1f),
 	ROW(UC_SEND_FIRST,			SND | START),
 	ROW(UC_SEND_MIDDLE,			SND),
 	ROW(UC_SEND_LAST,			SND | END),

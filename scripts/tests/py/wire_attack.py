@@ -16,6 +16,8 @@ import time
 import roce
 
 QKEY = 0x11223344
+RESERVED = sorted(set(range(0x20)) - set(roce.OPCODES))
+PSN_ERROR, INVALID_REQUEST = 0x60, 0x61
 
 
 class Attack:
@@ -29,6 +31,8 @@ class Attack:
         self.ud, self.rc, self.uc, self.rkey, self.va = (int(w) for w in words[1::2])
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self.socket.bind((args.netdev, 0))
+        self.sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.sniffer.bind((args.netdev, 3))
         self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
         self.good, self.failed = 0, 0
         self.random = random.Random(args.seed)
@@ -65,13 +69,20 @@ class Attack:
             body += struct.pack(">I", rkey)
         return body + payload
 
-    def count(self):
+    def ask(self):
+        """packets received by the UD queue pair, times that another one went to ERR"""
         self.target.stdin.write("?\n")
         self.target.stdin.flush()
         words = self.target.stdout.readline().split()
         if not words:
             raise SystemExit("the target died")
-        return int(words[1])
+        return int(words[1]), int(words[3])
+
+    def count(self):
+        return self.ask()[0]
+
+    def deaths(self):
+        return self.ask()[1]
 
     def judge(self, case):
         """One good packet; it and nothing else must have arrived."""
@@ -149,6 +160,51 @@ class Attack:
                     self.send(self.frame(self.rc_body(opcode, b"y" * size, pad=pad)))
         self.judge(f"{name}-bad-length")
 
+    def forget(self):
+        """what has come until now"""
+        self.sniffer.setblocking(False)
+        try:
+            while self.sniffer.recv(65536):
+                pass
+        except BlockingIOError:
+            pass
+
+    def answer(self, opcode, psn):
+        """the syndrome of the RC queue pair's next ACK or NAK, and its PSN"""
+        self.forget()
+        self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
+        self.sniffer.settimeout(20)
+        while True:
+            try:
+                packet = roce.Packet(self.sniffer.recv(65536))
+            except socket.timeout:
+                return None, None
+            except (struct.error, IndexError, ValueError):
+                continue	# not RoCE
+            if packet.src == self.args.dst and getattr(packet, "opcode", None) == 0x11:
+                return packet.bth[12], packet.psn
+
+    def stranger(self, body):
+        """from an address that isn't the peer's"""
+        src, self.args.src = self.args.src, self.args.src + "9"
+        self.send(self.frame(body))
+        self.args.src = src
+
+    def reserved_cases(self):
+        """A reserved opcode ends the RC queue pair, but only in order and from its peer."""
+        wrong = []
+        for opcode in RESERVED:
+            before = self.deaths()
+            self.stranger(self.rc_body(opcode, b"x" * 8))
+            early, now = self.answer(opcode, 0x1001), self.answer(opcode, 0x1000)
+            deadline = time.monotonic() + 20
+            while self.deaths() == before and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if (early, now, self.deaths()) != ((PSN_ERROR, 0x1000), (INVALID_REQUEST, 0x1000), before + 1):
+                wrong.append(f"{opcode:#x}: {early} {now}, {self.deaths() - before} deaths")
+        print(f"fail rc-reserved-opcode {'; '.join(wrong)}" if wrong else "ok rc-reserved-opcode", flush=True)
+        self.failed += bool(wrong)
+
     def noise(self):
         for _ in range(self.args.noise):
             body = bytearray(self.rc_body(self.random.choice(sorted(roce.OPCODES)), b"z" * 16))
@@ -176,6 +232,7 @@ class Attack:
 
     def run(self):
         self.ud_cases()
+        self.reserved_cases()
         self.truncations()
         self.connected_cases("rc", roce.RC)
         self.connected_cases("uc", roce.UC)
