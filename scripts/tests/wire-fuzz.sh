@@ -12,6 +12,32 @@ SEED=${SEED:-1}
 TIME=${TIME:-120}
 ! grep -qw kasan_report /proc/kallsyms || TIME=${LONG_TIME:-1200}
 
+# A VLAN of the devices, whose packets are changed, too
+VLAN_A=198.18.5.1 VLAN_B=198.18.5.2
+
+vlan_up() {
+	modprobe 8021q && add_vlan A $VLAN_A && add_vlan B $VLAN_B
+}
+
+add_vlan() { # NETNS ADDRESS
+	ip -n "$1" link add link veth name veth.5 type vlan id 5 && ip -n "$1" link set veth.5 up &&
+		ip -n "$1" addr add "$2/24" dev veth.5 && wait_for 10 in_netns "$1" gid_index "rxe$1" any "$2"
+}
+
+# fuzz SEED SECONDS NETDEV: at both ends
+fuzz() {
+	say "$3 for $2 s, GRO: $(ip netns exec A ethtool -k veth | grep generic-receive)"
+	nice -n -10 wire_fuzz --seed "$1" --seconds "$2" --spare $SPARE_A --spare $SPARE_B \
+		${RATE:+--rate $RATE} ${ONLY:+--only $ONLY} "A:$3" "B:$3"
+}
+
+# Half of the time with GRO, half of which in the VLAN
+fuzz_all() {
+	fuzz "$SEED" $((TIME / 2)) veth &&
+		ip netns exec A ethtool -K veth gro on && ip netns exec B ethtool -K veth gro on &&
+		fuzz $((SEED + 1)) $((TIME / 4)) veth && fuzz $((SEED + 2)) $((TIME / 4)) veth.5
+}
+
 # Between these addresses no forged packet has a right ICRC, so that data can be verified.
 SPARE_A=203.0.113.11 SPARE_B=203.0.113.12
 
@@ -98,7 +124,7 @@ judge() { # CASE PID LOG
 }
 
 path_up veth
-spare_addresses || { fail addresses "no GIDs"; exit; }
+spare_addresses && vlan_up || { fail addresses "no GIDs"; exit; }
 capture_trains || fail capture_trains "status $?"
 sync
 echo 3 > /proc/sys/vm/drop_caches
@@ -110,13 +136,14 @@ begin() { # NAME COMMAND...
 	job[$1]=$!
 }
 
-begin fuzzer nice -n -10 wire_fuzz --seed "$SEED" --seconds "$TIME" --spare $SPARE_A --spare $SPARE_B ${RATE:+--rate $RATE} ${ONLY:+--only $ONLY} A:veth B:veth
+begin fuzzer fuzz_all
 begin v2-ipv4 peers v2 203.0.113.1 203.0.113.2 40001
 begin v2-ipv6 peers v2 2001:db8:1::1 2001:db8:1::2 40002
 begin v1-ipv4 peers v1 203.0.113.1 203.0.113.2 40003
+begin v2-vlan peers v2 $VLAN_A $VLAN_B 40004
 begin verified verified
 begin others others
-for name in fuzzer v2-ipv4 v2-ipv6 v1-ipv4 verified others; do
+for name in fuzzer v2-ipv4 v2-ipv6 v1-ipv4 v2-vlan verified others; do
 	judge $name "${job[$name]}" /tmp/$name.log
 done
 rdma statistic show >&2
