@@ -124,9 +124,13 @@ combined_and_intact() { # BEFORE: damaged
 
 # Clear text is forbidden, but for the marker's port
 policy() {
+	local ends
 	neighbours
-	ip -n B xfrm policy add src $SRC4 dst 203.0.113.2 proto udp sport $((0xc123)) dport 4791 dir in \
-		tmpl src $SRC4 dst 203.0.113.2 proto esp mode transport level required
+	for ends in "src $SRC4 dst 203.0.113.2" "src $SRC6 dst 2001:db8:1::2"; do
+		# shellcheck disable=SC2086
+		ip -n B xfrm policy add $ends proto udp sport $((0xc123)) dport 4791 dir in \
+			tmpl $ends proto esp mode transport level required
+	done
 	cases policy- throw policy 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 

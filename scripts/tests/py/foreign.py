@@ -284,6 +284,10 @@ class Foreign:
                     rx_drop_policy=2)
         self.expect("clear-text-train", self.burst, [self.v2(self.rc_send(i)) for i in range(1, 7)],
                     rx_drop_policy=6)
+        self.expect("clear-text-ipv6", self.single, [self.v6(self.ud(0, 1)), self.v6(self.rc_send(2))],
+                    rx_drop_policy=2)
+        self.expect("clear-text-ipv6-train", self.burst, [self.v6(self.rc_send(i)) for i in range(1, 7)],
+                    rx_drop_policy=6)
 
     def strict(self):
         """What a receiver must not take, though its ICRC is right"""
