@@ -2,11 +2,17 @@
 # test: queues that never drain stop their users with an error, and no others
 # nodes: 1
 # level: full
-# timeout: 240
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
+TOOL="ib_send_bw -e" VERSION=v2 FAMILY=4	# what a stream is
+STUCK=A	# the namespace that nothing leaves
 END=60	# seconds that seven retries and a program's own end take at most
+
+address() { # N 1|2
+	if [ $FAMILY = 4 ]; then echo "198.18.$1.$2"; else echo "2001:db8:ff:$1::$2"; fi
+}
 
 # pair NETDEV N: one more path between A and B, with a device at each end
 pair() {
@@ -15,6 +21,7 @@ pair() {
 	for ns in A B; do
 		ip -n $ns link set "$1" up
 		ip -n $ns addr add "198.18.$2.$n/24" dev "$1"
+		ip -n $ns addr add "2001:db8:ff:$2::$n/64" dev "$1" nodad
 		n=2
 	done
 	for ns in A B; do
@@ -37,37 +44,38 @@ vlan() {
 }
 
 backlog() { # NETDEV: packets in its queue
-	cli tc -s qdisc show dev "$1" | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
+	in_netns $STUCK tc -s qdisc show dev "$1" | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
 }
 
 has_backlog() {
 	[ "$(backlog "$1")" -gt 0 ]
 }
 
-# From now on nothing leaves A by the netdev.
+# From now on nothing leaves by the netdev.
 plug() {
-	cli tc qdisc replace dev "$1" root plug limit 100000000
+	in_netns $STUCK tc qdisc replace dev "$1" root plug limit 100000000
 }
 
 unplug() {
-	cli tc qdisc del dev "$1" root
+	in_netns $STUCK tc qdisc del dev "$1" root
 }
 
-# stream NETDEV N OPTION...: SENDs by the path, arranged over another; its end goes to a log
+# stream NETDEV N OPTION...: $TOOL's by the path, arranged over another; its end goes to a log
 stream() {
 	local dev=rxe${1%.*} gids port=$((21000 + $2)) log=/tmp/stream.$1
-	gids=("$(srv gid_index "${dev}B" v2 "198.18.$2.2")" "$(cli gid_index "${dev}A" v2 "198.18.$2.1")")
-	ip netns exec B timeout 120 ib_send_bw -e -F -p $port -d "${dev}B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
+	gids=("$(srv gid_index "${dev}B" $VERSION "$(address "$2" 2)")"
+		"$(cli gid_index "${dev}A" $VERSION "$(address "$2" 1)")")
+	ip netns exec B timeout 120 $TOOL -F -p $port -d "${dev}B" -x "${gids[0]}" "${@:3}" > $log.srv 2>&1 &
 	SERVERS+=($!)
 	srv wait_tcp $port || { cat $log.srv >&2; return 1; }
-	ip netns exec A timeout 120 ib_send_bw -e -F -p $port -d "${dev}A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
+	ip netns exec A timeout 120 $TOOL -F -p $port -d "${dev}A" -x "${gids[1]}" "${@:3}" 203.0.113.2 > $log 2>&1 &
 	STREAM=$!
 }
 
 # The path's QPs run, and then everything stands still.
 stop_path() { # NETDEV N OPTION...
 	stream "$1" "$2" -n 100000 -u 14 "${@:3}" || return 1
-	wait_for 30 eval "cli rdma resource show qp link rxe${1%.*}A/1 | grep -q 'state RTS.*ib_send_bw'" &&
+	wait_for 30 eval "cli rdma resource show qp link rxe${1%.*}A/1 | grep -q 'state RTS.*${TOOL% -e}'" &&
 		plug "$1" && wait_for 30 has_backlog "$1"
 }
 
@@ -127,6 +135,26 @@ vlan_not_held_up() {
 	has_backlog four.5 && [ "$after" -lt $((3 * before + 2000)) ]
 }
 
+# kinds COMMAND...: for each further kind of stream, with its netdev and number
+kinds() {
+	TOOL=ib_write_bw VERSION=v1 "$@" write-v1 6
+	TOOL=ib_read_bw FAMILY=6 STUCK=B "$@" read-ipv6 7
+	VERSION=v1 FAMILY=6 "$@" send-v1-ipv6 8
+}
+
+declare -A KIND=()
+kind_stops() { # NETDEV N
+	pair "$1" "$2"
+	try "$1-stops" stop_path "$1" "$2" -q 4 -s 4096
+	KIND[$1]=$STREAM
+}
+
+kind_ends() { # NETDEV N
+	try "$1-ends-in-error" ends_in_error "$1" "${KIND[$1]}"
+	unplug "$1"
+	try "$1-works-again" works "$1" "$2"
+}
+
 SERVERS=()
 netns_pair
 path veth
@@ -143,10 +171,12 @@ FIRST=$STREAM
 try other-works works two 2
 try other-stops stop_path two 2 -q 1 -s 4096
 SECOND=$STREAM
+kinds kind_stops
 say "backlogs: $(backlog one) and $(backlog two) packets"
 try many-end-in-error ends_in_error one "$FIRST"
 try other-ends-in-error ends_in_error two "$SECOND"
 try vlan-ends-in-error ends_in_error four.5 "$VLAN"
+kinds kind_ends
 unplug one
 unplug two
 unplug four.5
