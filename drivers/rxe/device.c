@@ -5,6 +5,7 @@
  * Context: process. add_lock makes sure that a netdev gets one device; nothing in
  * the fast path takes it.
  */
+#include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
@@ -294,6 +295,16 @@ static void set_node_desc(struct rxe_dev *rxe, const char *name)
 		  init_utsname()->nodename, name);
 }
 
+/*
+ * The device has no DMA. But an exporter of a dma-buf may have to map the buffer for it, before it
+ * tells of moves (mem/dmabuf.c). A machine that can't map all addresses refuses this mapping.
+ */
+static void set_dma_mask(struct ib_device *ibdev)
+{
+	if (dma_coerce_mask_and_coherent(&ibdev->dev, DMA_BIT_MASK(64)))
+		ibdev_dbg(ibdev, "dma-bufs that may move can't be mapped\n");
+}
+
 static void init_ibdev(struct rxe_dev *rxe)
 {
 	struct ib_device *ibdev = &rxe->ibdev;
@@ -305,6 +316,7 @@ static void init_ibdev(struct rxe_dev *rxe)
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	set_node_guid(rxe);
+	set_dma_mask(ibdev);
 	rxe_mark_name_assigned_by_user(ibdev);
 	ib_set_device_ops(ibdev, &rxe_dev_ops);
 	rxe_gid_init(rxe);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: which pages of a process are present.
+ * On-demand paging: which pages of a process, or of a dma-buf that may move, are present.
  *
  * Theory. Users of the table of pages are the tasks of QPs. They hold a reference to the
  * region for one run, with bottom halves off, and take no lock. The notifier marks the page as
@@ -18,8 +18,11 @@
  * wait for tasks that use its pages. It goes out of the table first, then its notifier goes. A
  * grace period later, no task looks at it any more.
  *
+ * A dma-buf has one chunk without a notifier: the exporter calls the driver itself (dmabuf.c).
+ *
  * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
- * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace.
+ * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace. The lock of a
+ * dma-buf comes before rxe_odp_chunk.lock.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -145,6 +148,24 @@ void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bo
 	WRITE_ONCE(*slot, (unsigned long)addr | bits);
 }
 
+/**
+ * rxe_odp_set_all - make all pages of a dma-buf present, to be read and written
+ * @odp: memory that has one chunk
+ * @addr: kernel address of the first page; the others follow
+ *
+ * Context: process, may sleep.
+ */
+void rxe_odp_set_all(struct rxe_odp *odp, void *addr)
+{
+	struct rxe_odp_chunk *chunk = rxe_odp_find_chunk(odp, odp->first);
+	unsigned long i;
+
+	mutex_lock(&chunk->lock);
+	for (i = 0; i < chunk->num; i++)
+		rxe_odp_set(chunk, chunk->first + i, addr + (i << PAGE_SHIFT), true);
+	mutex_unlock(&chunk->lock);
+}
+
 /*
  * Wait for tasks that found the pages by way of a memory window. They hold a reference to the
  * window's region, not to this one. If no window was used since the flag was cleared, earlier
@@ -215,7 +236,7 @@ void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned lon
 		if (!(old & RXE_PAGE_READ))
 			continue;
 		WRITE_ONCE(chunk->pages[i], (old & PAGE_MASK) |
-			   (old & RXE_PAGE_WRITE ? RXE_PAGE_DIRTY : 0));
+			   (old & RXE_PAGE_WRITE && !chunk->odp->dmabuf ? RXE_PAGE_DIRTY : 0));
 		num++;
 	}
 	if (!num)
@@ -224,6 +245,23 @@ void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned lon
 	wait_for_users(chunk->odp);
 	while (i-- > first)
 		forget_page(&chunk->pages[i]);
+}
+
+/**
+ * rxe_odp_drop_all - take all pages of a dma-buf back
+ * @odp: memory that has one chunk
+ *
+ * On return as rxe_odp_drop().
+ *
+ * Context: process, may sleep; perhaps direct reclaim.
+ */
+void rxe_odp_drop_all(struct rxe_odp *odp)
+{
+	struct rxe_odp_chunk *chunk = rxe_odp_find_chunk(odp, odp->first);
+
+	mutex_lock(&chunk->lock);
+	rxe_odp_drop(chunk, 0, chunk->num);
+	mutex_unlock(&chunk->lock);
 }
 
 /* Take pages back for the process's memory management, perhaps in direct reclaim */
@@ -279,6 +317,27 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 		return chunk;
 	kfree(chunk);
 	return NULL;
+}
+
+/**
+ * rxe_odp_add_whole - add the one chunk of a dma-buf, which needs no notifier
+ * @odp: memory without a chunk
+ *
+ * Context: process.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int rxe_odp_add_whole(struct rxe_odp *odp)
+{
+	struct rxe_odp_chunk *chunk = alloc_chunk(odp, 0);
+	int err;
+
+	if (!chunk)
+		return -ENOMEM;
+	err = xa_err(xa_store(&odp->chunks, 0, chunk, RXE_GFP_USER));
+	if (err)
+		rxe_odp_free_chunk(chunk);
+	return err;
 }
 
 /*

@@ -151,7 +151,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
 	fault->since = jiffies;
 	fault->busy = true;
 	kref_get(&fault->ref);
-	queue_work(odp->process->wq, &fault->work);
+	queue_work(odp->wq, &fault->work);
 	return -EAGAIN;
 }
 

@@ -87,10 +87,10 @@ void rxe_mr_free(struct rxe_dev *rxe, struct rxe_mr *mr)
 	kvfree(mr->region.pages);
 	kvfree(mr->next);
 	ib_umem_release(mr->umem);
-	if (mr->dmabuf)
-		rxe_dmabuf_put(mr->dmabuf);
 	if (mr->region.odp)
-		rxe_odp_end(mr->region.odp);
+		rxe_odp_end(mr->region.odp);	/* has the dma-buf */
+	else if (mr->dmabuf)
+		rxe_dmabuf_put(mr->dmabuf);
 	kfree_rcu(mr, rcu);
 	atomic_dec(&rxe->num_mr);
 }
@@ -264,6 +264,22 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return mr_finish(mr, mr_get_memory(mr, start, length, iova));
 }
 
+/*
+ * A dma-buf that may move is paged, too: a position in the region is one in the buffer. Its pages
+ * are made present at once, so that the caller learns if that can't be.
+ */
+static int mr_make_movable(struct rxe_mr *mr, u64 offset, u64 length)
+{
+	struct rxe_odp *odp = rxe_odp_create_dmabuf(mr, offset, length);
+
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	mr->region.odp = odp;
+	mr->key.paged = true;
+	mr->key.start = offset;
+	return rxe_dmabuf_start(mr->dmabuf, odp);
+}
+
 static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
 {
 	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(&mr->ibmr.device->dev, fd);
@@ -276,6 +292,8 @@ static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd
 	if (err)
 		return err;
 	set_range(mr, iova, length);
+	if (rxe_dmabuf_may_move(dmabuf))
+		return mr_make_movable(mr, offset, length);
 	mr->key.start = offset_in_page(offset);
 	mr->region.pages = rxe_dmabuf_pages(dmabuf, offset, length);
 	return mr->region.pages ? 0 : -ENOMEM;

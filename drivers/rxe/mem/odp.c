@@ -25,11 +25,13 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <mem/dmabuf.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
 #include <rxe/memory.h>
 
-static struct workqueue_struct *free_wq;	/* for free_odp(), which sleeps */
+/* For free_odp(), which sleeps, and for the faults of dma-bufs, which take a finite time */
+static struct workqueue_struct *odp_wq;
 
 /**
  * rxe_odp_start - prepare; at module load
@@ -40,8 +42,8 @@ static struct workqueue_struct *free_wq;	/* for free_odp(), which sleeps */
  */
 int rxe_odp_start(void)
 {
-	free_wq = alloc_workqueue("rdma_rxe_free", WQ_UNBOUND, 0);
-	return free_wq ? 0 : -ENOMEM;
+	odp_wq = alloc_workqueue("rdma_rxe_pages", WQ_UNBOUND, 0);
+	return odp_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -52,7 +54,7 @@ int rxe_odp_start(void)
 void rxe_odp_stop(void)
 {
 	rxe_process_wait();
-	destroy_workqueue(free_wq);
+	destroy_workqueue(odp_wq);
 }
 
 /* Return: number of pages, each with a reference, or a negative error; never 0 */
@@ -125,24 +127,9 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
 	return got;
 }
 
-/**
- * rxe_odp_fault - make pages present
- * @odp: the memory, with a reference
- * @addr: first byte
- * @len: bytes, at least 1
- * @how: what the pages are for
- * @done: out: bytes from @addr on that were made present before an error
- *
- * The pages may be taken back again at any time.
- *
- * Context: process, may sleep for as long as the process's page faults take.
- *
- * Return: 0; -EFAULT if the process doesn't have the memory, lacks the permission, or has
- * exited; -EAGAIN if a page was taken back in RXE_ODP_TRIES tries; -ENOMEM; -EINTR or
- * the like after a signal.
- */
-int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
-		  u64 *done)
+/* rxe_odp_fault() for memory of a process */
+static int fault_in_range(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
+			  u64 *done)
 {
 	unsigned long first = addr >> PAGE_SHIFT, page = first;
 	unsigned long last = (addr + len - 1) >> PAGE_SHIFT;
@@ -163,6 +150,34 @@ int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 	return min(got, 0L);
 }
 
+/**
+ * rxe_odp_fault - make pages present
+ * @odp: the memory, with a reference
+ * @addr: first byte
+ * @len: bytes, at least 1
+ * @how: what the pages are for
+ * @done: out: bytes from @addr on that were made present before an error
+ *
+ * The pages may be taken back again at any time.
+ *
+ * Context: process, may sleep for as long as the process's page faults take.
+ *
+ * Return: 0; -EFAULT if the process doesn't have the memory, lacks the permission, or has
+ * exited; -EAGAIN if a page was taken back in RXE_ODP_TRIES tries; -ENOMEM; -EINTR or
+ * the like after a signal; for a dma-buf, as rxe_dmabuf_fault().
+ */
+int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
+		  u64 *done)
+{
+	int err;
+
+	if (!odp->dmabuf)
+		return fault_in_range(odp, addr, len, how, done);
+	err = rxe_dmabuf_fault(odp->dmabuf);
+	*done = err ? 0 : len;
+	return err;
+}
+
 static void free_odp(struct work_struct *work)
 {
 	struct rxe_odp *odp = container_of(work, struct rxe_odp, work);
@@ -172,13 +187,16 @@ static void free_odp(struct work_struct *work)
 	xa_for_each(&odp->chunks, index, chunk)
 		rxe_odp_free_chunk(chunk);
 	xa_destroy(&odp->chunks);
-	rxe_process_put(odp->process);
+	if (odp->process)
+		rxe_process_put(odp->process);
+	if (odp->dmabuf)
+		rxe_dmabuf_put(odp->dmabuf);
 	kfree(odp);
 }
 
 static void release_odp(struct kref *ref)
 {
-	queue_work(free_wq, &container_of(ref, struct rxe_odp, ref)->work);
+	queue_work(odp_wq, &container_of(ref, struct rxe_odp, ref)->work);
 }
 
 /**
@@ -190,6 +208,23 @@ static void release_odp(struct kref *ref)
 void rxe_odp_put(struct rxe_odp *odp)
 {
 	kref_put(&odp->ref, release_odp);
+}
+
+static struct rxe_odp *alloc_odp(struct rxe_mr *mr, u64 start, u64 length)
+{
+	struct rxe_odp *odp = kzalloc(sizeof(*odp), RXE_GFP_USER);
+
+	if (!odp)
+		return NULL;
+	kref_init(&odp->ref);
+	mutex_init(&odp->lock);
+	mutex_init(&odp->grace);
+	INIT_WORK(&odp->work, free_odp);
+	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
+	odp->mr = mr;
+	odp->first = start >> PAGE_SHIFT;
+	odp->num = ((start + length - 1) >> PAGE_SHIFT) - odp->first + 1;
+	return odp;
 }
 
 /**
@@ -211,7 +246,7 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 
 	if (!all && !access_ok((void __user *)(uintptr_t)start, length))
 		return ERR_PTR(-EFAULT);
-	odp = kzalloc(sizeof(*odp), RXE_GFP_USER);
+	odp = alloc_odp(mr, start, length);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
 	odp->process = rxe_process_get(mr->ibmr.device);
@@ -219,14 +254,7 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 		kfree(odp);
 		return ERR_PTR(-ENOMEM);
 	}
-	kref_init(&odp->ref);
-	mutex_init(&odp->lock);
-	mutex_init(&odp->grace);
-	INIT_WORK(&odp->work, free_odp);
-	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
-	odp->mr = mr;
-	odp->first = start >> PAGE_SHIFT;
-	odp->num = ((start + length - 1) >> PAGE_SHIFT) - odp->first + 1;
+	odp->wq = odp->process->wq;
 	odp->order = RXE_ODP_CHUNK_ORDER;
 	odp->sweep_at = RXE_ODP_SWEEP;
 	if (odp->num <= RXE_ODP_WHOLE) {
@@ -239,6 +267,32 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	}
 	if (chunk)
 		rxe_odp_put_chunk(chunk);
+	return odp;
+}
+
+/**
+ * rxe_odp_create_dmabuf - describe memory of a dma-buf that may move, for a region
+ * @mr: the region, whose buffer is only freed with the memory from now on
+ * @offset: first byte in the buffer
+ * @length: bytes, at least 1
+ *
+ * Context: process.
+ *
+ * Return: the memory, with no page present; ERR_PTR(-ENOMEM).
+ */
+struct rxe_odp *rxe_odp_create_dmabuf(struct rxe_mr *mr, u64 offset, u64 length)
+{
+	struct rxe_odp *odp = alloc_odp(mr, offset, length);
+
+	if (!odp)
+		return ERR_PTR(-ENOMEM);
+	odp->wq = odp_wq;
+	odp->order = order_base_2(odp->num);
+	if (rxe_odp_add_whole(odp)) {
+		kfree(odp);
+		return ERR_PTR(-ENOMEM);
+	}
+	odp->dmabuf = mr->dmabuf;
 	return odp;
 }
 
@@ -269,8 +323,9 @@ void rxe_odp_close(struct rxe_odp *odp)
  * @odp: memory of a region without references
  *
  * No grace period is waited for, since the region has no users. Otherwise each chunk would
- * cost one. Faults aren't waited for either, since they may take any time: they have their
- * own references.
+ * cost one. Faults of a process aren't waited for either, since they may take any time: they
+ * have their own references. The fault of a dma-buf is waited for, since the buffer is detached
+ * from the device.
  *
  * Context: process.
  */
@@ -285,9 +340,12 @@ void rxe_odp_end(struct rxe_odp *odp)
 		mutex_lock(&chunk->lock);
 		rxe_odp_drop(chunk, 0, chunk->num);
 		mutex_unlock(&chunk->lock);
-		mmu_interval_notifier_remove(&chunk->notifier);
+		if (!odp->dmabuf)
+			mmu_interval_notifier_remove(&chunk->notifier);
 		cond_resched();
 	}
 	mutex_unlock(&odp->lock);
+	if (odp->dmabuf)
+		rxe_dmabuf_close(odp->dmabuf);
 	rxe_odp_put(odp);
 }

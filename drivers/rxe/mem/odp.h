@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * On-demand paging, private to mem/: which pages of a process are present (chunk.c), and
- * how they become so (odp.c).
+ * On-demand paging, private to mem/: which pages of a process, or of a dma-buf that may move,
+ * are present (chunk.c), and how they become so (odp.c, dmabuf.c).
  */
 #ifndef RXE_MEM_ODP_H
 #define RXE_MEM_ODP_H
@@ -61,8 +61,9 @@ struct rxe_odp_batch {
 };
 
 /**
- * struct rxe_odp_chunk - consecutive pages of a process
- * @notifier: called before the process's memory management takes pages back
+ * struct rxe_odp_chunk - consecutive pages of a process, or all pages of a dma-buf
+ * @notifier: called before the process's memory management takes pages back; not registered
+ *	for a dma-buf
  * @odp: the memory that has the chunk
  * @lock: orders changes of @pages, @present and @batches. The notifier takes it in direct
  *	reclaim, so no memory is allocated under it
@@ -88,9 +89,11 @@ struct rxe_odp_chunk {
 };
 
 /**
- * struct rxe_odp - memory of a process that isn't pinned
+ * struct rxe_odp - memory that isn't pinned: of a process, or of a dma-buf
  * @ref: one for the region, one for each fault or prefetch that uses it
- * @process: the process
+ * @process: the process; NULL for a dma-buf
+ * @dmabuf: the dma-buf, which the struct owns; NULL for a process
+ * @wq: for its faults
  * @mr: the region; valid until rxe_odp_end()
  * @window_used: a task has used pages by way of a memory window since the last grace period
  * @grace: one grace period at a time for @window_used. Taken in direct reclaim, like
@@ -109,6 +112,8 @@ struct rxe_odp_chunk {
 struct rxe_odp {
 	struct kref		ref;
 	struct rxe_process	*process;
+	struct rxe_dmabuf	*dmabuf;
+	struct workqueue_struct	*wq;
 	struct rxe_mr		*mr;
 	bool			window_used;
 	struct mutex		grace;	/* window_used */
@@ -156,9 +161,13 @@ void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len);
 void rxe_odp_start_batch(struct rxe_odp_chunk *chunk, struct rxe_odp_batch *batch);
 void rxe_odp_set(struct rxe_odp_chunk *chunk, unsigned long page, void *addr, bool write);
 void rxe_odp_drop(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end);
+int rxe_odp_add_whole(struct rxe_odp *odp);
+void rxe_odp_set_all(struct rxe_odp *odp, void *addr);
+void rxe_odp_drop_all(struct rxe_odp *odp);
 
 /* odp.c */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length);
+struct rxe_odp *rxe_odp_create_dmabuf(struct rxe_mr *mr, u64 offset, u64 length);
 bool rxe_odp_is_callers(const struct rxe_odp *odp);
 void rxe_odp_close(struct rxe_odp *odp);
 void rxe_odp_end(struct rxe_odp *odp);

@@ -2,7 +2,8 @@
 /*
  * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
  * wait for them. A worker makes the pages present. Exception: if RXE_ODP_PREFETCHES of the
- * process are pending already, or memory is short, the caller makes them present itself.
+ * process are pending already, or memory is short, the caller makes them present itself. It
+ * also does so for a dma-buf that may move, which takes a finite time.
  *
  * Context: process.
  */
@@ -76,13 +77,13 @@ out:
 	return err;
 }
 
-/* Return: false if too many prefetches wait, or memory is short */
+/* Return: false for a dma-buf, if too many prefetches wait, or if memory is short */
 static bool queue_prefetch(const struct prefetch *range)
 {
 	struct rxe_process *process = range->odp->process;
 	struct prefetch *pre;
 
-	if (!atomic_add_unless(&process->prefetches, 1, RXE_ODP_PREFETCHES))
+	if (!process || !atomic_add_unless(&process->prefetches, 1, RXE_ODP_PREFETCHES))
 		return false;
 	pre = kmemdup(range, sizeof(*range), RXE_GFP_USER);
 	if (!pre) {
