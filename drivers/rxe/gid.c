@@ -4,10 +4,11 @@
  * which device has the addresses of a VLAN.
  *
  * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()). They
- * are its netdev, a VRF above, and VLANs in the same namespace. Exception: if the VLAN netdev
- * has a device of its own, only that device has them. RDMA_CM takes the first device that has
- * an address. The core also offers the addresses of other netdevs above, like a bridge or a
- * macvlan. But their packets come in by these.
+ * are its netdev, a VRF above, and VLANs in the same namespace, also VLANs on VLANs (QinQ).
+ * Exception: if a VLAN netdev has a device of its own, only that device has its addresses, and
+ * those of VLANs on it. RDMA_CM takes the first device that has an address. The core also offers
+ * the addresses of other netdevs above, like a bridge or a macvlan. But their packets come in by
+ * these.
  *
  * Context: process, may sleep.
  */
@@ -15,6 +16,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <compat/device.h>
+#include <compat/net.h>
 #include <rxe/dev.h>
 #include <rxe/mcast.h>
 #include <rxe/net.h>
@@ -41,14 +43,29 @@ static const struct ib_device_ops rxe_vlan_ops = {
 /* A VLAN of the device's netdev, or a VLAN on that (QinQ) */
 static bool is_vlan_of(const struct rxe_dev *rxe, const struct net_device *ndev)
 {
-	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == rxe->ndev;
+	while (is_vlan_dev(ndev)) {
+		ndev = rxe_vlan_get_below(ndev);
+		if (ndev == rxe->ndev)
+			return true;
+	}
+	return false;
 }
 
-/* A VLAN of the device's netdev that has no device of its own */
+/* Does a VLAN, or one between it and the device's netdev, have a device of its own there? */
+static bool has_nearer_dev(const struct rxe_dev *rxe, const struct net_device *vlan)
+{
+	for (; vlan != rxe->ndev; vlan = rxe_vlan_get_below(vlan)) {
+		if (net_eq(dev_net(vlan), dev_net(rxe->ndev)) && rxe_net_has_dev(vlan))
+			return true;
+	}
+	return false;
+}
+
+/* A VLAN of the device's netdev, of which no other device is nearer. Context: RCU read side */
 static bool is_our_vlan(const struct rxe_dev *rxe, const struct net_device *ndev)
 {
 	return is_vlan_of(rxe, ndev) && net_eq(dev_net(ndev), dev_net(rxe->ndev)) &&
-	       !rxe_net_has_dev(ndev);
+	       !has_nearer_dev(rxe, ndev);
 }
 
 /*
@@ -60,10 +77,11 @@ static bool owns_gids_of(const struct rxe_dev *rxe, struct net_device *ndev)
 {
 	if (ndev == rxe->ndev)
 		return true;
-	if (is_vlan_dev(rxe->ndev) || READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
+	if (READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
 		return false;
 	if (netif_is_l3_master(ndev))
-		return netdev_master_upper_dev_get_rcu(rxe->ndev) == ndev;
+		return !is_vlan_dev(rxe->ndev) &&
+		       netdev_master_upper_dev_get_rcu(rxe->ndev) == ndev;
 	return is_our_vlan(rxe, ndev);
 }
 
@@ -108,57 +126,87 @@ void rxe_gid_init(struct rxe_dev *rxe)
 		ib_set_device_ops(&rxe->ibdev, &rxe_vlan_ops);
 }
 
-static struct ib_device *get_real_device(const struct rxe_dev *rxe)
+/* The device that a VLAN's device took its addresses from, with a reference, or NULL */
+static struct ib_device *get_device_below(const struct rxe_dev *rxe)
 {
-	struct net_device *ndev = rxe->ndev;
+	const struct net_device *ndev = rxe->ndev;
+	struct ib_device *below = NULL;
 
-	return is_vlan_dev(ndev) ?
-	       ib_device_get_by_netdev(vlan_dev_real_dev(ndev),
-				       RDMA_DRIVER_RXE) : NULL;
+	while (!below && is_vlan_dev(ndev)) {
+		ndev = rxe_vlan_get_below(ndev);
+		below = ib_device_get_by_netdev((struct net_device *)ndev, RDMA_DRIVER_RXE);
+	}
+	return below;
+}
+
+/* A device that takes addresses, and the one that gives them */
+struct claim {
+	struct rxe_dev		*to;
+	struct ib_device	*from;
+};
+
+static int claim_upper(struct net_device *upper, struct netdev_nested_priv *priv)
+{
+	struct claim *claim = priv->data;
+	bool ours;
+
+	rcu_read_lock();
+	ours = is_our_vlan(claim->to, upper);
+	rcu_read_unlock();
+	if (ours)
+		rxe_del_netdev_gids(claim->from, upper);
+	return 0;
 }
 
 /**
- * rxe_gid_claim - take a VLAN's addresses from the real netdev's device
+ * rxe_gid_claim - take the addresses of a VLAN, and of VLANs on it, from the device below
  * @rxe: the VLAN netdev's device, which lookups for received packets find
  *
- * Connections of the real netdev's device with these addresses end.
+ * Connections of the device below with these addresses end.
  */
 void rxe_gid_claim(struct rxe_dev *rxe)
 {
-	struct ib_device *real = get_real_device(rxe);
+	struct claim claim = { .to = rxe, .from = get_device_below(rxe) };
+	struct netdev_nested_priv priv = { .data = &claim };
 
-	if (!real)
+	if (!claim.from)
 		return;
+	/* RTNL keeps the netdevs above where they are, without RCU: claim_upper() may sleep */
 	rtnl_lock();
-	rxe_del_netdev_gids(real, rxe->ndev);
+	rxe_del_netdev_gids(claim.from, rxe->ndev);
+	netdev_walk_all_upper_dev_rcu(rxe->ndev, claim_upper, &priv);
 	rtnl_unlock();
-	ib_device_put(real);
+	ib_device_put(claim.from);
 }
 
-/* The real netdev's device has the VLAN's packets again, and joins its groups there */
-static void rejoin_groups(struct net_device *vlan)
+static int rejoin_groups(struct net_device *vlan, struct netdev_nested_priv *unused)
 {
-	rtnl_lock();
 	if (vlan->reg_state == NETREG_REGISTERED && netif_running(vlan))
 		rxe_join_follow(vlan);
-	rtnl_unlock();
+	return 0;
 }
 
 /**
  * rxe_gid_release - give a VLAN's addresses back: undo rxe_gid_claim()
  * @rxe: the VLAN netdev's device, which lookups for received packets no longer find
  *
+ * The device below has the packets again, and joins its groups there.
+ *
  * Context: process, without RTNL.
  */
 void rxe_gid_release(struct rxe_dev *rxe)
 {
-	struct ib_device *real = get_real_device(rxe);
+	struct ib_device *below = get_device_below(rxe);
+	struct netdev_nested_priv unused = {};
 
-	if (!real)
+	if (!below)
 		return;
-	rdma_roce_rescan_device(real);
-	rejoin_groups(rxe->ndev);
-	ib_device_put(real);
+	rdma_roce_rescan_device(below);
+	rtnl_lock();
+	rejoin_groups(rxe->ndev, &unused);
+	netdev_walk_all_upper_dev_rcu(rxe->ndev, rejoin_groups, &unused);
+	rtnl_unlock();
+	ib_device_put(below);
 }
 
 static int del_stray_gids(struct net_device *upper, struct netdev_nested_priv *priv)

@@ -112,9 +112,9 @@ moves() {
 	wait_for 10 eval '[ "$(gid_netdevs vlanC)" = veth.5 ]' && use_gid v2-ipv4 && run_rc_pingpong && run_rping
 }
 
-# A VLAN on a VLAN: each frame has both tags, in both directions
-double_tagged() { # TYPE
-	local ns mac tags total n=1
+# A VLAN on a VLAN, in both namespaces
+double_up() {
+	local ns n=1
 	for ns in A B; do
 		ip -n $ns link add link veth name outer type vlan proto 802.1ad id 10 && ip -n $ns link set outer up &&
 			ip -n $ns link add link outer name inner type vlan id 6 && ip -n $ns link set inner up &&
@@ -123,7 +123,12 @@ double_tagged() { # TYPE
 	done
 	path veth
 	SRV4=198.18.6.2 CLI4=198.18.6.1
-	wait_for 10 gid_index rxeA "$1" 198.18.6.1 && wait_for 10 gid_index rxeB "$1" 198.18.6.2 && use_gid "$1-ipv4" || return 1
+}
+
+# double_tagged VERSION: each frame has both tags, in both directions
+double_tagged() {
+	local ns mac tags total
+	wait_for 10 gid_index "$CLI_DEV" "$1" "$CLI4" && wait_for 10 gid_index "$SRV_DEV" "$1" "$SRV4" && use_gid "$1-ipv4" || return 1
 	capture_begin A veth /tmp/qinq.pcap || return 1
 	run_rc_pingpong && run_rping || return 1
 	capture_end
@@ -138,6 +143,34 @@ double_tagged() { # TYPE
 
 double_gone() {
 	ip -n A link del outer && ip -n B link del outer
+}
+
+# Devices on the outer VLANs, and on no other netdev
+outer_only() {
+	local ns
+	double_up || return 1
+	for ns in A B; do
+		in_netns $ns rdma link delete rxe$ns && in_netns $ns rxe_add out$ns outer || return 1
+	done
+	SRV_DEV=outB CLI_DEV=outA
+}
+
+# have "DEVICE NETDEV,..."...: the devices of A have the addresses of these netdevs, and of no other
+have() {
+	local device
+	for device; do
+		wait_for 10 eval "[ '$device' = \"${device% *} \$(gid_netdevs ${device% *})\" ]" || return 1
+	done
+}
+
+# Of a netdev and two VLANs, one on the other, each may have a device. An address is of the nearest
+outer_shares() {
+	have "outA inner,outer" &&
+		in_netns A rxe_add rxeA veth && have "rxeA veth" "outA inner,outer" &&
+		in_netns A rxe_add inA inner && have "outA outer" "inA inner" &&
+		ip netns exec A rdma link delete outA && have "rxeA outer,veth" "inA inner" &&
+		ip netns exec A rdma link delete inA && have "rxeA inner,outer,veth" &&
+		in_netns A rxe_add outA outer && have "rxeA veth" "outA inner,outer" && use_gid v2-ipv4 && run_rping
 }
 
 netdev_goes() {
@@ -159,10 +192,11 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ll; do
 	done
 done
 try v2-tagged tagged v2-ipv4
+try two-tags double_up
 for version in v2 v1; do
 	try $version-two-tags double_tagged $version
-	try $version-two-tags-gone double_gone
 done
+try two-tags-gone double_gone
 vlan_path
 try moves-along moves_along
 path veth
@@ -172,3 +206,9 @@ try at-once at_once
 try released released
 try moves-to-namespace moves
 try netdev-goes netdev_goes
+try outer-only outer_only
+for version in v2 v1; do
+	try $version-outer-only double_tagged $version
+done
+try outer-shares outer_shares
+try outer-gone eval 'double_gone && wait_for 20 eval "! [ -e $SYS/outA ]"'

@@ -33,7 +33,7 @@ static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
 /**
  * rxe_net_find - the RDMA device of a netdev
  * @net: namespace
- * @ndev: its netdev, or a VLAN upper of that without a device of its own
+ * @ndev: its netdev, or a VLAN of that (QinQ: a VLAN of a VLAN), without a device in between
  * @roce: RoCE versions, of which the device has at least one enabled;
  *	RXE_ENABLE_NONE: whatever it has
  *
@@ -44,8 +44,8 @@ struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 
 {
 	struct rxe_netns *ns = net_generic(net, rxe_net_id);
 
-	if (is_vlan_dev(ndev) && !rxe_net_match(ns, ndev, RXE_ENABLE_NONE))
-		ndev = vlan_dev_real_dev(ndev);
+	while (is_vlan_dev(ndev) && !rxe_net_match(ns, ndev, RXE_ENABLE_NONE))
+		ndev = rxe_vlan_get_below(ndev);
 	return rxe_net_match(ns, ndev, roce);
 }
 
