@@ -5,7 +5,7 @@
 # suites: all
 # debug: yes
 # alone: yes
-# timeout: 300
+# timeout: 420
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -31,7 +31,8 @@ bond_up() {
 		for slave in s0 s1; do
 			ip -n $ns link set $slave master bond0 && ip -n $ns link set $slave up || return 1
 		done
-		ip -n $ns link set bond0 up && ip -n $ns addr add 203.0.113.$n/24 dev bond0 || return 1
+		ip -n $ns link set bond0 up && ip -n $ns addr add 203.0.113.$n/24 dev bond0 &&
+			ip -n $ns addr add 2001:db8:1::$n/64 dev bond0 nodad || return 1
 		ip -n $ns link add link bond0 name bond0.7 type vlan id 7 && ip -n $ns link set bond0.7 up &&
 			ip -n $ns addr add 198.18.7.$n/24 dev bond0.7 || return 1
 		n=2
@@ -81,24 +82,60 @@ watch_stalls() {
 	echo $longest
 }
 
-# Each slave goes and returns, so that the one that carries the traffic does
-slaves_fail() {
+slave_goes() {
+	ip -n A link set "$1" down
+}
+
+slave_returns() {
+	ip -n A link set "$1" up
+}
+
+# The bond leaves it, down
+slave_is_released() {
+	ip -n A link set "$1" nomaster
+}
+
+slave_is_taken() {
+	ip -n A link set "$1" down && ip -n A link set "$1" master bond0 && ip -n A link set "$1" up
+}
+
+# slaves_change GO RETURN: each slave does, so that the one that carries the traffic does
+slaves_change() {
 	local slave
 	for slave in s0 s1; do
-		stream_moves && ip -n A link set $slave down && stream_moves && ip -n A link set $slave up &&
+		stream_moves && "$1" $slave && stream_moves && "$2" $slave &&
 			wait_for 10 both_slaves && stream_moves || return 1
 	done
 	stream_alive
 }
 
-# Traffic goes on, with the queue pairs that it has
-failover() { # GID-TYPE write|send
-	local watch status=0 longest
+# B knows the address that the bond of A has now
+address_known() {
+	ip -n B neigh show | grep "^$CLI_CM .*$(mac_of A bond0)"
+}
+
+# As slaves_change.  With fail_over_mac, the bond's MAC address is that of the slave.  B hears of it by what the
+# bond announces (NETDEV_NOTIFY_PEERS), or when A asks for B, whose MAC address it has forgotten
+addresses_change() {
+	local slave mac
+	for slave in s0 s1; do
+		mac=$(mac_of A bond0)
+		stream_moves && slave_goes $slave && wait_for 5 eval "[ \$(mac_of A bond0) != $mac ]" &&
+			wait_for 1 address_known && stream_moves && slave_returns $slave &&
+			wait_for 10 both_slaves && stream_moves || return 1
+	done
+	stream_alive
+}
+
+# failover GID-TYPE write|send|read [COMMAND...]: traffic goes on meanwhile, with the queue pairs that it has
+failover() {
+	local watch status=0 longest change=(slaves_change slave_goes slave_returns)
+	[ $# -le 2 ] || change=("${@:3}")
 	use_gid "$1" || return 1
 	stream_begin "$2" || { stream_end; return 1; }
 	touch /tmp/watching
 	watch_stalls /tmp/watching > /tmp/longest & watch=$!
-	slaves_fail || status=1
+	"${change[@]}" || status=1
 	rm /tmp/watching
 	wait $watch
 	stream_end || status=1
@@ -170,9 +207,16 @@ modprobe -a bonding 8021q bridge
 try mode-1-up bond_up active-backup
 try mode-1-failover-v2 failover v2-ipv4 write
 try mode-1-failover-v1 failover v1-ipv4 send
+try mode-1-failover-ipv6 failover v2-ipv6 write
+try mode-1-failover-read failover v2-ipv4 read
+try mode-1-released failover v2-ipv4 write slaves_change slave_is_released slave_is_taken
+try mode-1-released-read failover v2-ipv4 read slaves_change slave_is_released slave_is_taken
 try mode-1-events events
 try mode-1-end bond_down
 try mode-1-active-mac-up bond_up active-backup fail_over_mac active
+try mode-1-active-mac-write failover v2-ipv4 write addresses_change
+try mode-1-active-mac-read failover v2-ipv4 read addresses_change
+try mode-1-active-mac-ipv6 failover v2-ipv6 read addresses_change
 try mode-1-address-change address_change
 try mode-1-active-mac-end bond_down
 try mode-2-up bond_up balance-xor xmit_hash_policy layer3+4
@@ -180,6 +224,8 @@ try mode-2-failover failover v2-ipv4 send
 try mode-2-end bond_down
 try mode-4-up bond_up 802.3ad xmit_hash_policy layer3+4 lacp_rate fast
 try mode-4-failover failover v2-ipv4 write
+try mode-4-failover-read failover v2-ipv6 read
+try mode-4-released failover v2-ipv4 write slaves_change slave_is_released slave_is_taken
 try mode-4-spread spread
 try mode-4-vlan vlan
 try mode-4-bridge bridge

@@ -411,7 +411,7 @@ stream_moves() {
 }
 
 stream_end() {
-	pkill 'ib_(write|send)_bw' || true
+	pkill 'ib_(write|send|read)_bw' || true
 	wait
 	wait_for 10 resources_gone 2
 }
