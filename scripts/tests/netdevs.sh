@@ -2,7 +2,7 @@
 # test: every kind of netdev that the distribution's module takes, and data over loopback and tunnels
 # nodes: 1
 # level: long
-# timeout: 300
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -160,12 +160,77 @@ on_top() {
 	use_gid v2-ipv4 && run_rping && run_rc_pingpong
 }
 
-for ns in A B; do
-	ip netns del $ns 2> /dev/null || true
-done
+# A container's ipvlan, on a netdev with a device.  It has the MAC address of the netdev below, so packets are
+# told by their IP address
+on_ipvlan() {
+	ip netns add C && ip -n C link set lo up && ip -n B link add ipv link veth netns C type ipvlan mode l2 &&
+		ip -n C link set ipv up && ip -n C addr add 203.0.113.8/24 dev ipv &&
+		ip -n C addr add 2001:db8:1::8/64 dev ipv nodad && in_netns C rxe_add rxeI ipv || return 1
+	srv() { in_netns C "$@"; }
+	SRV_DEV=rxeI SRV_NET=ipv SRV4=203.0.113.8 SRV6=2001:db8:1::8
+}
+
+# What a netdev above carries
+data() { # GID-TYPE
+	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_perftest write_bw 10 60000 && run_perftest read_bw 10 60000
+}
+
+# The netdev below keeps its own device
+ipvlan_goes() {
+	ip netns del C && wait_for 20 eval '! [ -e /sys/class/infiniband/rxeI ]' && path veth && use_gid v2-ipv4 && run_rping
+}
+
+pair_down() {
+	local ns
+	[ -z "$PASSES" ] || { kill $PASSES && wait $PASSES || true; }
+	PASSES=''
+	for ns in A B; do
+		ip netns del $ns 2> /dev/null || true
+	done
+	wait_for 20 eval '! [ -e /sys/class/infiniband/rxeA ] && ! [ -e /sys/class/infiniband/rxeB ]'
+}
+
+# Namespaces A and B with a tap or tun each, and a process between them
+taps_up() { # tap_pair.py's OPTION...
+	local ns n=1
+	pair_down
+	ip netns add A && ip netns add B && rm -f /tmp/taps || return 1
+	python3 "$TESTS/py/tap_pair.py" "$@" A veth B veth > /tmp/taps & PASSES=$!
+	wait_for 20 grep -q ready /tmp/taps || return 1
+	for ns in A B; do
+		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
+			ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad && in_netns $ns rxe_add rxe$ns veth || return 1
+		n=2
+	done
+	path veth
+}
+
+PASSES=''	# the process that passes packets
+pair_down
 netns_pair 9000
 path veth
 if [ "${RXE_MODULE:-ours}" = ours ]; then
 	try small-gso small_gso
 	try on-top on_top
+	ip -n B link del top
+	path veth
+	try ipvlan on_ipvlan
+	for type in v2-ipv4 v2-ipv6; do
+		try ipvlan-$type data $type
+	done
+	try ipvlan-rping run_rping
+	try ipvlan-goes ipvlan_goes
+	for options in tap "tap --offload"; do
+		# shellcheck disable=SC2086 # words
+		try "${options/ --/-}" taps_up $options
+		for type in v2-ipv4 v2-ipv6 v1-ipv4; do
+			try "${options/ --/-}-$type" data $type
+		done
+		try "${options/ --/-}-rping" run_rping
+	done
+	try tun taps_up tun
+	for type in v2-ipv4 v2-ipv6; do
+		try tun-$type data $type
+	done
+	pair_down
 fi
