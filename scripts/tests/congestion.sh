@@ -271,6 +271,7 @@ gro_marks() { # nft's word for the family
 	switch_is trains 1 && switch_is capture_singly 1
 }
 
+hooks_on
 path_up veth
 use_gid v2-ipv4
 try refuses refused

@@ -261,6 +261,7 @@ v1_fails() { # ADDRESS
 }
 
 load_ours
+try hooks hooks_on
 try up routers_up
 try across-ipv4 across v2-ipv4
 try across-ipv6 across v2-ipv6

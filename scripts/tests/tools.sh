@@ -134,6 +134,17 @@ in_order() {
 		cli sh -c "echo 2 > /sys/class/net/$CLI_NET/queues/rx-0/rps_cpus"
 }
 
+# Netfilter's hooks stay on, in the kernel's code, while this namespace has chains.  They would be patched whenever
+# a case begins or ends to filter, while the other processor runs that code: QEMU before 8.1 may then execute a
+# breakpoint that is no longer there.
+hooks_on() {
+	local hook
+	ip netns add hooks && ip netns exec hooks nft add table inet still || return 1
+	for hook in prerouting input forward output postrouting; do
+		ip netns exec hooks nft add chain inet still "at_$hook" "{ type filter hook $hook priority 0; }" || return 1
+	done
+}
+
 # use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: what the programs below run over:
 # SRV_GID, CLI_GID (indexes), SRV_CM, CLI_CM (addresses for RDMA_CM) and its RoCE version
 use_gid() {
