@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: hundreds of busy queue pairs share fairly, and ten thousand idle ones cost almost nothing
+# test: hundreds of busy queue pairs share fairly, ten thousand idle ones cost almost nothing, and as many connect at once
 # nodes: 1
 # level: long
 # alone: yes
-# timeout: 500
+# timeout: 700
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -95,6 +95,20 @@ something_ran() {
 	[ "$(traced rc_scale latency -d rxe0 -c 20)" -gt 0 ]
 }
 
+# connections COUNT: so many by RDMA_CM at once, all of which come up and end.  cmtime stops at the first
+# error, and prints a table when all have ended.  It may stumble over its second test, which has no queue pairs.
+connections() {
+	local pid
+	# what the server hasn't accepted yet
+	sysctl -qw net.rdma_ucm.max_backlog=65536 || return 1
+	(ulimit -n 65536 && exec timeout 400 cmtime -b $A4 -c "$1") > /tmp/cm-server 2>&1 & pid=$!
+	wait_cm && (ulimit -n 65536 && exec timeout 400 cmtime -s $A4 -c "$1") > /tmp/cm 2>&1
+	kill $pid
+	wait $pid
+	cat /tmp/cm >&2
+	grep -q '^full connect' /tmp/cm && wait_for 60 resources_gone
+}
+
 path_up veth
 SRV_GID=$(in_netns B gid_index rxeB v2 203.0.113.2) CLI_GID=$(in_netns A gid_index rxeA v2 203.0.113.1)
 for qps in 1 4 16 64 256; do
@@ -116,3 +130,4 @@ else
 	fail "idle-$IDLE" "they don't come up"
 fi
 try idle-gone idle_down
+try connections-10000 connections 10000
