@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A bottleneck, and flows that meet in it.  Sourced, after lib.sh and tools.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 #	S1 ... SN ---- R ---- D
 #
@@ -8,19 +8,21 @@
 # R's queue to D has the rate of the bottleneck, and marks (RED).
 
 MTU=1500
+OP='write'		# of the flows. What a READ moves is sent by the end that did not ask for it
+FAMILY=4		# IP version of the flows
 
 bottleneck_up() { # SENDERS
 	local i
 	[ -d /sys/module/rdma_rxe ] || load_ours
 	ip netns add R
-	ip netns exec R sysctl -qw net.ipv4.ip_forward=1
+	ip netns exec R sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	bottleneck_leg D out 0
 	for ((i = 1; i <= $1; i++)); do
 		bottleneck_leg "S$i" "in$i" "$i"
 	done
 }
 
-# bottleneck_leg NAMESPACE NETDEV N: a namespace behind R's NETDEV, in the network 10.N
+# bottleneck_leg NAMESPACE NETDEV N: a namespace behind R's NETDEV, in the networks 10.N and 2001:db8:N
 bottleneck_leg() {
 	ip netns add "$1"
 	ip link add veth netns "$1" mtu $MTU type veth peer name "$2" netns R mtu $MTU
@@ -30,6 +32,9 @@ bottleneck_leg() {
 	ip -n R addr add "10.$3.0.1/24" dev "$2"
 	ip -n "$1" addr add "10.$3.0.2/24" dev veth
 	ip -n "$1" route add default via "10.$3.0.1"
+	ip -n R addr add "2001:db8:$3::1/64" dev "$2" nodad
+	ip -n "$1" addr add "2001:db8:$3::2/64" dev veth nodad
+	ip -n "$1" route add default via "2001:db8:$3::1"
 	ip netns exec "$1" bash -c ". $TESTS/lib.sh; rxe_add rxe$1 veth"
 }
 
@@ -63,6 +68,7 @@ slow_wire() {
 
 algorithm_is() { # NAME
 	local file
+	ALGORITHM=$1
 	for file in /sys/class/infiniband/*/congestion_control; do
 		echo "$1" > "$file"
 	done
@@ -80,15 +86,27 @@ uptime_ms() {
 	awk '{ printf "%d", $1 * 1000 }' /proc/uptime
 }
 
+# end_address NAMESPACE 4|6: that of D or a sender
+end_address() {
+	local n=${1#S}
+	[ "$1" != D ] || n=0
+	[ "$2" = 4 ] && echo "10.$n.0.2" || echo "2001:db8:$n::2"
+}
+
+flow_end() { # NAMESPACE OPTION of rc_flows...
+	local gid
+	gid=$(gid_index "rxe$1" v2 "$(end_address "$1" $FAMILY)")
+	ip netns exec "$1" rc_flows -d "rxe$1" -g "$gid" -l 900 "${@:2}"
+}
+
 # one_flow N AT MS: sender N's, for so long, AT ms after the start
 one_flow() {
-	local port=$((22000 + $1)) gid
-	gid=$(gid_index rxeD v2 10.0.0.2)
-	ip netns exec D rc_flows -d rxeD -g "$gid" --listen $port -l 900 &
-	ip netns exec D bash -c ". $TESTS/lib.sh; wait_tcp $port"
-	gid=$(gid_index "rxeS$1" v2 "10.$1.0.2")
-	ip netns exec "S$1" rc_flows -d "rxeS$1" -g "$gid" --connect 10.0.0.2:$port --after /tmp/start \
-		--at "$2" -T "$3" --every 50 -l 900 > "/tmp/flow$1" && wait $!
+	local port=$((22000 + $1)) asks=S$1 answers=D
+	[ $OP != read ] || asks=D answers=S$1
+	flow_end $answers --listen $port &
+	ip netns exec $answers bash -c ". $TESTS/lib.sh; wait_tcp $port"
+	flow_end $asks --connect "$(end_address $answers 4):$port" -o $OP --after /tmp/start \
+		--at "$2" -T "$3" --every 50 > "/tmp/flow$1" && wait $!
 }
 
 # all_ready FILES: each has the line of a program that is ready
