@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: random verbs, by several processes at once on one device: memory regions,
- * windows, completion queues, shared receive queues and pairs of queue pairs (RC, UC, UD) are
- * made, changed and destroyed while others, and work requests under way, use them. Some regions are
- * on demand; the pages of all are dropped, paged out, protected and copied for children.
+ * verbs_random: random verbs, by several processes at once on one device or two: memory regions,
+ * windows, completion queues, shared receive queues, address handles, multicast groups and pairs of
+ * queue pairs (RC, UC, UD) are made, changed and destroyed while others, and work requests under
+ * way, use them. Some regions are on demand; the pages of all are dropped, paged out, protected and
+ * copied for children.
  *
  * Each process has a model (vr_run.c), which says of each work request whether it must succeed,
  * must fail, or may do either since something that it uses has changed meanwhile. All that the
@@ -24,8 +25,10 @@
 
 static const char usage[] =
 	"usage: verbs_random [OPTION]...\n"
-	"  -d DEV      device (the first one)\n"
-	"  -g INDEX    GID (the first one of RoCE v2)\n"
+	"  -d DEV      device of the requesters (the first one)\n"
+	"  -g INDEX    its GID (the first one of RoCE v2)\n"
+	"  -D DEV      device of the responders (the same one)\n"
+	"  -G INDEX    its GID (likewise)\n"
 	"  -p COUNT    processes (4)\n"
 	"  -n COUNT    operations of each process in a list (200)\n"
 	"  -s SEED     of the first list (1); the next ones count up\n"
@@ -54,7 +57,7 @@ static const uint32_t kind_often[] = {
 #undef X
 };
 
-static struct world world = { .gid_index = -1 };
+static struct world world = { .gid_index = { -1, -1 } };
 static uint32_t procs = 4;
 static char (*why)[WHY_LEN];	/* of each process; shared */
 static const char hangs[] = "it hangs";
@@ -248,6 +251,24 @@ static void report(struct op *ops, uint32_t n, const char *bad, const char *out)
 	}
 }
 
+/* Where none is given; one device has one GID */
+static void choose_gids(void)
+{
+	struct ibv_context *ctx;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (world.gid_index[i] >= 0)
+			continue;
+		world.gid_index[i] = world.gid_index[0];
+		if (i && !world.dev[1])
+			continue;
+		ctx = open_device(world.dev[i]);
+		world.gid_index[i] = find_gid(ctx, "v2");
+		ibv_close_device(ctx);
+	}
+}
+
 static void *shared(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +282,8 @@ static void print_tally(const struct tally *t)
 {
 	printf("%lu work requests completed and %lu failed, %lu messages, %lu windows bound, ",
 	       t->completed, t->failed, t->messages, t->binds);
-	printf("%lu atomics, %lu regions on demand\n", t->atomics, t->paged);
+	printf("%lu atomics, %lu flushes, %lu regions on demand, ", t->atomics, t->flushes, t->paged);
+	printf("%lu resets, %lu times in a group\n", t->resets, t->groups);
 }
 
 int main(int argc, char **argv)
@@ -270,13 +292,14 @@ int main(int argc, char **argv)
 	const char *file = NULL, *out = "/tmp/verbs_random.ops", *bad;
 	uint64_t seed = 1, seconds = 0, start = now_ms();
 	uint32_t each = 200, n, lists = 0;
-	struct ibv_context *ctx;
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:p:n:s:t:f:o:lw")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:D:G:p:n:s:t:f:o:lw")) != -1) {
 		switch (c) {
-		case 'd': world.dev = optarg; break;
-		case 'g': world.gid_index = atoi(optarg); break;
+		case 'd': world.dev[0] = optarg; break;
+		case 'g': world.gid_index[0] = atoi(optarg); break;
+		case 'D': world.dev[1] = optarg; break;
+		case 'G': world.gid_index[1] = atoi(optarg); break;
 		case 'p': procs = atoi(optarg); break;
 		case 'n': each = atoi(optarg); break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;
@@ -290,11 +313,7 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc || !procs || procs > PROCS_CAP || !each || each > OPS_CAP)
 		die("%s", usage);
-	if (world.gid_index < 0) {
-		ctx = open_device(world.dev);
-		world.gid_index = find_gid(ctx, "v2");
-		ibv_close_device(ctx);
-	}
+	choose_gids();
 	why = shared(PROCS_CAP * WHY_LEN);
 	world.tally = shared(sizeof(*world.tally));
 	do {

@@ -14,10 +14,12 @@
 #define OP_KINDS(X) \
 	X(reg_mr, 80) X(dereg_mr, 20) X(rereg_mr, 30) X(create_cq, 60) X(resize_cq, 70) \
 	X(moderate_cq, 20) X(destroy_cq, 15) X(create_srq, 30) X(resize_srq, 40) \
-	X(destroy_srq, 15) X(create_pair, 120) X(destroy_pair, 25) X(alloc_mw, 60) \
-	X(bind_mw, 90) X(invalidate_mw, 25) X(dealloc_mw, 25) X(write, 140) X(read, 80) \
-	X(send, 100) X(send_inv, 20) X(drain, 80) X(atomic, 80) X(atomic_write, 40) \
-	X(drop_pages, 50) X(page_out, 30) X(protect, 8) X(fork, 8)
+	X(limit_srq, 30) X(destroy_srq, 15) X(create_pair, 120) X(destroy_pair, 25) \
+	X(fail_pair, 8) X(reset_pair, 40) X(renew_ah, 20) X(attach, 60) X(detach, 15) \
+	X(alloc_mw, 60) X(bind_mw, 90) X(invalidate_mw, 25) X(dealloc_mw, 25) X(write, 140) \
+	X(write_imm, 60) X(read, 80) X(flush, 40) X(send, 100) X(send_inv, 20) X(drain, 80) \
+	X(atomic, 80) X(atomic_write, 40) X(prefetch, 30) X(drop_pages, 50) X(page_out, 30) \
+	X(protect, 8) X(fork, 8)
 
 enum op_kind {
 #define X(name, often) OP_ ## name,
@@ -34,13 +36,13 @@ struct op {
 
 /* What became of it; shared by the processes */
 struct tally {
-	uint64_t completed, failed, messages, binds, atomics, paged;
+	uint64_t completed, failed, messages, binds, atomics, flushes, paged, resets, groups;
 };
 
 /* What all processes get */
 struct world {
-	const char *dev;
-	int gid_index;
+	const char *dev[2];	/* of the requesters, of the responders; one is enough */
+	int gid_index[2];
 	bool lockstep;		/* what an operation began is over before the next one */
 	bool wrong_model;	/* windows are believed to outlive their invalidation */
 	struct tally *tally;

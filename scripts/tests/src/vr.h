@@ -28,6 +28,14 @@
 #define PATIENCE_MS	20000
 #define WAITING		(-1)
 
+#define INLINE_LEN	64
+#define GROUP_QPN	0xffffff
+
+/* Old user space has no name for it. Such a work request isn't posted there. */
+#if !HAVE_FLUSH
+#define IBV_WR_FLUSH	IBV_WR_DRIVER1
+#endif
+
 #define RIGHTS	(ACCESS_ALL | IBV_ACCESS_MW_BIND)
 
 enum expect { MUST, MAY, MUST_NOT };	/* succeed */
@@ -35,8 +43,9 @@ enum expect { MUST, MAY, MUST_NOT };	/* succeed */
 struct region {
 	uint8_t *mem, *copy;		/* the copy is of the stripes */
 	bool shared;			/* pages that are dropped come back */
-	struct ibv_mr *mr;
+	struct ibv_mr *mr[2];		/* for requesters, for responders */
 	int access;
+	bool foreign;			/* moved to a PD without queue pairs: nobody may use it */
 	uint32_t windows, unsure;	/* bound to it for sure, or perhaps */
 	bool known[PAIRS];
 };
@@ -55,9 +64,9 @@ struct recvs {			/* of an SRQ or a queue pair */
 	uint32_t next;
 };
 
-struct cq {
-	struct ibv_comp_channel *chan;
-	struct ibv_cq *cq;
+struct cq {			/* one for each end of a pair */
+	struct ibv_comp_channel *chan[2];
+	struct ibv_cq *cq[2];
 	uint32_t users;
 };
 
@@ -65,6 +74,7 @@ struct srq {
 	struct ibv_srq *srq;
 	struct recvs recvs;
 	uint32_t users;
+	uint32_t limits;		/* set, of which each gives an event at most */
 };
 
 struct flight {			/* a work request on its way */
@@ -83,7 +93,10 @@ struct message {		/* at the start of a SEND */
 struct pair {
 	enum ibv_qp_type type;
 	struct ibv_qp *qp[2];
-	struct ibv_ah *ah;
+	union ibv_gid gid, group;	/* of queue pair 1 */
+	bool attached;			/* to the group */
+	struct ibv_ah *ah, *group_ah;
+	uint32_t resets;
 	struct cq *cq;
 	struct srq *srq;
 	struct recvs recvs;
@@ -91,13 +104,17 @@ struct pair {
 	uint32_t serial, posted, done;	/* work requests of queue pair 0 */
 	uint32_t sends, sends_done;	/* each has a receive, of the pair or in the SRQ */
 	uint32_t recv_seen, recv_seq;
+	uint32_t first_seq;		/* of those since the last reset */
+	uint32_t got[RECVS];		/* datagrams that came: number plus one */
 	bool failed, peer_failed;
 	uint32_t control;		/* binds and invalidations of queue pair 1 */
 	int control_status;		/* of the last one, WAITING until it completes */
 };
 
-extern struct ibv_context *ctx;
-extern struct ibv_pd *pd;
+/* By end: what requesters use, what responders use. They may be of the same device. */
+extern struct ibv_context *ctx[2];
+extern struct ibv_pd *pd[2], *other_pd[2];
+extern unsigned int ex_offered;		/* of enum EX_ */
 extern const struct world *world;
 extern struct region regions[REGIONS];
 extern struct window windows[WINDOWS];
@@ -123,19 +140,24 @@ static inline int stripe_of(const struct pair *p)
 /* vr_run.c */
 void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *fmt, ...);
 
+/* vr_queues.c */
+void take_srq_limit(const struct ibv_srq *srq);
+
 /* vr_check.c */
-void poll_cq(struct cq *cq);
+uint32_t poll_cq(struct cq *cq);
 void poll_all(void);
 void wait_settled(struct pair *p, bool sleeps);
 void check_stripes(struct pair *p);
 uint32_t open_of(const struct cq *cq);
+void forget_stripe(struct pair *p, const struct flight *f);
 bool has_room(const struct pair *p, uint32_t completions);
 bool usable(const struct pair *p);
 struct pair *pick_pair(uint32_t n, bool rc);
-struct region *pick_region(uint32_t n, int rights);
+struct region *pick_region(uint32_t n, int rights, bool wild);
 
 /* vr_memory.c */
 void disturb(const struct region *r, const struct window *w);
+void disturb_pair(struct pair *p);
 void unbind(struct window *w);
 void make_regions(void);
 

@@ -24,12 +24,25 @@ static struct pair *pair_of_qpn(uint32_t qpn)
 	return NULL;
 }
 
+static bool is_write(const struct flight *f)
+{
+	return f->opcode == IBV_WR_RDMA_WRITE || f->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* It needs a receive */
+static bool is_message(const struct flight *f)
+{
+	return f->opcode == IBV_WR_SEND || f->opcode == IBV_WR_SEND_WITH_INV ||
+	       f->opcode == IBV_WR_SEND_WITH_IMM || f->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
 static bool is_atomic(const struct flight *f)
 {
 	return f->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || f->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-static void forget_stripe(struct pair *p, const struct flight *f)
+/* It isn't known until the pair is destroyed what is there */
+void forget_stripe(struct pair *p, const struct flight *f)
 {
 	struct region *changed = f->opcode == IBV_WR_RDMA_READ ? f->local : f->remote;
 
@@ -58,7 +71,9 @@ static void apply_atomic(const struct flight *f)
 
 static void apply(struct pair *p, const struct flight *f)
 {
-	if (f->opcode == IBV_WR_RDMA_WRITE && p->type == IBV_QPT_RC)
+	if (f->opcode == IBV_WR_FLUSH)
+		TALLY(flushes);
+	else if (is_write(f) && p->type == IBV_QPT_RC)
 		memcpy(f->remote->copy + f->remote_off - CONST_LEN, f->local->mem + f->local_off,
 		       f->len);
 	else if (f->opcode == IBV_WR_RDMA_READ)
@@ -92,9 +107,26 @@ static void send_done(struct pair *p, const struct ibv_wc *wc)
 	} else {
 		ENSURE(f->expect != MUST_NOT || p->type != IBV_QPT_RC,
 		       "work request %d (opcode %d) succeeded", (int)p->done - 1, f->opcode);
-		p->sends_done += f->opcode == IBV_WR_SEND || f->opcode == IBV_WR_SEND_WITH_INV;
+		p->sends_done += is_message(f);
 		apply(p, f);
 	}
+}
+
+/* Datagrams to a group may overtake others, but come once */
+static void check_order(struct pair *p, uint32_t seq)
+{
+	ENSURE(seq < p->sends, "message %d of %d", seq, p->sends);
+	if (p->type == IBV_QPT_UD) {
+		ENSURE(p->got[seq % RECVS] != seq + 1, "message %d comes twice", seq);
+		p->got[seq % RECVS] = seq + 1;
+	} else if (p->type == IBV_QPT_RC) {
+		ENSURE(seq == p->recv_seq, "message %d, expected %d", seq, p->recv_seq);
+		p->recv_seq = seq + 1;
+	} else if (seq >= p->first_seq) {	/* else it was under way at the reset */
+		ENSURE(seq >= p->recv_seq, "message %d, expected %d", seq, p->recv_seq);
+		p->recv_seq = seq + 1;
+	}
+	TALLY(messages);
 }
 
 /* Bytes that came: whose, whether in order, and whether they're those */
@@ -105,10 +137,9 @@ static void check_message(struct pair *p, const struct ibv_wc *wc, const struct 
 	ENSURE(m->serial == p->serial, "a message of another pair");
 	ENSURE(wc->byte_len == sizeof(*m) + m->len + skip, "%d bytes of a message of %d",
 	       wc->byte_len, m->len);
-	ENSURE(p->type == IBV_QPT_RC ? m->seq == p->recv_seq : m->seq >= p->recv_seq,
-	       "message %d, expected %d", m->seq, p->recv_seq);
-	p->recv_seq = m->seq + 1;
-	TALLY(messages);
+	ENSURE(!(wc->wc_flags & IBV_WC_WITH_IMM) || ntohl(wc->imm_data) == m->seq,
+	       "immediate data %d with message %d", ntohl(wc->imm_data), m->seq);
+	check_order(p, m->seq);
 	ENSURE(!memcmp(m + 1, regions[m->region].mem + m->off, m->len), "wrong bytes in message %d",
 	       m->seq);
 }
@@ -125,6 +156,10 @@ static void recv_done(const struct ibv_wc *wc, const struct recvs *recvs)
 		p->peer_failed = true;
 		return;
 	}
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+		check_order(p, ntohl(wc->imm_data));
+		return;
+	}
 	check_message(p, wc, (void *)(recvs->mem + (wc->wr_id & 0xffffff) * RECV_LEN + skip));
 }
 
@@ -136,7 +171,7 @@ static const struct recvs *recvs_of(uint32_t serial)
 	return serial < SRQS ? &srqs[serial].recvs : p ? &p->recvs : NULL;
 }
 
-static void handle(const struct ibv_wc *wc)
+static void handle_wc(const struct ibv_wc *wc)
 {
 	uint32_t serial = wc->wr_id >> 32, what = wc->wr_id >> 24 & 0xff;
 	const struct recvs *recvs = what == ID_RECV ? recvs_of(serial) : NULL;
@@ -150,15 +185,26 @@ static void handle(const struct ibv_wc *wc)
 		p->control_status = wc->status;
 }
 
-void poll_cq(struct cq *cq)
+/* Return: how many completions there were */
+static uint32_t poll_end(struct cq *cq, int end)
 {
+	uint32_t came = 0;
 	struct ibv_wc wc[16];
 	int n, i;
 
-	while ((n = ibv_poll_cq(cq->cq, 16, wc)) > 0)
+	while ((n = ibv_poll_cq(cq->cq[end], 16, wc)) > 0) {
 		for (i = 0; i < n; i++)
-			handle(wc + i);
+			handle_wc(wc + i);
+		came += n;
+	}
 	ENSURE(!n, "poll_cq failed");
+	return came;
+}
+
+/* @cq may have none */
+uint32_t poll_cq(struct cq *cq)
+{
+	return poll_end(cq, 0) + poll_end(cq, 1);
 }
 
 void poll_all(void)
@@ -166,23 +212,26 @@ void poll_all(void)
 	int i;
 
 	for (i = 0; i < CQS; i++)
-		if (cqs[i].cq)
+		if (cqs[i].cq[0])
 			poll_cq(cqs + i);
 }
 
-/* Arms the CQ and sleeps, unless something has come */
+/* Arms the CQs and sleeps, unless something has come */
 static void sleep_for_event(struct cq *cq, uint64_t end)
 {
-	struct pollfd f = { .fd = cq->chan->fd, .events = POLLIN };
-	struct ibv_wc wc;
+	struct pollfd f[2];
+	int i;
 
-	ENSURE(!ibv_req_notify_cq(cq->cq, 0), "req_notify_cq failed");
-	if (ibv_poll_cq(cq->cq, 1, &wc) == 1) {
-		handle(&wc);
-		return;
+	for (i = 0; i < 2; i++) {
+		f[i] = (struct pollfd){ .fd = cq->chan[i]->fd, .events = POLLIN };
+		ENSURE(!ibv_req_notify_cq(cq->cq[i], 0), "req_notify_cq failed");
 	}
-	ENSURE(poll(&f, 1, now_ms() < end ? end - now_ms() : 0) == 1, "no event");
-	take_cq_event(cq->chan);
+	if (poll_cq(cq))
+		return;
+	ENSURE(poll(f, 2, now_ms() < end ? end - now_ms() : 0) > 0, "no event");
+	for (i = 0; i < 2; i++)
+		if (f[i].revents)
+			take_cq_event(cq->chan[i]);
 }
 
 static bool settled(const struct pair *p)
@@ -225,7 +274,7 @@ void check_stripes(struct pair *p)
 		check_stripe(p, regions + i);
 }
 
-/* Completions that may come to a CQ */
+/* Completions that may come to a CQ, of whichever end. Some may be of messages before a reset. */
 uint32_t open_of(const struct cq *cq)
 {
 	uint32_t open = 0;
@@ -235,14 +284,15 @@ uint32_t open_of(const struct cq *cq)
 		const struct pair *p = pairs + i;
 
 		if (p->qp[0] && p->cq == cq)
-			open += p->posted - p->done + p->sends - p->recv_seen;
+			open += p->posted - p->done +
+				(p->sends > p->recv_seen ? p->sends - p->recv_seen : 0);
 	}
 	return open;
 }
 
 bool has_room(const struct pair *p, uint32_t completions)
 {
-	return open_of(p->cq) + completions <= (uint32_t)p->cq->cq->cqe;
+	return open_of(p->cq) + completions <= (uint32_t)p->cq->cq[0]->cqe;
 }
 
 bool usable(const struct pair *p)
@@ -264,13 +314,16 @@ struct pair *pick_pair(uint32_t n, bool rc)
 	return pairs + n % PAIRS;
 }
 
-/* A region that is registered, with rights, if there is one */
-struct region *pick_region(uint32_t n, int rights)
+/* A region that is registered, with rights, if there is one. @wild: perhaps nobody may use it. */
+struct region *pick_region(uint32_t n, int rights, bool wild)
 {
 	int i;
 
-	for (i = 0; i < REGIONS; i++, n++)
-		if (regions[n % REGIONS].mr && !(rights & ~regions[n % REGIONS].access))
+	for (i = 0; i < REGIONS; i++, n++) {
+		struct region *r = regions + n % REGIONS;
+
+		if (r->mr[0] && !(rights & ~r->access) && (wild || !r->foreign))
 			break;
+	}
 	return regions + n % REGIONS;
 }

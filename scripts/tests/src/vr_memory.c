@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "odp_util.h"
 #include "vr.h"
 
-#define PAGE		4096
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT	21
 #endif
@@ -49,13 +49,22 @@ void disturb(const struct region *r, const struct window *w)
 	}
 }
 
+/* Nor of those of a pair */
+void disturb_pair(struct pair *p)
+{
+	uint32_t n;
+
+	for (n = p->done; n != p->posted; n++)
+		p->flight[n % SQ_DEPTH].expect = MAY;
+}
+
 static int random_access(uint32_t bits)
 {
-	int access = bits & RIGHTS;
+	int rights = RIGHTS | ex_access(ex_offered), access = bits & rights;
 
 	/* most have most rights, so that most work requests succeed */
 	if (bits >> 16 & 3)
-		access |= RIGHTS;
+		access |= rights;
 	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
 		access |= IBV_ACCESS_LOCAL_WRITE;
 	if (bits >> 18 & 1)
@@ -66,12 +75,16 @@ static int random_access(uint32_t bits)
 void do_reg_mr(const struct op *o)
 {
 	struct region *r = regions + o->a % REGIONS;
+	int i;
 
-	if (r->mr)
+	if (r->mr[0])
 		return;
 	r->access = random_access(o->b);
-	r->mr = ibv_reg_mr(pd, r->mem, REGION_LEN, r->access);
-	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
+	r->foreign = false;
+	for (i = 0; i < 2; i++) {
+		r->mr[i] = ibv_reg_mr(pd[i], r->mem, REGION_LEN, r->access);
+		ENSURE(r->mr[i], "reg_mr: %s", strerror(errno));
+	}
 	if (r->access & IBV_ACCESS_ON_DEMAND)
 		TALLY(paged);
 }
@@ -81,32 +94,50 @@ void do_dereg_mr(const struct op *o)
 	struct region *r = regions + o->a % REGIONS;
 	int err;
 
-	if (!r->mr)
+	if (!r->mr[0])
 		return;
-	err = ibv_dereg_mr(r->mr);
+	err = ibv_dereg_mr(r->mr[1]);
 	if (err) {
 		ENSURE(err == EBUSY && (r->windows || r->unsure), "dereg_mr: %s", strerror(err));
 		return;
 	}
 	ENSURE(!r->windows, "dereg_mr of a region with a window bound");
-	r->mr = NULL;
+	ENSURE(!ibv_dereg_mr(r->mr[0]), "dereg_mr failed");
+	r->mr[0] = r->mr[1] = NULL;
 	disturb(r, NULL);
+}
+
+/* @what: of enum ibv_rereg_mr_flags. The memory is the same one. */
+static int rereg_end(struct region *r, int end, int what, bool foreign, int access)
+{
+	struct ibv_pd *to = foreign ? other_pd[end] : pd[end];
+	bool move = what & IBV_REREG_MR_CHANGE_TRANSLATION;
+
+	return rereg_mr(r->mr[end], what, what & IBV_REREG_MR_CHANGE_PD ? to : NULL,
+			move ? r->mem : NULL, move ? REGION_LEN : 0,
+			what & IBV_REREG_MR_CHANGE_ACCESS ? access : 0);
 }
 
 void do_rereg_mr(const struct op *o)
 {
 	struct region *r = regions + o->a % REGIONS;
-	int access = random_access(o->b), err;
+	int access = random_access(o->b), what = 1 + o->c % 7, err;
+	bool foreign = !(o->d & 3);
 
-	if (!r->mr)
+	if (!r->mr[0])
 		return;
-	err = rereg_mr(r->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access);
+	err = rereg_end(r, 1, what, foreign, access);
 	if (err) {
 		ENSURE(err == EBUSY && (r->windows || r->unsure), "rereg_mr: %s", strerror(err));
 		return;
 	}
 	ENSURE(!r->windows, "rereg_mr of a region with a window bound");
-	r->access = access;
+	err = rereg_end(r, 0, what, foreign, access);
+	ENSURE(!err, "rereg_mr: %s", strerror(err));
+	if (what & IBV_REREG_MR_CHANGE_ACCESS)
+		r->access = access;
+	if (what & IBV_REREG_MR_CHANGE_PD)
+		r->foreign = foreign;
 	disturb(r, NULL);
 }
 
@@ -116,7 +147,7 @@ void do_alloc_mw(const struct op *o)
 
 	if (w->mw)
 		return;
-	w->mw = ibv_alloc_mw(pd, o->b & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	w->mw = ibv_alloc_mw(pd[1], o->b & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 	ENSURE(w->mw, "alloc_mw: %s", strerror(errno));
 }
 
@@ -165,7 +196,7 @@ static bool wait_control(struct pair *p, const char *what)
 static int post_bind(struct pair *p, struct window *w, struct region *r, int access)
 {
 	struct ibv_mw_bind_info info = {
-		.mr = r->mr, .addr = (uintptr_t)r->mem, .length = REGION_LEN,
+		.mr = r->mr[1], .addr = (uintptr_t)r->mem, .length = REGION_LEN,
 		.mw_access_flags = access,
 	};
 	uint64_t id = wr_id(p->serial, ID_CONTROL, p->control++);
@@ -190,7 +221,7 @@ static int post_bind(struct pair *p, struct window *w, struct region *r, int acc
 /* May it be bound now? A refused bind would take the pair down, too often */
 static bool bindable(const struct pair *p, const struct window *w, const struct region *r)
 {
-	return usable(p) && p->type == IBV_QPT_RC && w->mw && r->mr && !w->unsure &&
+	return usable(p) && p->type == IBV_QPT_RC && w->mw && r->mr[1] && !r->foreign && !w->unsure &&
 	       (r->access & IBV_ACCESS_MW_BIND) && has_room(p, 1) &&
 	       !(w->on && w->mw->type == IBV_MW_TYPE_2);
 }
@@ -198,7 +229,7 @@ static bool bindable(const struct pair *p, const struct window *w, const struct 
 void do_bind_mw(const struct op *o)
 {
 	struct window *w = windows + o->a % WINDOWS;
-	struct region *r = pick_region(o->b, IBV_ACCESS_MW_BIND);
+	struct region *r = pick_region(o->b, IBV_ACCESS_MW_BIND, false);
 	struct pair *p = pick_pair(o->c, true);
 	int access = IBV_ACCESS_REMOTE_READ, err;
 	uint32_t rkey;
@@ -258,6 +289,25 @@ static struct range pages_of(const struct region *r, const struct op *o)
 	uint32_t pages = REGION_LEN / PAGE, first = o->b % pages;
 
 	return (struct range){ r->mem + first * PAGE, (1 + o->c % (pages - first)) * PAGE };
+}
+
+void do_prefetch(const struct op *o)
+{
+	static const int advice[] = {
+		IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+	};
+	struct region *r = regions + o->a % REGIONS;
+	struct range at = pages_of(r, o);
+	int end = o->d & 1, kind = advice[(o->d >> 1) % ARRAY_LEN(advice)], err;
+	bool writes = kind == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+
+	if (!r->mr[0] || !(r->access & IBV_ACCESS_ON_DEMAND) || r->foreign ||
+	    (writes && !(r->access & IBV_ACCESS_LOCAL_WRITE)))
+		return;
+	err = advise(pd[end], kind, o->d >> 8 & 1 ? IBV_ADVISE_MR_FLAG_FLUSH : 0,
+		     (struct ibv_sge){ (uintptr_t)at.first, at.len, r->mr[end]->lkey });
+	ENSURE(!err, "advise_mr: %s", strerror(err));
 }
 
 /* A region's memory is used without it, too: registered or not */

@@ -13,28 +13,34 @@ static uint32_t serials;
 void do_create_cq(const struct op *o)
 {
 	struct cq *cq = cqs + o->a % CQS;
+	int i;
 
-	if (cq->cq)
+	if (cq->cq[0])
 		return;
-	cq->chan = ibv_create_comp_channel(ctx);
-	ENSURE(cq->chan, "create_comp_channel: %s", strerror(errno));
-	cq->cq = ibv_create_cq(ctx, 2 * BURST + o->b % CQ_MOST, NULL, cq->chan,
-			       o->c % ctx->num_comp_vectors);
-	ENSURE(cq->cq, "create_cq: %s", strerror(errno));
+	for (i = 0; i < 2; i++) {
+		cq->chan[i] = ibv_create_comp_channel(ctx[i]);
+		ENSURE(cq->chan[i], "create_comp_channel: %s", strerror(errno));
+		cq->cq[i] = ibv_create_cq(ctx[i], 2 * BURST + o->b % CQ_MOST, NULL, cq->chan[i],
+					  o->c % ctx[i]->num_comp_vectors);
+		ENSURE(cq->cq[i], "create_cq: %s", strerror(errno));
+	}
 }
 
 void do_resize_cq(const struct op *o)
 {
 	struct cq *cq = cqs + o->a % CQS;
 	uint32_t cqe;
-	int err;
+	int err, i;
 
-	if (!cq->cq)
+	if (!cq->cq[0])
 		return;
 	cqe = open_of(cq) + BURST + o->b % (o->c & 1 ? 2 * BURST : CQ_MOST);
-	err = ibv_resize_cq(cq->cq, cqe);
-	ENSURE(!err, "resize_cq to %d: %s", cqe, strerror(err));
-	ENSURE(cq->cq->cqe >= (int)cqe, "resize_cq to %d gave %d", cqe, cq->cq->cqe);
+	for (i = 0; i < 2; i++) {
+		err = ibv_resize_cq(cq->cq[i], cqe);
+		ENSURE(!err, "resize_cq to %d: %s", cqe, strerror(err));
+		ENSURE(cq->cq[i]->cqe >= (int)cqe, "resize_cq to %d gave %d", cqe,
+		       cq->cq[i]->cqe);
+	}
 }
 
 void do_moderate_cq(const struct op *o)
@@ -42,27 +48,29 @@ void do_moderate_cq(const struct op *o)
 	struct cq *cq = cqs + o->a % CQS;
 	int err;
 
-	if (!cq->cq)
+	if (!cq->cq[0])
 		return;
-	err = moderate_cq(cq->cq, o->b % 8, o->c % 2000);
+	err = moderate_cq(cq->cq[o->d & 1], o->b % 8, o->c % 2000);
 	ENSURE(!err, "modify_cq: %s", strerror(err));
 }
 
 void do_destroy_cq(const struct op *o)
 {
 	struct cq *cq = cqs + o->a % CQS;
-	int err;
+	int err, i;
 
-	if (!cq->cq)
+	if (!cq->cq[0])
 		return;
 	poll_cq(cq);
-	err = ibv_destroy_cq(cq->cq);
-	ENSURE(err == (cq->users ? EBUSY : 0), "destroy_cq with %d users: %s", cq->users,
-	       strerror(err));
-	if (err)
-		return;
-	ENSURE(!ibv_destroy_comp_channel(cq->chan), "destroy_comp_channel failed");
-	cq->cq = NULL;
+	for (i = 0; i < 2; i++) {
+		err = ibv_destroy_cq(cq->cq[i]);
+		ENSURE(err == (cq->users ? EBUSY : 0), "destroy_cq with %d users: %s", cq->users,
+		       strerror(err));
+		if (err)
+			continue;
+		ENSURE(!ibv_destroy_comp_channel(cq->chan[i]), "destroy_comp_channel failed");
+		cq->cq[i] = NULL;
+	}
 }
 
 static void make_recvs(struct recvs *r)
@@ -70,7 +78,7 @@ static void make_recvs(struct recvs *r)
 	r->mem = new_pages(RECVS * RECV_LEN);
 	/* what is pinned is copied for a child at once, which takes long */
 	madvise(r->mem, RECVS * RECV_LEN, MADV_DONTFORK);
-	r->mr = ibv_reg_mr(pd, r->mem, RECVS * RECV_LEN, IBV_ACCESS_LOCAL_WRITE);
+	r->mr = ibv_reg_mr(pd[1], r->mem, RECVS * RECV_LEN, IBV_ACCESS_LOCAL_WRITE);
 	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
 	r->next = 0;
 }
@@ -89,8 +97,9 @@ void do_create_srq(const struct op *o)
 
 	if (s->srq)
 		return;
-	s->srq = ibv_create_srq(pd, &attr);
+	s->srq = ibv_create_srq(pd[1], &attr);
 	ENSURE(s->srq, "create_srq: %s", strerror(errno));
+	s->limits = 0;
 	make_recvs(&s->recvs);
 }
 
@@ -105,6 +114,33 @@ void do_resize_srq(const struct op *o)
 		return;
 	err = ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR);
 	ENSURE(!err || err == EINVAL, "modify_srq to %d: %s", attr.max_wr, strerror(err));
+}
+
+/* Perhaps fewer receives wait there already: then the event comes with the next message */
+void do_limit_srq(const struct op *o)
+{
+	struct srq *s = srqs + o->a % SRQS;
+	struct ibv_srq_attr attr = {};
+	int err;
+
+	if (!s->srq)
+		return;
+	ENSURE(!ibv_query_srq(s->srq, &attr), "query_srq failed");
+	attr.srq_limit = o->b % (attr.max_wr + 1);
+	err = ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT);
+	ENSURE(!err, "modify_srq to limit %d of %d: %s", attr.srq_limit, attr.max_wr,
+	       strerror(err));
+	s->limits++;
+}
+
+/* An event can come after its SRQ was destroyed, but then none is found */
+void take_srq_limit(const struct ibv_srq *srq)
+{
+	int i;
+
+	for (i = 0; i < SRQS; i++)
+		if (srqs[i].srq == srq)
+			ENSURE(srqs[i].limits--, "an event more than there are limits");
 }
 
 void do_destroy_srq(const struct op *o)
@@ -124,32 +160,98 @@ void do_destroy_srq(const struct op *o)
 	free_recvs(&s->recvs);
 }
 
+/* From RESET. What is left of the packets before a reset is far off. */
 static void connect_pair(struct pair *p)
 {
-	struct rc_attr r = rc_attr(world->gid_index);
 	struct addr addr[2];
 	int i;
 
+	for (i = 0; i < 2; i++)
+		addr[i] = (struct addr){
+			.qpn = p->qp[i]->qp_num, .gid = gid_at(ctx[i], world->gid_index[i]),
+			.psn = (0xfffffa + i + p->resets * 0x40000) & 0xffffff,
+		};
 	for (i = 0; i < 2; i++) {
-		addr[i] = (struct addr){ .qpn = p->qp[i]->qp_num, .psn = 0xfffffa + i };
-		ENSURE(!ibv_query_gid(ctx, 1, world->gid_index, &addr[i].gid), "query_gid failed");
-	}
-	for (i = 0; i < 2; i++) {
+		struct rc_attr r = rc_attr(world->gid_index[i]);
+
+		r.access |= ex_access(ex_offered);
 		if (p->type == IBV_QPT_UD)
 			ud_up(p->qp[i], QKEY, addr[i].psn);
 		else
 			rc_up(p->qp[i], &r, addr[i].psn, addr + !i);
 	}
-	if (p->type == IBV_QPT_UD) {
-		struct ibv_ah_attr ah = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = addr[1].gid, .sgid_index = world->gid_index,
-				 .hop_limit = 64 },
-		};
+	p->gid = addr[1].gid;
+}
 
-		p->ah = ibv_create_ah(pd, &ah);
-		ENSURE(p->ah, "create_ah: %s", strerror(errno));
+static struct ibv_ah *make_ah(union ibv_gid to, uint32_t bits)
+{
+	struct rc_attr r = {
+		.gid_index = world->gid_index[0], .hop_limit = 1 + bits % 255,
+		.flow_label = bits >> 8 & 0xfffff, .traffic_class = (bits >> 4 & 0x3f) << 2,
+	};
+	struct ibv_ah_attr attr = path_to(&r, to);
+	struct ibv_ah *ah = ibv_create_ah(pd[0], &attr);
+
+	ENSURE(ah, "create_ah: %s", strerror(errno));
+	return ah;
+}
+
+/* Each pair has a group of its own, so that only its messages come */
+static union ibv_gid make_group(const struct pair *p)
+{
+	uint32_t num = getpid() << 10 | (p->serial & 1023);
+	union ibv_gid gid = {};
+
+	if (p->gid.global.subnet_prefix) {
+		gid.raw[0] = 0xff;
+		gid.raw[1] = 0x0e;
+		memcpy(gid.raw + 12, &num, 4);
+		return gid;
 	}
+	gid.raw[10] = 0xff;
+	gid.raw[11] = 0xff;
+	num = htonl(239u << 24 | (num & 0xffffff));
+	memcpy(gid.raw + 12, &num, 4);
+	return gid;
+}
+
+/* While work requests use the old one, too: they may fail */
+void do_renew_ah(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+	struct ibv_ah *old = p->ah;
+
+	if (!p->qp[0] || p->type != IBV_QPT_UD)
+		return;
+	poll_cq(p->cq);
+	disturb_pair(p);
+	p->ah = make_ah(p->gid, o->b);
+	ENSURE(!ibv_destroy_ah(old), "destroy_ah failed");
+}
+
+void do_attach(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+	int err;
+
+	if (!p->qp[0] || p->type != IBV_QPT_UD)
+		return;
+	err = ibv_attach_mcast(p->qp[1], &p->group, 0);
+	ENSURE(!err, "attach_mcast: %s", strerror(err));
+	p->attached = true;
+	TALLY(groups);
+}
+
+void do_detach(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+	int err;
+
+	if (!p->qp[0] || !p->attached)
+		return;
+	err = ibv_detach_mcast(p->qp[1], &p->group, 0);
+	ENSURE(!err, "detach_mcast: %s", strerror(err));
+	p->attached = false;
 }
 
 /* Nothing changes the stripes from now on */
@@ -173,6 +275,68 @@ static void release_windows(struct pair *p)
 			unbind(windows + i);
 }
 
+/* With work requests under way, either end first: they complete with errors */
+void do_fail_pair(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+	int i, first = o->b & 1;
+
+	if (!usable(p))
+		return;
+	poll_cq(p->cq);
+	disturb_pair(p);
+	p->peer_failed = true;
+	for (i = 0; i < 2; i++)
+		ENSURE(!qp_to_state(p->qp[i ^ first], IBV_QPS_ERR), "modify_qp to ERR failed");
+}
+
+/* Whether what it has bound is bound still isn't known, to nobody */
+static void doubt_windows(struct pair *p)
+{
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		struct window *w = windows + i;
+
+		if (w->by != p)
+			continue;
+		disturb(NULL, w);
+		w->by = NULL;
+		if (w->unsure)
+			continue;
+		w->unsure = true;
+		w->on->windows--;
+		w->on->unsure++;
+	}
+}
+
+/* Nothing completes any more that was posted before */
+static void forget_flights(struct pair *p)
+{
+	for (; p->done != p->posted; p->done++)
+		forget_stripe(p, p->flight + p->done % SQ_DEPTH);
+	p->recv_seen = p->recv_seq = p->sends_done = p->first_seq = p->sends;
+	p->failed = p->peer_failed = false;
+}
+
+/* Whatever has become of it, with work requests under way; then it begins anew */
+void do_reset_pair(const struct op *o)
+{
+	struct pair *p = pairs + o->a % PAIRS;
+	int i, first = o->b & 1;
+
+	if (!p->qp[0])
+		return;
+	for (i = 0; i < 2; i++)
+		ENSURE(!qp_to_state(p->qp[i ^ first], IBV_QPS_RESET), "modify_qp to RESET failed");
+	poll_cq(p->cq);
+	forget_flights(p);
+	doubt_windows(p);
+	p->resets++;
+	connect_pair(p);
+	TALLY(resets);
+}
+
 /* With work requests under way, either end first */
 void do_destroy_pair(const struct op *o)
 {
@@ -181,10 +345,15 @@ void do_destroy_pair(const struct op *o)
 
 	if (!p->qp[0])
 		return;
+	if (p->attached) {
+		ENSURE(ibv_destroy_qp(p->qp[1]) == EBUSY, "destroy_qp of a group's member");
+		do_detach(o);
+	}
 	for (i = 0; i < 2; i++)
 		ENSURE(!ibv_destroy_qp(p->qp[i ^ first]), "destroy_qp failed");
 	if (p->ah)
-		ENSURE(!ibv_destroy_ah(p->ah), "destroy_ah failed");
+		ENSURE(!ibv_destroy_ah(p->ah) && !ibv_destroy_ah(p->group_ah),
+		       "destroy_ah failed");
 	/* Those completions that came are there, others won't come */
 	p->qp[0] = NULL;
 	p->qp[1] = NULL;
@@ -207,16 +376,15 @@ void do_create_pair(const struct op *o)
 	struct cq *cq = cqs + o->b % CQS;
 	struct srq *srq = srqs + o->c % SRQS;
 	struct ibv_qp_init_attr init = {
-		.qp_type = types[o->d % ARRAY_LEN(types)], .send_cq = cq->cq, .recv_cq = cq->cq,
-		.sq_sig_all = 1,
+		.qp_type = types[o->d % ARRAY_LEN(types)], .sq_sig_all = 1,
 		.cap = { .max_send_wr = SQ_DEPTH, .max_recv_wr = SQ_DEPTH, .max_send_sge = 2,
-			 .max_recv_sge = 1 },
+			 .max_recv_sge = 1, .max_inline_data = INLINE_LEN },
 	};
 	int i;
 
 	if (p->qp[0] && !usable(p))
 		do_destroy_pair(o);
-	if (p->qp[0] || !cq->cq)
+	if (p->qp[0] || !cq->cq[0])
 		return;
 	*p = (struct pair){
 		.type = init.qp_type, .cq = cq, .serial = ++serials + SRQS,
@@ -225,8 +393,9 @@ void do_create_pair(const struct op *o)
 	for (i = 0; i < 2; i++) {
 		struct ibv_qp_init_attr ia = init;
 
+		ia.send_cq = ia.recv_cq = cq->cq[i];
 		ia.srq = i && p->srq ? p->srq->srq : NULL;
-		p->qp[i] = try_qp_ex(pd, &ia, EX_ATOMIC_WRITE);
+		p->qp[i] = try_qp_ex(pd[i], &ia, EX_ATOMIC_WRITE | ex_offered);
 		ENSURE(p->qp[i], "create_qp: %s", strerror(errno));
 	}
 	if (!p->srq)
@@ -235,4 +404,9 @@ void do_create_pair(const struct op *o)
 	if (p->srq)
 		p->srq->users++;
 	connect_pair(p);
+	if (p->type == IBV_QPT_UD) {
+		p->group = make_group(p);
+		p->ah = make_ah(p->gid, o->a);
+		p->group_ah = make_ah(p->group, o->a);
+	}
 }

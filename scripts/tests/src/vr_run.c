@@ -8,13 +8,14 @@
  * there. A stripe isn't known while a work request for it may have failed, until the pair is
  * destroyed: nothing may change it any more from then on.
  *
- * Queue pair 0 of a pair sends to queue pair 1. A bind or local invalidation is waited for, all
+ * Queue pair 0 of a pair sends to queue pair 1, which may be of another device. A bind or local invalidation is waited for, all
  * else is under way until something waits for the pair ("drain"), destroys it or polls by the way.
  */
 #include "vr.h"
 
-struct ibv_context *ctx;
-struct ibv_pd *pd;
+struct ibv_context *ctx[2];
+struct ibv_pd *pd[2], *other_pd[2];
+unsigned int ex_offered;
 const struct world *world;
 struct region regions[REGIONS];
 struct window windows[WINDOWS];
@@ -38,12 +39,11 @@ void __attribute__((noreturn, format(printf, 1, 2))) wrong(const char *fmt, ...)
 	_exit(1);
 }
 
-
 /* --- work requests --- */
 
 static bool region_grants(const struct region *r, int access)
 {
-	return r->mr && (r->access & access) == access;
+	return r->mr[0] && !r->foreign && (r->access & access) == access;
 }
 
 static enum expect window_grants(const struct window *w, const struct pair *p, int access)
@@ -78,23 +78,20 @@ static void post(struct pair *p, struct ibv_send_wr *wr, struct flight f)
 	p->flight[p->posted++ % SQ_DEPTH] = f;
 }
 
-static void post_atomic_write(struct pair *p, const struct flight *f, uint32_t rkey)
+/* @what: of enum EX_ */
+static void post_extended(struct pair *p, int what, const struct flight *f, uint32_t rkey)
 {
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(p->qp[0]);
-	int err;
+	int err = post_ex(p->qp[0], what, wr_id(p->serial, ID_SEND, p->posted),
+			  IBV_SEND_SIGNALED | IBV_SEND_FENCE, rkey,
+			  (uintptr_t)f->remote->mem + f->remote_off, f->operand, f->len);
 
-	ibv_wr_start(qp);
-	qp->wr_id = wr_id(p->serial, ID_SEND, p->posted);
-	qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
-	ibv_wr_atomic_write(qp, rkey, (uintptr_t)f->remote->mem + f->remote_off, f->operand);
-	err = ibv_wr_complete(qp);
-	ENSURE(!err, "post of an atomic write: %s", strerror(err));
+	ENSURE(!err, "post of an atomic write or a flush: %s", strerror(err));
 	p->flight[p->posted++ % SQ_DEPTH] = *f;
 }
 
 static void post_atomic(struct pair *p, struct flight f, uint32_t rkey)
 {
-	struct ibv_sge sge = { (uintptr_t)f.local->mem + f.local_off, 8, f.local->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)f.local->mem + f.local_off, 8, f.local->mr[0]->lkey };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
 		.wr.atomic = { (uintptr_t)f.remote->mem + f.remote_off, f.operand[0],
@@ -102,7 +99,7 @@ static void post_atomic(struct pair *p, struct flight f, uint32_t rkey)
 	};
 
 	if (f.opcode == IBV_WR_ATOMIC_WRITE)
-		post_atomic_write(p, &f, rkey);
+		post_extended(p, EX_ATOMIC_WRITE, &f, rkey);
 	else
 		post(p, &wr, f);
 }
@@ -115,52 +112,6 @@ static struct window *pick_window(uint32_t n, const struct pair *p, bool wild)
 	if (!(n & 1))
 		return NULL;
 	return wild || (w->on && !w->unsure && (!w->by || w->by == p)) ? w : NULL;
-}
-
-/* WRITE or READ between a region of the requester and one of the responder, or a window */
-static void transfer(const struct op *o, enum ibv_wr_opcode opcode)
-{
-	bool reads = opcode == IBV_WR_RDMA_READ;
-	int remote = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-	int local = reads ? IBV_ACCESS_LOCAL_WRITE : 0;
-	bool wild = !(o->d >> 8 & 7);	/* rights aren't looked at first */
-	struct pair *p = pick_pair(o->a, reads);
-	struct window *w = pick_window(o->d, p, wild);
-	struct flight f = {
-		.opcode = opcode, .local = pick_region(o->b, wild ? 0 : local),
-		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote),
-		.window = w,
-	};
-	uint64_t rng = o->d;
-	uint32_t rkey, n;
-
-	if ((reads && p->type != IBV_QPT_RC) || p->type == IBV_QPT_UD || (w && !w->mw) ||
-	    !f.local->mr || (!w && !f.remote->mr))
-		return;
-	rkey = w ? w->mw->rkey : f.remote->mr->rkey;
-	for (n = burst(p, o->c >> 8, 1); n && usable(p); n--) {
-		struct ibv_sge sge;
-		/* A READ before it may land in the same stripe */
-		struct ibv_send_wr wr = {
-			.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
-		};
-		uint32_t from = rnd_range(&rng, 0, CONST_LEN / 2);
-		uint32_t to = rnd_range(&rng, 0, STRIPE - 1);
-
-		f.len = rnd_range(&rng, 1, STRIPE - to);
-		to += stripe_of(p);
-		f.local_off = reads ? to : from;
-		f.remote_off = reads ? from : to;
-		f.expect = w ? window_grants(w, p, remote) :
-			   region_grants(f.remote, remote) ? MUST : MUST_NOT;
-		if (!region_grants(f.local, local))
-			f.expect = MUST_NOT;
-		sge = (struct ibv_sge){ (uintptr_t)f.local->mem + f.local_off, f.len,
-					f.local->mr->lkey };
-		wr.wr.rdma.remote_addr = (uintptr_t)f.remote->mem + f.remote_off;
-		wr.wr.rdma.rkey = rkey;
-		post(p, &wr, f);
-	}
 }
 
 static bool post_recv(struct pair *p)
@@ -178,12 +129,67 @@ static bool post_recv(struct pair *p)
 	return true;
 }
 
+/* WRITE or READ between a region of the requester and one of the responder, or a window */
+static void transfer(const struct op *o, enum ibv_wr_opcode opcode)
+{
+	bool reads = opcode == IBV_WR_RDMA_READ, imm = opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	int remote = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	int local = reads ? IBV_ACCESS_LOCAL_WRITE : 0;
+	bool wild = !(o->d >> 8 & 7);	/* rights aren't looked at first */
+	struct pair *p = pick_pair(o->a, reads);
+	struct window *w = pick_window(o->d, p, wild);
+	struct flight f = {
+		.opcode = opcode, .local = pick_region(o->b, wild ? 0 : local, wild),
+		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote, wild),
+		.window = w,
+	};
+	uint64_t rng = o->d;
+	uint32_t rkey, n;
+
+	if ((reads && p->type != IBV_QPT_RC) || p->type == IBV_QPT_UD || (w && !w->mw) ||
+	    !f.local->mr[0] || (!w && !f.remote->mr[1]))
+		return;
+	rkey = w ? w->mw->rkey : f.remote->mr[1]->rkey;
+	for (n = burst(p, o->c >> 8, 1 + imm); n && usable(p); n--) {
+		struct ibv_sge sge;
+		/* A READ before it may land in the same stripe */
+		struct ibv_send_wr wr = {
+			.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
+		};
+		uint32_t from = rnd_range(&rng, 0, CONST_LEN / 2);
+		uint32_t to = rnd_range(&rng, 0, STRIPE - 1);
+
+		if (imm && !post_recv(p))
+			return;
+		wr.imm_data = htonl(imm ? p->sends++ : 0);
+		f.len = rnd_range(&rng, 1, STRIPE - to);
+		if (!(o->d >> 12 & 3) && f.len > INLINE_LEN)
+			f.len = INLINE_LEN;
+		if (!reads && f.len <= INLINE_LEN)
+			wr.send_flags |= IBV_SEND_INLINE;
+		to += stripe_of(p);
+		f.local_off = reads ? to : from;
+		f.remote_off = reads ? from : to;
+		f.expect = w ? window_grants(w, p, remote) :
+			   region_grants(f.remote, remote) ? MUST : MUST_NOT;
+		if (!(wr.send_flags & IBV_SEND_INLINE) && !region_grants(f.local, local))
+			f.expect = MUST_NOT;
+		sge = (struct ibv_sge){ (uintptr_t)f.local->mem + f.local_off, f.len,
+					f.local->mr[0]->lkey };
+		wr.wr.rdma.remote_addr = (uintptr_t)f.remote->mem + f.remote_off;
+		wr.wr.rdma.rkey = rkey;
+		post(p, &wr, f);
+	}
+}
+
 static void send_one(struct pair *p, struct region *r, struct window *w, uint64_t *rng)
 {
 	uint32_t slot = (p - pairs) * SQ_DEPTH + p->posted % SQ_DEPTH;
 	struct message *m = headers + slot;
-	struct flight f = { .opcode = w ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND, .local = r,
-			    .window = w, .expect = MUST };
+	bool imm = !w && rnd(rng) & 1, to_group = p->type == IBV_QPT_UD && rnd(rng) & 1;
+	struct flight f = { .opcode = w ? IBV_WR_SEND_WITH_INV :
+				      imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+			    .local = r, .window = w, .expect = MUST };
 	struct ibv_sge sge[2];
 	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 2 };
 
@@ -193,25 +199,27 @@ static void send_one(struct pair *p, struct region *r, struct window *w, uint64_
 		.len = rnd_range(rng, 1, p->type == IBV_QPT_UD ? MTU - sizeof(*m) : MSG_LEN),
 	};
 	sge[0] = (struct ibv_sge){ (uintptr_t)m, sizeof(*m), headers_mr->lkey };
-	sge[1] = (struct ibv_sge){ (uintptr_t)r->mem + m->off, m->len, r->mr->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)r->mem + m->off, m->len, r->mr[0]->lkey };
 	if (p->type == IBV_QPT_UD) {
-		wr.wr.ud.ah = p->ah;
-		wr.wr.ud.remote_qpn = p->qp[1]->qp_num;
+		wr.wr.ud.ah = to_group ? p->group_ah : p->ah;
+		wr.wr.ud.remote_qpn = to_group ? GROUP_QPN : p->qp[1]->qp_num;
 		wr.wr.ud.remote_qkey = QKEY;
 	}
 	if (w)
 		wr.invalidate_rkey = w->mw->rkey;
+	else
+		wr.imm_data = htonl(m->seq);
 	post(p, &wr, f);
 }
 
 void do_send(const struct op *o)
 {
 	struct pair *p = pick_pair(o->a, false);
-	struct region *r = pick_region(o->b, 0);
+	struct region *r = pick_region(o->b, 0, false);
 	uint64_t rng = o->d;
 	uint32_t n;
 
-	if (!r->mr)
+	if (!region_grants(r, 0))
 		return;
 	for (n = burst(p, o->c, 2); n && usable(p) && post_recv(p); n--)
 		send_one(p, r, NULL, &rng);
@@ -221,11 +229,11 @@ void do_send(const struct op *o)
 void do_send_inv(const struct op *o)
 {
 	struct window *w = windows + o->a % WINDOWS;
-	struct region *r = pick_region(o->b, 0);
+	struct region *r = pick_region(o->b, 0, false);
 	struct pair *p = w->by;
 	uint64_t rng = o->d;
 
-	if (!p || !r->mr || w->unsure || p->type != IBV_QPT_RC || !burst(p, 0, 2) || !w->by ||
+	if (!p || !region_grants(r, 0) || w->unsure || p->type != IBV_QPT_RC || !burst(p, 0, 2) || !w->by ||
 	    !post_recv(p))
 		return;
 	disturb(NULL, w);
@@ -250,31 +258,31 @@ static void atomic(const struct op *o, enum ibv_wr_opcode opcode, uint64_t *rng)
 {
 	bool writes = opcode == IBV_WR_ATOMIC_WRITE, wild = !(o->d >> 8 & 7);
 	int remote = writes ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_ATOMIC;
-	int local = writes ? 0 : IBV_ACCESS_LOCAL_WRITE;
+	int local = writes ? 0 : IBV_ACCESS_LOCAL_WRITE;	/* it has its operand with it */
 	struct pair *p = pick_pair(o->a, true);
 	struct window *w = pick_window(o->d, p, wild);
 	struct flight f = {
 		.opcode = opcode, .len = 8, .window = w,
-		.local = pick_region(o->b, wild ? 0 : local),
-		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote),
+		.local = pick_region(o->b, wild ? 0 : local, wild),
+		.remote = w && w->on ? w->on : pick_region(o->c, wild ? 0 : remote, wild),
 	};
 	uint32_t n;
 
-	if (p->type != IBV_QPT_RC || (w && !w->mw) || !f.local->mr || (!w && !f.remote->mr))
+	if (p->type != IBV_QPT_RC || (w && !w->mw) || !f.local->mr[0] || (!w && !f.remote->mr[1]))
 		return;
 	for (n = burst(p, o->c >> 8, 1); n && usable(p); n--) {
 		f.local_off = stripe_of(p) + 8 * rnd_range(rng, 0, STRIPE / 8 - 1);
 		f.remote_off = stripe_of(p) + 8 * rnd_range(rng, 0, STRIPE / 8 - 1);
 		f.expect = w ? window_grants(w, p, remote) :
 			   region_grants(f.remote, remote) ? MUST : MUST_NOT;
-		if (!region_grants(f.local, local))
+		if (!writes && !region_grants(f.local, local))
 			f.expect = MUST_NOT;
 		f.operand[0] = rnd(rng);
 		f.operand[1] = rnd(rng);
 		/* mostly what was there a moment ago */
 		if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP && f.operand[0] & 3)
 			memcpy(f.operand, f.remote->mem + f.remote_off, 8);
-		post_atomic(p, f, w ? w->mw->rkey : f.remote->mr->rkey);
+		post_atomic(p, f, w ? w->mw->rkey : f.remote->mr[1]->rkey);
 	}
 }
 
@@ -297,6 +305,30 @@ void do_write(const struct op *o)
 	transfer(o, IBV_WR_RDMA_WRITE);
 }
 
+/* What it says of a message is its number */
+void do_write_imm(const struct op *o)
+{
+	transfer(o, IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+/* Of a part of a region, or of all of it */
+void do_flush(const struct op *o)
+{
+	bool wild = !(o->d >> 8 & 7), whole = o->d & 1;
+	struct pair *p = pick_pair(o->a, true);
+	struct flight f = {
+		.opcode = IBV_WR_FLUSH, .remote_off = o->b % CONST_LEN, .len = 1 + o->c % CONST_LEN,
+		.remote = pick_region(o->b, wild ? 0 : ACCESS_FLUSH, wild),
+	};
+	uint32_t n;
+
+	if (!(ex_offered & EX_FLUSH) || p->type != IBV_QPT_RC || !f.remote->mr[1])
+		return;
+	f.expect = region_grants(f.remote, ACCESS_FLUSH) ? MUST : MUST_NOT;
+	for (n = burst(p, o->c >> 8, 1); n && usable(p); n--)
+		post_extended(p, whole ? EX_FLUSH_ALL : EX_FLUSH, &f, f.remote->mr[1]->rkey);
+}
+
 void do_read(const struct op *o)
 {
 	transfer(o, IBV_WR_RDMA_READ);
@@ -310,31 +342,57 @@ static void (* const run_op[])(const struct op *o) = {
 #undef X
 };
 
+static void open_end(int end)
+{
+	ctx[end] = open_device(world->dev[end]);
+	pd[end] = ibv_alloc_pd(ctx[end]);
+	other_pd[end] = ibv_alloc_pd(ctx[end]);
+	ENSURE(pd[end] && other_pd[end], "alloc_pd: %s", strerror(errno));
+	ENSURE(!fcntl(ctx[end]->async_fd, F_SETFL, fcntl(ctx[end]->async_fd, F_GETFL) | O_NONBLOCK),
+	       "fcntl failed");
+}
+
+static void close_end(int end)
+{
+	ENSURE(!ibv_dealloc_pd(pd[end]) && !ibv_dealloc_pd(other_pd[end]), "dealloc_pd failed");
+	ENSURE(!ibv_close_device(ctx[end]), "close_device failed");
+}
+
 static void set_up(void)
 {
 	size_t bytes = PAIRS * SQ_DEPTH * sizeof(*headers);
 
-	ctx = open_device(world->dev);
-	pd = ibv_alloc_pd(ctx);
-	ENSURE(pd, "alloc_pd: %s", strerror(errno));
-	ENSURE(!fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK),
-	       "fcntl failed");
+	open_end(0);
+	if (world->dev[1])
+		open_end(1);
+	else
+		ctx[1] = ctx[0], pd[1] = pd[0], other_pd[1] = other_pd[0];
+	ex_offered = ex_ops(ctx[0]) & EX_FLUSH;
 	headers = new_pages(bytes);
-	headers_mr = ibv_reg_mr(pd, headers, bytes, 0);
+	headers_mr = ibv_reg_mr(pd[0], headers, bytes, 0);
 	ENSURE(headers_mr, "reg_mr: %s", strerror(errno));
 	make_regions();
 }
 
-static void take_async_events(void)
+static void take_events_of(struct ibv_context *from)
 {
 	struct ibv_async_event e;
 
-	while (!ibv_get_async_event(ctx, &e)) {
+	while (!ibv_get_async_event(from, &e)) {
 		ENSURE(e.event_type != IBV_EVENT_CQ_ERR && e.event_type != IBV_EVENT_QP_FATAL &&
 		       e.event_type != IBV_EVENT_SRQ_ERR, "event %s",
 		       ibv_event_type_str(e.event_type));
+		if (e.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+			take_srq_limit(e.element.srq);
 		ibv_ack_async_event(&e);
 	}
+}
+
+static void take_async_events(void)
+{
+	take_events_of(ctx[0]);
+	if (ctx[1] != ctx[0])
+		take_events_of(ctx[1]);
 }
 
 static void drain_all(void)
@@ -373,9 +431,11 @@ static void tear_down(void)
 		o.a = i;
 		do_dereg_mr(&o);
 	}
-	ENSURE(!ibv_dereg_mr(headers_mr) && !ibv_dealloc_pd(pd), "dealloc_pd failed");
+	ENSURE(!ibv_dereg_mr(headers_mr), "dereg_mr failed");
 	take_async_events();
-	ENSURE(!ibv_close_device(ctx), "close_device failed");
+	close_end(0);
+	if (ctx[1] != ctx[0])
+		close_end(1);
 }
 
 void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32_t proc,
