@@ -119,6 +119,27 @@ bool c_mr_empty_rereg(void)
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
+/* pinned memory that moves to another PD and back: its pages stay, and only that PD may use it */
+bool c_rereg_pd(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr;
+
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd2_b, NULL, 0, 0),
+	      "other PD: %s", strerror(errno));
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd_b, NULL, 0, 0),
+	      "back: %s", strerror(errno));
+	wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!memcmp(p->src, p->dst, BUF_LEN), "other bytes");
+	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_PD, p->pd2_b, NULL, 0, 0),
+	      "other PD: %s", strerror(errno));
+	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
 /* once rereg_mr has taken a right away, nobody uses it any more */
 bool c_rereg_load(void)
 {

@@ -88,8 +88,8 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(post_before_rts) X(limit_qp) X(limit_cq) X(limit_mr) X(limit_post) X(busy_objects) \
 	X(rereg_mr) X(post_refused_forgotten) X(post_sqd_kept) X(write_imm_bad_rkey) \
 	X(inline_read) X(inline_atomic) X(flags_unknown) X(flags_harmless) X(flush_recv_late) \
-	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(mr_empty) \
-	X(mr_empty_one_past) X(mr_empty_rereg) \
+	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(rereg_pd) \
+	X(mr_empty) X(mr_empty_one_past) X(mr_empty_rereg) \
 	X(mw_type1) X(mw_type2) X(mw_one_before) X(mw_one_past) X(mw_no_access) X(mw_unbound) \
 	X(mw_zero_based) X(mw_anew) X(mw_unbind) X(mw_dealloc_bound) X(mw_other_qp) \
 	X(mw_type2_twice) X(mw_bind_no_right) X(mw_bind_no_write) X(mw_bind_past) \
