@@ -13,6 +13,7 @@
 #include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
+#include <transport/receive.h>
 
 /* `rdma link add NAME type rxe netdev NDEV` */
 static int rxe_newlink(const char *name, struct net_device *ndev)
@@ -47,6 +48,7 @@ static int __init rxe_init(void)
 
 	rxe_cq_set_ops(&rxe_cq_ops);
 	rxe_sysfs_set_ops(&rxe_sysfs_ops);
+	rxe_fault_set_wake(rxe_page_came);
 	err = rxe_crc32_init();
 	if (err)
 		return err;

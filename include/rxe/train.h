@@ -110,10 +110,10 @@ struct rxe_l3_icrc {
  * @skb: the train
  * @tx: the sender that is charged for it, or NULL; set before the train is sent
  * @l3_icrc: ICRC state of the last train of this path and sender, or NULL; likewise
- * @sqpn: QP number of a connected sender; likewise
  * @grp: a datagram's group if it has members on this device, or NULL; likewise. Bottom halves
  *	stay off from the lookup on
  * @next: where the next packet goes, if @ready isn't 0
+ * @sqpn: QP number of a connected sender; set before the train is sent
  * @ready: packets of @pkt bytes that fit into the memory at @next
  * @hint: packets that the caller expects to add
  * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty
@@ -131,9 +131,9 @@ struct rxe_train {
 	struct sk_buff	*skb;
 	struct rxe_tx	*tx;
 	struct rxe_l3_icrc *l3_icrc;
-	u32		sqpn;
 	struct rxe_mcast_grp *grp;
 	void		*next;
+	u32		sqpn;
 	u32		ready;
 	u32		hint;
 	u32		pkt;

@@ -115,7 +115,6 @@ struct rxe_qp_attr {
  * @responses: received responses
  * @pace: waiting for a limited rate
  * @cork: lets small sends of a process wait for more
- * @windows: memory windows of type 2B that are bound on it
  * @sq: the requester's and the completer's state
  * @rq: the responder's state
  */
@@ -142,7 +141,6 @@ struct rxe_qp {
 	struct rxe_task		recv_task;
 	struct rxe_inq		requests;
 	struct rxe_inq		responses;
-	struct rxe_windows	windows;
 	struct rxe_cork		cork;
 	struct rxe_sq		sq;
 	struct rxe_rq		rq;

@@ -3,20 +3,53 @@
  * Faults: a task of a QP asks for pages and stops; a worker makes them present and wakes
  * the task.
  *
- * A QP has three faults. They are for what it sends, for requests of the peer, and for
- * responses to its own requests. While one waits, the other two and all other QPs go on.
+ * A QP has three pagers. They are for what it sends, for requests of the peer, and for
+ * responses to its own requests. While one waits, the other two and all other QPs go on. A
+ * pager gets memory for a fault at its first missing page.
  *
  * A fault may take any time, since a process can serve the page faults of another one
  * (userfaultfd, FUSE). So nothing waits for the work. A QP that is reset or destroyed
- * leaves the fault to the work, which frees it (rxe_fault_free()). A region that ends
+ * leaves the fault to the work, which frees it (rxe_pager_reset()). A region that ends
  * doesn't wait either (rxe_odp_end()).
  *
  * Context: the QP's tasks, bottom halves off; the work: process.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
+
+/**
+ * struct rxe_fault - the page fault of one task and direction of a QP
+ * @ref: one for the pager, one for the work while it runs
+ * @lock: protects @pager
+ * @pager: whose fault it is; NULL: nobody needs it any more
+ * @busy: the members below belong to the work; otherwise they belong to the task
+ * @work: makes the pages present; process context
+ * @since: jiffies of the request
+ * @odp: the memory, with a reference; NULL: there is no request
+ * @addr: address of the first missing byte in the process
+ * @len: bytes to make present from @addr on, at least 1
+ * @write: the pages are to be written
+ * @err: error of the last request, 0 or negative; reported to the next request if that
+ *	is for the same page
+ */
+struct rxe_fault {
+	struct kref		ref;
+	spinlock_t		lock;	/* pager */
+	struct rxe_pager	*pager;
+	bool			busy;
+	struct work_struct	work;
+	unsigned long		since;
+	struct rxe_odp		*odp;
+	u64			addr;
+	u64			len;
+	bool			write;
+	int			err;
+};
+
+static void (*wake_task)(void *owner);
 
 static void drop_odp(struct rxe_fault *fault)
 {
@@ -47,49 +80,49 @@ static void get_fault_pages(struct work_struct *work)
 		drop_odp(fault);
 	spin_lock_bh(&fault->lock);
 	smp_store_release(&fault->busy, false);	/* pairs with rxe_fault_is_busy() */
-	if (fault->owner)
-		fault->wake(fault->owner);
+	if (fault->pager)
+		wake_task(fault->pager->owner);
 	spin_unlock_bh(&fault->lock);
 	kref_put(&fault->ref, release_fault);
 }
 
 /**
- * rxe_fault_create - make a fault for a task of a QP
- * @wake: called with @owner when the pages are present or can't be; process context,
- *	bottom halves off, a lock of the fault held
- * @owner: argument of @wake
- * @gfp: allocation flags
- *
- * Return: the fault, or NULL if memory is short.
+ * rxe_fault_set_wake - set the function that runs a task again, at module load
+ * @wake: called with the owner of a pager when its pages are present or can't be; bottom
+ *	halves off, a lock of the fault held
  */
-struct rxe_fault *rxe_fault_create(void (*wake)(void *owner), void *owner, gfp_t gfp)
+void rxe_fault_set_wake(void (*wake)(void *owner))
 {
-	struct rxe_fault *fault = kzalloc(sizeof(*fault), gfp);
-
-	if (!fault)
-		return NULL;
-	kref_init(&fault->ref);
-	spin_lock_init(&fault->lock);
-	INIT_WORK(&fault->work, get_fault_pages);
-	fault->wake = wake;
-	fault->owner = owner;
-	return fault;
+	wake_task = wake;
 }
 
 /**
- * rxe_fault_free - give up a fault
- * @fault: the fault, or NULL; if its work is running, the work frees it
+ * rxe_pager_init - set up a pager, without memory for a fault
+ * @pager: the pager
+ * @owner: the task that is to be woken
+ */
+void rxe_pager_init(struct rxe_pager *pager, void *owner)
+{
+	*pager = (struct rxe_pager){ .owner = owner };
+}
+
+/**
+ * rxe_pager_reset - forget the last request, and free the memory
+ * @pager: the pager; if the work of its fault runs, the work frees the fault
  *
  * On return, the owner isn't woken any more.
  *
  * Context: process; the owner's task doesn't run.
  */
-void rxe_fault_free(struct rxe_fault *fault)
+void rxe_pager_reset(struct rxe_pager *pager)
 {
+	struct rxe_fault *fault = pager->fault;
+
 	if (!fault)
 		return;
+	pager->fault = NULL;
 	spin_lock_bh(&fault->lock);
-	fault->owner = NULL;
+	fault->pager = NULL;
 	spin_unlock_bh(&fault->lock);
 	if (cancel_work(&fault->work))	/* the work hadn't started */
 		kref_put(&fault->ref, release_fault);
@@ -97,29 +130,45 @@ void rxe_fault_free(struct rxe_fault *fault)
 }
 
 /**
- * rxe_fault_reset - forget the last request
- * @fault: the QP's pointer to its fault, which may be NULL; a fault in use by a worker is
- *	replaced by a new one
+ * rxe_fault_is_busy - does a worker have a fault?
+ * @fault: the fault
  *
- * Context: process; the owner's task doesn't run.
+ * Return: true if so. If not, the results of the work are visible.
  */
-void rxe_fault_reset(struct rxe_fault **fault)
+bool rxe_fault_is_busy(const struct rxe_fault *fault)
 {
-	struct rxe_fault *old = *fault;
-	bool busy;
+	return smp_load_acquire(&fault->busy);	/* pairs with get_fault_pages() */
+}
 
-	if (!old)
-		return;
-	spin_lock_bh(&old->lock);	/* the work wakes the owner under it */
-	busy = old->busy;
-	spin_unlock_bh(&old->lock);
-	if (busy) {
-		*fault = rxe_fault_create(old->wake, old->owner, GFP_KERNEL | __GFP_NOFAIL);
-		rxe_fault_free(old);
-		return;
-	}
-	drop_odp(old);
-	old->err = 0;
+/**
+ * rxe_pager_is_late - has a worker had the fault for a long time?
+ * @pager: the pager
+ * @ms: so long, milliseconds
+ *
+ * Return: true if so.
+ */
+bool rxe_pager_is_late(const struct rxe_pager *pager, u32 ms)
+{
+	return rxe_pager_is_busy(pager) &&
+	       time_after(jiffies, pager->fault->since + msecs_to_jiffies(ms));
+}
+
+/* Return: the fault, made at the first request; NULL if memory is short */
+static struct rxe_fault *get_fault(struct rxe_pager *pager)
+{
+	struct rxe_fault *fault = pager->fault;
+
+	if (fault)
+		return fault;
+	fault = kzalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
+	if (!fault)
+		return NULL;
+	kref_init(&fault->ref);
+	spin_lock_init(&fault->lock);
+	INIT_WORK(&fault->work, get_fault_pages);
+	fault->pager = pager;
+	pager->fault = fault;
+	return fault;
 }
 
 /* Did the last request fail for the same page? Then the task must not request it again */
@@ -130,12 +179,20 @@ static bool has_failed(const struct rxe_fault *fault, const struct rxe_odp *odp,
 	       fault->write == write;
 }
 
-/* Return: -EAGAIN while a worker has the fault; -EFAULT if it has failed for that page */
-static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr, u64 len,
+/*
+ * If memory is short, the task runs again soon, and asks again. Return: -EAGAIN while a worker
+ * has the fault, or memory is short; -EFAULT if it has failed for that page
+ */
+static int request_fault(struct rxe_pager *pager, struct rxe_odp *odp, u64 addr, u64 len,
 			 bool write)
 {
+	struct rxe_fault *fault = get_fault(pager);
 	bool failed;
 
+	if (!fault) {
+		wake_task(pager->owner);
+		return -EAGAIN;
+	}
 	if (rxe_fault_is_busy(fault))
 		return -EAGAIN;
 	failed = has_failed(fault, odp, addr, write);
@@ -157,7 +214,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
 
 /**
  * rxe_fault_pages - rxe_key_prepare() for memory that isn't pinned
- * @fault: as rxe_key_prepare()
+ * @pager: as rxe_key_prepare()
  * @key: as rxe_key_prepare()
  * @write: as rxe_key_prepare()
  * @va: as rxe_key_prepare()
@@ -168,7 +225,7 @@ static int request_fault(struct rxe_fault *fault, struct rxe_odp *odp, u64 addr,
  *
  * Return: as rxe_key_prepare().
  */
-int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool write,
+int rxe_fault_pages(struct rxe_pager *pager, const struct rxe_key *key, bool write,
 		    u64 va, u64 len, u64 rest)
 {
 	u64 addr = va - key->iova + key->start;
@@ -180,10 +237,10 @@ int rxe_fault_pages(struct rxe_fault *fault, const struct rxe_key *key, bool wri
 	there = rxe_odp_present(odp, addr, len, write);
 	if (there == len)
 		return 0;
-	if (!fault)
+	if (!pager)
 		return -EFAULT;
 	/* @len is in the key's range, @rest may not be */
 	rest = min3(rest, key->iova + key->length - va, (u64)RXE_ODP_AHEAD);
 	rest = max(len, rest);
-	return request_fault(fault, odp, addr + there, rest - there, write);
+	return request_fault(pager, odp, addr + there, rest - there, write);
 }

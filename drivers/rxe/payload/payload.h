@@ -52,14 +52,14 @@ struct rxe_data {
  * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
  *	gives it back at the end of the run.
- * @fault: fault for pages that aren't present
+ * @pager: for pages that aren't present
  */
 struct rxe_list {
 	const struct ib_sge	*sge;
 	u32			num_sge;
 	struct ib_pd		*pd;
 	struct rxe_key		**key;
-	struct rxe_fault	*fault;
+	struct rxe_pager	*pager;
 };
 
 /* data.c */

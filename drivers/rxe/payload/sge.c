@@ -21,7 +21,7 @@ static int find_seg(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
 	if (!sge->lkey && !qp->is_user)
 		return 0;
 	err = rxe_key_use(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, sge->length - off,
-			  qp->sq.sender.fault, key);
+			  &qp->sq.sender.pager, key);
 	if (err)
 		return err;
 	seg->key = *key;
@@ -52,7 +52,7 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
  * Context: send_task, which drops sq.sender.source when its run ends.
  *
  * Return: number of segments, for rxe_unmap(); -EFAULT if the scatter list is too short; or
- * an error of rxe_key_use() with sq.sender.fault.
+ * an error of rxe_key_use() with sq.sender.pager.
  */
 int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs)
@@ -124,7 +124,7 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 		return whole ? 0 : -EIO;
 	}
 	err = rxe_key_use(list->pd, NULL, sge->lkey, IB_ACCESS_LOCAL_WRITE, va, len,
-			  sge->length - off, list->fault, list->key);
+			  sge->length - off, list->pager, list->key);
 	if (err)
 		return err;
 	return rxe_data_write(data, len, *list->key, va) ? 0 : -EIO;
@@ -139,7 +139,7 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
  * @len: bytes
  *
  * Return: 0; -ENOSPC if the list is too short; -EIO if the payload is too short; or an error
- * of rxe_key_use() with the list's fault. On errors, part of the payload may have been copied.
+ * of rxe_key_use() with the list's pager. On errors, part of the payload may have been copied.
  */
 int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 		struct rxe_data *data, u32 len)

@@ -76,24 +76,10 @@ static void destroy_queues(struct rxe_qp *qp)
 {
 	rxe_tx_destroy(qp->sq.sender.tx);
 	rxe_tx_destroy(qp->rq.reply.tx);
-	rxe_fault_free(qp->sq.sender.fault);
-	rxe_fault_free(qp->requests.fault);
-	rxe_fault_free(qp->responses.fault);
 	kfree(qp->sq.sender.segs);
 	kfree(qp->rq.recv.wqe.sge);
 	rxe_sendq_free(&qp->sq.q);
 	rxe_recvq_free(&qp->rq.recv.q);
-}
-
-/* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
-static int create_faults(struct rxe_qp *qp)
-{
-	gfp_t gfp = RXE_GFP_USER;
-
-	qp->sq.sender.fault = rxe_fault_create(rxe_page_came, &qp->send_task, gfp);
-	qp->requests.fault = rxe_fault_create(rxe_page_came, &qp->recv_task, gfp);
-	qp->responses.fault = rxe_fault_create(rxe_page_came, &qp->recv_task, gfp);
-	return qp->sq.sender.fault && qp->requests.fault && qp->responses.fault ? 0 : -ENOMEM;
 }
 
 /* Senders and buffers that the tasks need */
@@ -109,9 +95,7 @@ static int create_tools(struct rxe_qp *qp)
 			       sizeof(*sender->segs), RXE_GFP_USER);
 	rq->recv.wqe.sge = kcalloc(max(recv_sge, 1U),
 				   sizeof(*rq->recv.wqe.sge), RXE_GFP_USER);
-	if (!sender->tx || !rq->reply.tx || !sender->segs || !rq->recv.wqe.sge)
-		return -ENOMEM;
-	return create_faults(qp);
+	return sender->tx && rq->reply.tx && sender->segs && rq->recv.wqe.sge ? 0 : -ENOMEM;
 }
 
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
@@ -162,6 +146,15 @@ static void init_slow(struct rxe_qp *qp)
 	rxe_cork_init(qp);
 	rxe_flush_init(qp);
 	rxe_qp_event_init(qp);
+	rxe_windows_init(&slow->windows);
+}
+
+/* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
+static void init_pagers(struct rxe_qp *qp)
+{
+	rxe_pager_init(&qp->sq.sender.pager, &qp->send_task);
+	rxe_pager_init(&qp->requests.pager, &qp->recv_task);
+	rxe_pager_init(&qp->responses.pager, &qp->recv_task);
 }
 
 static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
@@ -180,8 +173,8 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	init_slow(qp);
 	rxe_inq_init(&qp->requests);
 	rxe_inq_init(&qp->responses);
+	init_pagers(qp);
 	rxe_timer_init(qp);
-	rxe_windows_init(&qp->windows);
 	rxe_task_init(&qp->send_task, qp, rxe_requester, NULL);
 	rxe_task_init(&qp->recv_task, qp, rxe_recv_run, rxe_recv_end);
 }
@@ -369,7 +362,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (qp->service->kernel_only)
 		settle_mads(qp);
 	cancel_work_sync(&qp->slow->event_work);
-	rxe_windows_leave(&qp->windows);
+	rxe_windows_leave(&qp->slow->windows);
 	if (qp->path_valid)
 		rxe_path_destroy(&qp->path);
 	rxe_replay_free(&qp->rq.replay);

@@ -13,7 +13,6 @@
  */
 #include <queue/inq.h>
 #include <queue/waiting.h>
-#include <rxe/odp.h>
 
 /**
  * rxe_inq_init - make an empty queue
@@ -50,7 +49,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->row = 0;
 	in->parked = false;
 	in->slow = false;
-	rxe_fault_reset(&in->fault);
+	rxe_pager_reset(&in->pager);
 }
 
 /* May a train that is queued now wait for long? */

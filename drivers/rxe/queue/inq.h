@@ -7,9 +7,9 @@
 
 #include <linux/skbuff.h>
 #include <queue/early.h>
+#include <rxe/odp.h>
 
 struct rxe_dev;
-struct rxe_fault;
 struct rxe_qp;
 
 /*
@@ -35,7 +35,7 @@ struct rxe_qp;
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
  * @slow: the queue waits for long behind a READ in progress
- * @fault: fault for that page
+ * @pager: for that page
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;
@@ -47,7 +47,7 @@ struct rxe_inq {
 	bool			waits;
 	bool			parked;
 	bool			slow;
-	struct rxe_fault	*fault;
+	struct rxe_pager	pager;
 };
 
 void rxe_inq_init(struct rxe_inq *in);

@@ -202,7 +202,7 @@ static struct rxe_list make_response_list(struct rxe_qp *qp, const struct rxe_sw
 		.num_sge	= wqe->num_sge,
 		.pd		= qp->ibqp.pd,
 		.key		= &qp->sq.target,
-		.fault		= qp->responses.fault,
+		.pager		= &qp->responses.pager,
 	};
 }
 

@@ -24,7 +24,7 @@ static int bind_window(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 		.length		= wqe->bind_len,
 	};
 
-	return rxe_window_bind(&qp->ibqp, &qp->windows, &bind);
+	return rxe_window_bind(&qp->ibqp, &qp->slow->windows, &bind);
 }
 
 static int execute_memop(struct rxe_qp *qp, const struct rxe_swqe *wqe)

@@ -97,7 +97,7 @@ void rxe_sent(void *owner)
 }
 
 /**
- * rxe_page_came - rxe_fault.wake: run a task again, since its page fault is done
+ * rxe_page_came - for rxe_fault_set_wake(): run a task again, since its page fault is done
  * @owner: the task that asked for the page
  *
  * Context: any, with a lock held that keeps the QP.
@@ -262,7 +262,7 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 /* Does the next packet still wait? Only a page can take longer than until this run */
 static bool is_still_parked(struct rxe_inq *in)
 {
-	in->parked = in->parked && rxe_fault_is_busy(in->fault);
+	in->parked = in->parked && rxe_pager_is_busy(&in->pager);
 	return in->parked;
 }
 
@@ -377,8 +377,7 @@ static bool is_read_stuck(const struct rxe_qp *qp)
 /* Has the next packet waited too long for a page? */
 static bool is_page_stuck(const struct rxe_inq *in)
 {
-	return in->parked && rxe_fault_is_busy(in->fault) &&
-	       time_after(jiffies, in->fault->since + msecs_to_jiffies(rxe_knob(inq_age_ms)));
+	return in->parked && rxe_pager_is_late(&in->pager, rxe_knob(inq_age_ms));
 }
 
 /* Requests behind a READ in progress wait for as long as its response takes, within limits */

@@ -167,7 +167,7 @@ static int check_read_data(struct rxe_qp *qp, u32 *room)
 		return 0;
 	len = rxe_key_step(rq->read.key, rq->read.resid);
 	err = rxe_key_prepare(rq->read.key, false, rq->read.va, len, rq->read.resid,
-			      qp->requests.fault);
+			      &qp->requests.pager);
 	qp->requests.parked = err == -EAGAIN;
 	*room = min(*room, len);
 	return err;

@@ -671,7 +671,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
-	return !go_on && !rxe_fault_is_busy(qp->sq.sender.fault) &&
+	return !go_on && !rxe_pager_is_busy(&qp->sq.sender.pager) &&
 	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_count_pending(qp->sq.q.ring));
 }
 
@@ -688,7 +688,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!rxe_fault_is_busy(qp->sq.sender.fault) && !must_await_turn(qp) && pick_run(qp, &p))
+	if (!rxe_pager_is_busy(&qp->sq.sender.pager) && !must_await_turn(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
 	return more;
 }
@@ -718,6 +718,6 @@ bool rxe_requester(struct rxe_qp *qp)
 void rxe_sender_reset(struct rxe_sender *sender)
 {
 	rxe_tx_leave(sender->tx);
-	rxe_fault_reset(&sender->fault);
+	rxe_pager_reset(&sender->pager);
 	rxe_out_reset(&sender->out);
 }

@@ -47,14 +47,14 @@ struct rxe_reading {
  * @source: the key used last to read memory, held only for the run of send_task
  * @out: the outgoing requests
  * @tx: accounting of their skbs in the lower queues
- * @fault: fault for pages of the data; while a worker has it, nothing is sent
+ * @pager: for pages of the data; while it is busy, nothing is sent
  */
 struct rxe_sender {
 	struct rxe_seg		*segs;
 	struct rxe_key		*source;
 	struct rxe_out		out;
 	struct rxe_tx		*tx;
-	struct rxe_fault	*fault;
+	struct rxe_pager	pager;
 };
 
 /**

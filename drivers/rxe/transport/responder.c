@@ -250,7 +250,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_list list = {
-		rq->recv.wqe.sge, 0, rq->recv.pd, &rq->write.key, qp->requests.fault
+		rq->recv.wqe.sge, 0, rq->recv.pd, &rq->write.key, &qp->requests.pager
 	};
 	u32 len = rxe_pkt_get_data_len(pkt);
 	int err;
@@ -334,7 +334,7 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return refuse_write(qp, pkt);
 	if (len)
 		err = rxe_key_prepare(rq->write.key, true, rq->write.va, len, rq->write.resid,
-				      qp->requests.fault);
+				      &qp->requests.pager);
 	if (err)
 		return err == -EAGAIN ? wait_for_page(qp) : refuse_write(qp, pkt);
 	if (start)

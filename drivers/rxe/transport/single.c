@@ -45,7 +45,7 @@ static u8 find_word(struct rxe_qp *qp, const struct rxe_pkt *pkt, int access, u6
 	if (pkt->va & 7)
 		return RXE_NAK_INV_REQ;
 	err = rxe_key_use(qp->ibqp.pd, &qp->ibqp, pkt->rkey, access, pkt->va, len, len,
-			  qp->requests.fault, &rq->write.key);
+			  &qp->requests.pager, &rq->write.key);
 	if (err)
 		return err == -EAGAIN ? RXE_WAITS : RXE_NAK_REM_ACCESS;
 	*word = rxe_key_run(rq->write.key, pkt->va, &len);

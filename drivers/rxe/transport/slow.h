@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <cc/np.h>
+#include <rxe/window.h>
 
 struct rxe_qp;
 
@@ -41,6 +42,7 @@ struct rxe_persist {
  * @flush_work: in ERR, QP of a process: looks for newly posted receives
  * @flush_ms: delay of @flush_work
  * @persist: the persistent FLUSH in progress; only recv_task uses it
+ * @windows: memory windows of type 2B that are bound on it
  * @np: CNPs for ECN marks on requests and responses; only recv_task uses it
  *
  * It has a cache of its own: the RDMA core allocates struct rxe_qp with kmalloc(), which has no
@@ -62,6 +64,7 @@ struct rxe_qp_slow {
 	struct delayed_work	flush_work;
 	u32			flush_ms;
 	struct rxe_persist	persist;
+	struct rxe_windows	windows;
 	struct rxe_np		np;
 };
 

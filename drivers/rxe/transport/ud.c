@@ -122,7 +122,7 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	if (wqe->status)
 		return false;
-	if (rxe_fault_is_busy(qp->sq.sender.fault))
+	if (rxe_pager_is_busy(&qp->sq.sender.pager))
 		return true;
 	if (wqe->ah->path.same_dev)
 		return false;
@@ -157,7 +157,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 		cost = wqe->length;
 		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe, &cost);
 		if (status == -EAGAIN)
-			return !rxe_fault_is_busy(qp->sq.sender.fault);
+			return !rxe_pager_is_busy(&qp->sq.sender.pager);
 		rxe_task_spend(&budget, cost);
 		if (status) {
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
@@ -211,7 +211,7 @@ static int ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 {
 	struct rxe_rwqe *wqe = &qp->rq.recv.wqe;
 	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.recv.pd, &qp->rq.write.key,
-				       qp->requests.fault };
+				       &qp->requests.pager };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
