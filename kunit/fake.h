@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <rxe/srq.h>
 #include <rxe/transport.h>
+#include <stats/counters.h>
 
 #define FAKE_MTU	256u
 #define FAKE_MEM	SZ_32K		/* bytes at fake.mem */

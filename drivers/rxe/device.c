@@ -15,7 +15,6 @@
 #include <compat/mmu.h>
 #include <compat/ops.h>
 #include <compat/verbs.h>
-#include <rxe/dev.h>
 #include <rxe/mcast.h>
 #include <rxe/net.h>
 #include <rxe/odp.h>
@@ -25,6 +24,7 @@
 #include <rxe/verbs.h>
 #include <rxe/window.h>
 #include <rxe/wire.h>
+#include "device.h"
 
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */
 

@@ -17,9 +17,9 @@
 #include <linux/sched.h>
 #include <compat/device.h>
 #include <compat/net.h>
-#include <rxe/dev.h>
 #include <rxe/mcast.h>
 #include <rxe/net.h>
+#include "device.h"
 
 /*
  * The port's netdev is the VLAN netdev. Exception: while the RDMA core looks for addresses, it

@@ -7,13 +7,12 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 #include <compat/crc32.h>
-#include <rxe/dev.h>
 #include <rxe/knobs.h>
 #include <rxe/net.h>
 #include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
-#include <transport/receive.h>
+#include "device.h"
 
 /* `rdma link add NAME type rxe netdev NDEV` */
 static int rxe_newlink(const char *name, struct net_device *ndev)

@@ -6,10 +6,10 @@
  */
 #include <linux/if_arp.h>
 #include <rdma/ib_mad.h>
-#include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
 #include <rxe/wire.h>
+#include "device.h"
 
 /**
  * rxe_ndev_is_ethernet - can a netdev carry RoCE v1, which needs an Ethertype?

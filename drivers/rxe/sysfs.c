@@ -15,9 +15,9 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <cc/cc.h>
-#include <rxe/dev.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
+#include "device.h"
 
 static const struct rxe_sysfs_ops *rxe_sysfs_ops;
 

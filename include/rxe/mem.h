@@ -40,20 +40,6 @@ struct rxe_region {
 };
 
 /**
- * enum rxe_key_kind - what a key belongs to, which decides how it becomes valid
- * @RXE_KEY_FIXED: a region that is valid from its registration to its end
- * @RXE_KEY_FAST: a region that work requests register and invalidate
- * @RXE_KEY_MW_1: a memory window of type 1, which work requests bind and unbind
- * @RXE_KEY_MW_2: a memory window of type 2B, which work requests bind and invalidate
- */
-enum rxe_key_kind {
-	RXE_KEY_FIXED,
-	RXE_KEY_FAST,
-	RXE_KEY_MW_1,
-	RXE_KEY_MW_2,
-};
-
-/**
  * struct rxe_key - what a key allows
  * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0; 0, which
  *	is no key, while it is invalid
@@ -123,32 +109,17 @@ static inline struct rxe_mr *to_rxe_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rxe_mr, ibmr);
 }
 
-/* The address of a key's first byte: @iova, or 0 if @access says so */
-static inline u64 rxe_get_first_va(int access, u64 iova)
-{
-	return access & IB_ZERO_BASED ? 0 : iova;
-}
-
 /* key.c */
-int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid);
-void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key);
-struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value);
-bool rxe_key_covers(const struct rxe_key *key, u64 va, u64 len);
 int rxe_key_get(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		u64 va, u64 len, struct rxe_key **key);
 int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		    struct rxe_key **key);
 int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int access,
 		 u64 va, u64 len, struct rxe_key **key);
-int rxe_key_end(struct rxe_key *key);
-bool rxe_window_is_for(const struct rxe_key *key, const struct ib_pd *pd,
-		       const struct ib_qp *remote);
 void *rxe_key_run(const struct rxe_key *key, u64 va, u32 *len);
 
 /* region.c */
-void rxe_region_init(struct rxe_region *region);
 void rxe_region_put(struct rxe_region *region);
-void rxe_region_end(struct rxe_region *region);
 
 /**
  * rxe_key_hold - take another reference to the memory of a key
@@ -189,7 +160,6 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova,
 				int fd, int access);
 int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-bool rxe_mr_access_ok(int access);
 
 /* pmem.c */
 void rxe_key_persist(const struct rxe_key *key, u64 va, u32 len);

@@ -18,13 +18,6 @@
 struct rxe_dev;
 struct rxe_mcast_grp;
 
-/* Limits of the device against which a waiting train counts: queue_dev_bytes, held_dev_bytes */
-enum rxe_account {
-	RXE_FREE,
-	RXE_AS_QUEUED,
-	RXE_AS_HELD,
-};
-
 /**
  * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
  * @rxe: the device it came in on
@@ -44,7 +37,7 @@ enum rxe_account {
  *	rxe_read_resp.sent when the train came
  * @since: transport/: jiffies when it was queued, low 16 bits
  * @held: transport/: it came too early; all packets up to @end were verified
- * @account: transport/: limit of the device against which it counts
+ * @account: queue/: limit of the device against which it counts (enum rxe_account)
  * @mcast: the destination is a multicast group
  * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
  *	after the first packet, so that a train is answered once
@@ -99,11 +92,6 @@ static inline u32 rxe_rx_count_left(struct sk_buff *skb)
 	const struct rxe_rx *rx = rxe_rx(skb);
 
 	return DIV_ROUND_UP(rx->end - rx->done, rx->pkt);
-}
-
-static inline void *rxe_rx_l3(struct sk_buff *skb)
-{
-	return skb->head + rxe_rx(skb)->l3_off;
 }
 
 /**

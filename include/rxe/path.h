@@ -24,16 +24,6 @@ enum rxe_proto {
 	RXE_PROTOS,		/* how many there are */
 };
 
-/*
- * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
- * datagrams for user space, the SL field holds the kind of network header. Bit 3 means UDP,
- * and the bits below tell the IP version. 0 means a GRH [A17.4.5.1]. Programs that answer copy
- * the SL to their address vector.
- */
-#define RXE_MAX_SL	7
-#define RXE_WC_SL_IPV6	(BIT(3) | 1)
-#define RXE_WC_SL_IPV4	(BIT(3) | 2)
-
 /**
  * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device

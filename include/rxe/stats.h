@@ -81,14 +81,6 @@
 	X(REFUSED_ACCESS, resp_remote_access_errors) \
 	RXE_DROPS(X)
 
-/* Second names, by which mlx5 calls the same counters: X(enumerator suffix, sysfs name) */
-#define RXE_COUNTER_ALIASES(X) \
-	X(OUT_OF_SEQ_REQ, out_of_sequence) \
-	X(RETRY_EXCEEDED, req_transport_retries_exceeded) \
-	X(RNR_EXCEEDED, req_rnr_retries_exceeded) \
-	X(NEVER, roce_slow_restart) \
-	X(NEVER, roce_slow_restart_cnps)
-
 #define RXE_COUNTER_ENUM(e, n) RXE_CNT_##e,
 enum rxe_counter {
 	RXE_COUNTERS(RXE_COUNTER_ENUM)
@@ -133,10 +125,6 @@ struct sk_buff;
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
 void rxe_count_send_error(struct rxe_qp *qp, u8 status);
 void rxe_count_recv_error(struct rxe_qp *qp, u8 status);
-
-u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index);
-u64 rxe_count_sum(const struct rxe_dev *rxe, int index);
-int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values);
 
 /* ib_device_ops */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,

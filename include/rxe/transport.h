@@ -42,9 +42,6 @@
 #include <transport/state.h>
 #include <transport/task.h>
 
-/* Half the PSN space is the specification's limit [9.7.3.1] */
-#define RXE_MAX_PSN_SPAN	BIT(23)
-
 /**
  * struct rxe_qpn - a QP's entry in the table of QP numbers
  * @ref: one for the table, one for each user of a lookup
@@ -170,70 +167,6 @@ static inline bool rxe_sq_is_in_flush(const struct rxe_qp *qp)
 static inline u32 rxe_qp_num(const struct rxe_qp *qp)
 {
 	return qp->ibqp.qp_num;
-}
-
-/**
- * rxe_pkt_init - set the fields common to all packets to the peer of a connected QP
- * @qp: the QP
- * @pkt: out: the headers; all other fields are 0
- */
-static inline void rxe_pkt_init(const struct rxe_qp *qp, struct rxe_pkt *pkt)
-{
-	*pkt = (struct rxe_pkt) {
-		.pkey	= RXE_PKEY,
-		.qpn	= qp->attr.dest_qp_num,
-		.mig	= true,
-	};
-}
-
-/**
- * rxe_pkt_init_response - set the fields common to all responses of an RC QP
- * @qp: the QP
- * @pkt: out: a positive acknowledgment; all other fields are 0
- */
-static inline void rxe_pkt_init_response(const struct rxe_qp *qp,
-					 struct rxe_pkt *pkt)
-{
-	rxe_pkt_init(qp, pkt);
-	pkt->syndrome = RXE_AETH_ACK | RXE_AETH_CREDITS_NONE;
-	pkt->msn = qp->rq.expect.msn;
-}
-
-/*
- * Do the QP's packets pass the network stack, with its queues and round trips? Packets to a
- * peer on the same device don't.
- */
-static inline bool rxe_qp_uses_wire(const struct rxe_qp *qp)
-{
-	return !qp->path.same_dev;
-}
-
-/* Does congestion control limit the rate? Checked here, since it rarely does */
-static inline bool rxe_is_paced(const struct rxe_qp *qp)
-{
-	return unlikely(READ_ONCE(qp->sq.cc.rate));
-}
-
-/* Limit of packets per train of the QP */
-static inline s32 rxe_train_get_most(const struct rxe_qp *qp)
-{
-	return (RXE_TRAIN_BYTES + 1) >> ilog2(qp->mtu);
-}
-
-/* A MIDDLE packet: neither the first nor the last of a message, and of full length */
-static inline bool rxe_is_middle(const struct rxe_qp *qp,
-				 const struct rxe_pkt *pkt)
-{
-	const u32 flags = RXE_OP_PAYLOAD | RXE_OP_START | RXE_OP_END;
-
-	return (pkt->flags & flags) == RXE_OP_PAYLOAD &&
-	       pkt->payload_len == qp->mtu;
-}
-
-/* Bytes of payload of a packet and of the MIDDLE packets taken in with it */
-static inline u32 rxe_pkt_get_data_len(const struct rxe_pkt *pkt)
-{
-	return pkt->payload_len * (pkt->more + 1);
 }
 
 #endif /* RXE_TRANSPORT_H */

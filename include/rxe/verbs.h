@@ -35,11 +35,6 @@ struct rxe_ah {
 	struct rxe_ah_ref __rcu	*r;
 };
 
-static inline struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
-{
-	return container_of(ibah, struct rxe_ah, ibah);
-}
-
 struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
 struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
 

@@ -29,16 +29,8 @@
 
 /* Lengths of the headers (chapter 9) and of the ICRC */
 #define RXE_BTH_BYTES		12
-#define RXE_DETH_BYTES		8
-#define RXE_FETH_BYTES		4
-#define RXE_RETH_BYTES		16
-#define RXE_AETH_BYTES		4
 #define RXE_ATOMIC_ETH_BYTES	28
-#define RXE_ATOMIC_ACK_BYTES	8
-#define RXE_IMMDT_BYTES		4
-#define RXE_IETH_BYTES		4
 #define RXE_ICRC_BYTES		4
-#define RXE_CNP_BYTES		16	/* reserved, zero */
 #define RXE_GRH_BYTES		40
 
 /* The longest stack of transport headers: BTH and AtomicETH */

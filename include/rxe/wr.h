@@ -106,15 +106,6 @@ struct rxe_rwqe {
 /* The last row of the table: opcodes that no service supports */
 #define RXE_WR_NONE		(IB_WR_REG_MR + 1)
 
-/*
- * Flags that a work request may have. FENCE and SOLICITED are always allowed, since
- * programs set them even where they have no effect. Other flags are refused, since
- * ignoring them would change what the work request does.
- */
-#define RXE_WR_FETCH_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE | \
-				 IB_SEND_SOLICITED)
-#define RXE_WR_DATA_FLAGS	(RXE_WR_FETCH_FLAGS | IB_SEND_INLINE)
-
 /**
  * enum rxe_wr_kind - what a send work request does with its memory. The peer answers those behind
  *	RXE_WR_LOCAL with more than an ACK
@@ -209,12 +200,6 @@ static inline bool rxe_is_placement(const struct rxe_swqe *wqe)
 	u8 kind = rxe_wr_type(wqe)->kind;
 
 	return kind == RXE_WR_FLUSH || kind == RXE_WR_ATOMIC_WRITE;
-}
-
-/* Table index of a posted opcode, which a process may have set to any value */
-static inline u8 rxe_wr_opcode(u32 posted)
-{
-	return min_t(u32, posted, RXE_WR_NONE);
 }
 
 /* ring/wr.c */

@@ -6,7 +6,7 @@
  */
 #include <linux/err.h>
 #include <linux/slab.h>
-#include <rxe/mem.h>
+#include <mem/key.h>
 #include "../util.h"
 
 #define PAGES	9u

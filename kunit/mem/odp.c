@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <mem/key.h>
 #include <mem/odp.h>
 #include <transport/receive.h>
 #include "../util.h"

@@ -8,7 +8,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
-#include <rxe/window.h>
+#include <mem/key.h>
 #include "../util.h"
 
 #define PAGES	4u

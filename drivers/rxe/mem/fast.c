@@ -12,6 +12,7 @@
  */
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <mem/key.h>
 #include <mem/mr.h>
 
 /**

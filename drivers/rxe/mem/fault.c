@@ -17,6 +17,7 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <mem/key.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
 

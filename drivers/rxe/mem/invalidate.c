@@ -5,7 +5,7 @@
  *
  * Context: bottom halves off.
  */
-#include <rxe/window.h>
+#include <mem/key.h>
 
 /* Access rights of peers */
 #define ACCESS_REMOTE		(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \

@@ -10,9 +10,9 @@
  * with bottom halves off, which is the RCU read side that protects the key.
  */
 #include <linux/random.h>
+#include <mem/key.h>
 #include <mem/odp.h>
 #include <rxe/memory.h>
-#include <rxe/window.h>
 
 /* A key has 24 bits of index above its variant */
 #define KEY_INDEX_MAX		((1U << 24) - 1)

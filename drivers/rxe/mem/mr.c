@@ -14,6 +14,7 @@
 #include <compat/umem.h>
 #include <compat/verbs.h>
 #include <mem/dmabuf.h>
+#include <mem/key.h>
 #include <mem/mr.h>
 #include <mem/odp.h>
 #include <mem/pmem.h>

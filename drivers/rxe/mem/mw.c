@@ -16,8 +16,8 @@
  */
 #include <linux/slab.h>
 #include <compat/verbs.h>
+#include <mem/key.h>
 #include <rxe/memory.h>
-#include <rxe/window.h>
 
 /* Access rights of a window that need local write access to the region */
 #define WINDOW_WRITES	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
@@ -27,6 +27,11 @@
 
 /* Access rights that a window may have */
 #define WINDOW_ACCESS	(WINDOW_WRITES | WINDOW_FLUSHES | IB_ACCESS_REMOTE_READ)
+
+static struct rxe_mw *to_rxe_mw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct rxe_mw, ibmw);
+}
 
 /**
  * rxe_alloc_mw - make a memory window

@@ -8,6 +8,7 @@
  * Context: process.
  */
 #include <linux/slab.h>
+#include <mem/key.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
 #include <rxe/memory.h>

@@ -4,7 +4,7 @@
  *
  * Context: references anywhere but NMI.
  */
-#include <rxe/mem.h>
+#include <mem/key.h>
 
 /**
  * rxe_region_init - set up a region with one reference, the owner's

@@ -20,6 +20,16 @@ struct net;
 struct sock;
 struct socket;
 
+/*
+ * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
+ * datagrams for user space, the SL field holds the kind of network header. Bit 3 means UDP,
+ * and the bits below tell the IP version. 0 means a GRH [A17.4.5.1]. Programs that answer copy
+ * the SL to their address vector.
+ */
+#define RXE_MAX_SL	7
+#define RXE_WC_SL_IPV6	(BIT(3) | 1)
+#define RXE_WC_SL_IPV4	(BIT(3) | 2)
+
 /**
  * struct rxe_unreach - the last ICMP error for a destination
  * @dst: the destination, IPv4 in its mapped form
@@ -170,6 +180,11 @@ void rxe_events_exit(void);
 
 u32 rxe_vlan_tags(const struct net_device *ndev);
 u32 rxe_gid_get_vlan(const struct ib_gid_attr *attr);
+
+static inline void *rxe_rx_l3(struct sk_buff *skb)
+{
+	return skb->head + rxe_rx(skb)->l3_off;
+}
 
 /* Is it an IPv4 address in its mapped form? GIDs of RoCE v1 may be of either family */
 static inline bool rxe_gid_is_ipv4(const union ib_gid *gid)

@@ -11,6 +11,13 @@
 #include <rxe/dev.h>
 #include <rxe/net.h>
 
+/* Limits of the device against which a waiting train counts: queue_dev_bytes, held_dev_bytes */
+enum rxe_account {
+	RXE_FREE,
+	RXE_AS_QUEUED,
+	RXE_AS_HELD,
+};
+
 struct sk_buff *rxe_waiting_own_memory(struct sk_buff *skb);
 
 /*

@@ -9,10 +9,10 @@
  *
  * Context: bottom halves off; sq.lock for sends, recv_task for receives.
  */
+#include <ring/opcode.h>
 #include <rxe/dev.h>
 #include <rxe/ring.h>
 #include <rxe/wire.h>
-#include <rxe/wr.h>
 
 static void import_ud(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {

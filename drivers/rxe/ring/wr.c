@@ -6,9 +6,9 @@
  * Pure; any context.
  */
 #include <rdma/ib_pack.h>
+#include <ring/opcode.h>
 #include <rxe/dev.h>
 #include <rxe/service.h>
-#include <rxe/wr.h>
 
 /* Short names for the columns of the table */
 #define RC		RXE_WR_FOR_RC

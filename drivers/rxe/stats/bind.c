@@ -7,8 +7,8 @@
  * Context: process. The RDMA core holds the lock of the counter, except in
  * rxe_counter_dealloc(). Older cores may still read a counter then.
  */
-#include <rxe/dev.h>
 #include <rxe/transport.h>
+#include <stats/counters.h>
 
 /**
  * struct counter_set - what belongs to a struct rdma_counter of the RDMA core

@@ -5,7 +5,7 @@
  *
  * Context: process; the RDMA core holds the lock of @stats.
  */
-#include <rxe/dev.h>
+#include <stats/counters.h>
 
 /* In the order of enum rxe_counter, which is made from the same list; then the aliases */
 #define RXE_COUNTER_DESC(e, n) { .name = #n },
@@ -34,7 +34,7 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 }
 
 /**
- * rxe_stats_sum - read a counter
+ * sum_counter - read a counter
  * @stats: counters of a device or a QP
  * @index: enum rxe_counter
  *
@@ -42,7 +42,7 @@ struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
  *
  * Return: its value on all CPUs.
  */
-u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index)
+static u64 sum_counter(const struct rxe_stats __percpu *stats, int index)
 {
 	u64 sum = 0;
 	int cpu;
@@ -63,7 +63,7 @@ u64 rxe_stats_sum(const struct rxe_stats __percpu *stats, int index)
  */
 u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
 {
-	return rxe_stats_sum(rxe->stats, index);
+	return sum_counter(rxe->stats, index);
 }
 
 /**
@@ -80,7 +80,7 @@ int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values)
 	int i;
 
 	for (i = 0; i < RXE_NUM_COUNTERS; i++)
-		values[i] = rxe_stats_sum(stats, i);
+		values[i] = sum_counter(stats, i);
 	for (i = 0; i < ARRAY_SIZE(rxe_counter_of_alias); i++)
 		values[RXE_NUM_COUNTERS + i] = values[rxe_counter_of_alias[i]];
 	return RXE_NUM_COUNTERS + i;

@@ -10,7 +10,7 @@
  */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
-#include <rxe/dev.h>
+#include <stats/counters.h>
 
 #define PMA_PORT	1		/* the only port */
 #define PMA_ALL_PORTS	0xff		/* PortSelect: all ports */

@@ -5,7 +5,7 @@
  *
  * Context: recv_task, under sq.lock, which is dropped before anything is sent.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 static void complete_send(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 			  u8 status)

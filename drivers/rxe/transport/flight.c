@@ -5,7 +5,7 @@
  *
  * Context: sq.lock held unless noted.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /**
  * rxe_sq_note_resent - note that unacknowledged packets are sent again

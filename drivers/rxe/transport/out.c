@@ -7,7 +7,7 @@
  * Context: the task that owns the struct rxe_out; bottom halves off from the
  * first packet until the train has left.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /**
  * rxe_out_flush - send the train

@@ -6,9 +6,9 @@
  *
  * Context: the tasks, bottom halves off. The timer fires in softirq.
  */
-#include <rxe/transport.h>
 #include <compat/timer.h>
 #include <stats/allowance.h>
+#include <transport/common.h>
 
 static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
 {

@@ -8,7 +8,7 @@
  *
  * Context: recv_task; bottom halves off.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /*
  * The current packet of a train. It has @len bytes, BTH to ICRC, at offset @off of the

@@ -8,7 +8,7 @@
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 static bool keep_read_key(struct rxe_qp *qp, u32 rkey, u64 va, u32 len)
 {

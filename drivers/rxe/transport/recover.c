@@ -7,8 +7,8 @@
  *
  * Context: recv_task, sq.lock held.
  */
-#include <rxe/transport.h>
 #include <stats/allowance.h>
+#include <transport/common.h>
 
 /**
  * rxe_sq_fail - fail the oldest work request and the QP [10.10.2.3]

@@ -5,7 +5,7 @@
  *
  * Context: recv_task.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /**
  * rxe_reply_reset - forget what is being answered

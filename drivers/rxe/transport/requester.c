@@ -7,7 +7,7 @@
  * this task refills places. PSNs are assigned when packets are picked. So a packet
  * dropped afterwards on this host is recovered like one that is lost on the wire.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /*
  * A run of packets of one work request: @npkts from @psn on (READ: expected

@@ -9,7 +9,7 @@
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /* What to do after a request */
 enum verdict {

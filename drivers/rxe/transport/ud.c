@@ -11,7 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /* A Q_Key with the high bit set selects the QP's own Q_Key [10.2.5] */
 static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)

@@ -14,6 +14,11 @@
 #include <rxe/memory.h>
 #include <rxe/verbs.h>
 
+static struct rxe_ah *to_rxe_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct rxe_ah, ibah);
+}
+
 /**
  * rxe_ah_get - find the AH of a user's work request
  * @rxe: device

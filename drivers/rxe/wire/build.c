@@ -6,7 +6,7 @@
  * Pure; any context.
  */
 #include <compat/unaligned.h>
-#include <rxe/wire.h>
+#include <wire/headers.h>
 
 static void build_bth(const struct rxe_pkt *pkt, u8 *h)
 {

@@ -6,7 +6,7 @@
  *
  * Constant data; any context.
  */
-#include <rxe/wire.h>
+#include <wire/headers.h>
 #include <compat/verbs.h>
 
 /* Short names for the columns of the table */

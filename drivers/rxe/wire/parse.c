@@ -5,7 +5,7 @@
  * Pure; any context. Whatever the bytes are, nothing beyond @avail is read.
  */
 #include <compat/unaligned.h>
-#include <rxe/wire.h>
+#include <wire/headers.h>
 
 /* BTH [9.2] */
 static void parse_bth(struct rxe_pkt *pkt, const u8 *h)
