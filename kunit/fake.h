@@ -8,6 +8,8 @@
 #define RXE_KUNIT_FAKE_H
 
 #include <kunit/test.h>
+#include <rxe/mcast.h>
+#include <rxe/qp.h>
 #include <rxe/srq.h>
 #include <rxe/transport.h>
 #include <stats/counters.h>

@@ -17,7 +17,7 @@
 #include <linux/sched.h>
 #include <compat/device.h>
 #include <compat/net.h>
-#include <rxe/mcast.h>
+#include <rxe/join.h>
 #include <rxe/net.h>
 #include "device.h"
 

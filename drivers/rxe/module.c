@@ -7,11 +7,13 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 #include <compat/crc32.h>
+#include <doorbell/cork.h>
 #include <rxe/knobs.h>
 #include <rxe/net.h>
 #include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
+#include <transport/receive.h>
 #include "device.h"
 
 /* `rdma link add NAME type rxe netdev NDEV` */

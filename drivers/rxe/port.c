@@ -6,6 +6,7 @@
  */
 #include <linux/if_arp.h>
 #include <rdma/ib_mad.h>
+#include <rxe/join.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
 #include <rxe/wire.h>

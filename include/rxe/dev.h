@@ -6,10 +6,12 @@
 #ifndef RXE_DEV_H
 #define RXE_DEV_H
 
+#include <linux/hashtable.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
-#include <rxe/mcast.h>
+#include <rxe/constants.h>
 #include <rxe/memory.h>
 #include <rxe/stats.h>
 
@@ -85,6 +87,22 @@ struct rxe_tune {
 	bool	capture_singly;
 	u8	cc;
 	u8	ecn_priorities;
+};
+
+/**
+ * struct rxe_mcast - the multicast groups of a device
+ * @lock: one attach or detach at a time; RTNL is taken under it, never the reverse
+ * @grps: MGID -> struct rxe_mcast_grp; readers in RCU, writers under @lock
+ * @seed: random, so that an attacker can't choose MGIDs that share a bucket
+ * @num_grps: groups
+ * @num_attached: attachments, of all QPs to all groups
+ */
+struct rxe_mcast {
+	struct mutex		lock;	/* writers of all below */
+	DECLARE_HASHTABLE(grps, RXE_MCAST_HASH_BITS);
+	u32			seed;
+	u32			num_grps;
+	u32			num_attached;
 };
 
 /**

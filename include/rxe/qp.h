@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interface of the QP to verbs/ and net/; its internals are in transport.h.
+ * Interface of the QP's verbs; the QP itself is in transport.h.
  */
 #ifndef RXE_QP_H
 #define RXE_QP_H
@@ -9,7 +9,6 @@
 
 struct rxe_dev;
 struct rxe_cq;
-struct sk_buff;
 
 /* ib_device_ops */
 int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
@@ -36,13 +35,5 @@ void rxe_qp_cq_armed(struct list_head *link);
 /* qp/qp.c: module load and unload */
 int rxe_qp_start(void);
 void rxe_qp_stop(void);
-
-/* doorbell/cork.c: module load and unload */
-int rxe_cork_start(void);
-void rxe_cork_stop(void);
-
-/* struct rxe_net_ops */
-void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb);
-void rxe_sent(void *owner);
 
 #endif /* RXE_QP_H */

@@ -13,13 +13,6 @@ struct rxe_pkt;
 struct rxe_qp;
 struct sk_buff;
 
-/* Bits of rxe_service.wrs and .kernel_wrs */
-#define RXE_WR_FOR_RC	BIT(0)
-#define RXE_WR_FOR_UD	BIT(1)
-#define RXE_WR_FOR_UC	BIT(2)
-#define RXE_WR_FOR_PROCESS	BIT(3)	/* connected; the kernel's API has no such work request */
-#define RXE_WR_FOR_KERNEL_RC	BIT(4)	/* the ABI has no such work request */
-
 /**
  * struct rxe_service - a row of the table
  * @opcode: the upper bits of its BTH opcodes

@@ -24,7 +24,6 @@
 #include <queue/inq.h>
 #include <rxe/dev.h>
 #include <rxe/net.h>
-#include <rxe/qp.h>
 #include <rxe/ring.h>
 #include <rxe/service.h>
 #include <rxe/verbs.h>

@@ -127,6 +127,13 @@ enum rxe_wr_kind {
 	RXE_WR_FLUSH,
 };
 
+/* Who may post a work request: bits of rxe_wr_type.services, rxe_service.wrs and .kernel_wrs */
+#define RXE_WR_FOR_RC	BIT(0)
+#define RXE_WR_FOR_UD	BIT(1)
+#define RXE_WR_FOR_UC	BIT(2)
+#define RXE_WR_FOR_PROCESS	BIT(3)	/* connected; the kernel's API has no such work request */
+#define RXE_WR_FOR_KERNEL_RC	BIT(4)	/* the ABI has no such work request */
+
 /**
  * struct rxe_wr_type - a row of the table of send work requests
  * @services: bits of the services that support it (struct rxe_service.wrs)

@@ -3,18 +3,20 @@
  * payload/: gathering and scattering copy the right bytes to the right places and no others,
  * with lists and skbs of any layout. The ICRC over an skb is that over its bytes.
  *
- * A kernel QP and L_Key 0, so that an SGE is plain memory.
+ * A kernel consumer's L_Key 0, so that an SGE is plain memory.
  */
 #include <linux/skbuff.h>
 #include <linux/string.h>
-#include <rxe/transport.h>
+#include <payload/payload.h>
+#include <rxe/wire.h>
+#include <rxe/wr.h>
 #include "../util.h"
 
 #define BYTES	12000u
 #define SGES	8u
 
 struct ctx {
-	struct rxe_qp qp;
+	struct rxe_source source;
 	struct rxe_swqe *wqe;
 	u8 *msg;		/* the message, flat */
 	u8 *mem;		/* the SGEs' memory, with gaps */
@@ -29,7 +31,6 @@ static int ctx_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	test->priv = c;
-	c->qp.service = rxe_service_find(IB_QPT_RC);
 	c->wqe = kunit_kzalloc(test, struct_size(c->wqe, sge, SGES), GFP_KERNEL);
 	c->msg = kunit_kmalloc(test, BYTES, GFP_KERNEL);
 	c->mem = kunit_kmalloc(test, 2 * BYTES, GFP_KERNEL);
@@ -89,7 +90,7 @@ static int gather_piece(struct ctx *c, const struct rxe_swqe *wqe, u32 off,
 
 	if (!segs)
 		return -ENOMEM;
-	num = rxe_map(&c->qp, wqe, off, len, segs);
+	num = rxe_map(&c->source, wqe, off, len, segs);
 	if (num >= 0) {
 		struct rxe_data rest = data;
 
@@ -99,7 +100,7 @@ static int gather_piece(struct ctx *c, const struct rxe_swqe *wqe, u32 off,
 		rxe_data_read(&rest, dst + part, len - part);
 		rxe_unmap(segs, num);
 	}
-	rxe_key_drop(&c->qp.sq.sender.source);
+	rxe_key_drop(&c->source.key);
 	kfree(segs);
 	return min(num, 0);
 }
@@ -156,8 +157,7 @@ static int scatter_msg(struct ctx *c, u32 off, u32 len)
 	const struct rxe_seg seg = { .va = (uintptr_t)c->msg, .len = len };
 	struct rxe_data data = { .seg = &seg };
 
-	return rxe_scatter(&c->qp, &(struct rxe_list){ c->wqe->sge,
-						       c->wqe->num_sge },
+	return rxe_scatter(&(struct rxe_list){ c->wqe->sge, c->wqe->num_sge },
 			   off, &data, len);
 }
 
@@ -281,7 +281,7 @@ static void skb_scatter(struct kunit *test)
 		place(c, c->want, off, c->msg + skip, len);
 		data = (struct rxe_data){ .skb = skb, .off = skip };
 		list = (struct rxe_list){ c->wqe->sge, c->wqe->num_sge };
-		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, &list, off, &data,
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&list, off, &data,
 						  len), 0);
 		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
 		kfree_skb(skb);
@@ -305,7 +305,7 @@ static void skb_too_short(struct kunit *test)
 		skb = random_skb(test, c, rnd_below(&c->rnd, len));
 		data = (struct rxe_data){ .skb = skb };
 		list = (struct rxe_list){ c->wqe->sge, c->wqe->num_sge };
-		KUNIT_ASSERT_EQ(test, rxe_scatter(&c->qp, &list, 0, &data, len), -EIO);
+		KUNIT_ASSERT_EQ(test, rxe_scatter(&list, 0, &data, len), -EIO);
 		kfree_skb(skb);
 	}
 }

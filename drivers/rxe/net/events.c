@@ -10,7 +10,7 @@
  *
  * Context: process, RTNL held.
  */
-#include <rxe/mcast.h>
+#include <rxe/join.h>
 #include "internal.h"
 
 static const struct rxe_net_ops *rxe_net_ops;

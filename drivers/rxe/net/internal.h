@@ -163,6 +163,9 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 struct sk_buff *rxe_gro_receive(struct sock *sk, struct list_head *head,
 				struct sk_buff *skb);
 
+/* join.c */
+void rxe_join_forget(struct net_device *ndev);
+
 /* unreach.c */
 int rxe_unreach_note(struct sock *sk, struct sk_buff *skb);
 

@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
-#include <rxe/mcast.h>
+#include <rxe/join.h>
 #include <rxe/memory.h>
 #include "internal.h"
 

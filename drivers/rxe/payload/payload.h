@@ -7,7 +7,6 @@
 
 #include <rxe/odp.h>
 
-struct rxe_qp;
 struct rxe_swqe;
 struct sk_buff;
 
@@ -46,9 +45,24 @@ struct rxe_data {
 };
 
 /**
+ * struct rxe_source - memory that sends read
+ * @pd: protection domain of its L_Keys
+ * @is_user: a process's: L_Key 0 isn't valid
+ * @key: the key that was used last, or NULL; the caller gives it back at the end of the run
+ * @pager: for pages that aren't present
+ */
+struct rxe_source {
+	struct ib_pd		*pd;
+	bool			is_user;
+	struct rxe_key		*key;
+	struct rxe_pager	pager;
+};
+
+/**
  * struct rxe_list - a scatter list
  * @sge: the list
  * @num_sge: its length
+ * @is_user: a process's: L_Key 0 isn't valid
  * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
  *	gives it back at the end of the run.
@@ -57,6 +71,7 @@ struct rxe_data {
 struct rxe_list {
 	const struct ib_sge	*sge;
 	u32			num_sge;
+	bool			is_user;
 	struct ib_pd		*pd;
 	struct rxe_key		**key;
 	struct rxe_pager	*pager;
@@ -72,11 +87,11 @@ bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
 		    u64 va);
 
 /* sge.c */
-int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
+int rxe_map(struct rxe_source *source, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs);
 void rxe_unmap(struct rxe_seg *segs, u32 num);
-int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst);
-int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
-		struct rxe_data *data, u32 len);
+int rxe_gather(struct rxe_source *source, const struct rxe_swqe *wqe,
+	       struct rxe_seg *segs, void *dst);
+int rxe_scatter(const struct rxe_list *list, u64 dst_off, struct rxe_data *data, u32 len);
 
 #endif /* RXE_PAYLOAD_H */

@@ -3,28 +3,27 @@
  * Scatter lists: from work requests to memory, with the checks of their L_Keys
  * (section 10.6.3).
  *
- * Context: the task that handles the work request. The QP is used for its PD (sends), and for
- * its right to use L_Key 0. It also has the key that it used last.
+ * Context: the task that handles the work request.
  */
-#include <rxe/transport.h>
+#include <payload/payload.h>
+#include <rxe/wr.h>
 
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: as rxe_key_use() */
-static int find_seg(struct rxe_qp *qp, const struct ib_sge *sge, u64 off,
+static int find_seg(struct rxe_source *source, const struct ib_sge *sge, u64 off,
 		    u32 len, struct rxe_seg *seg)
 {
-	struct rxe_key **key = &qp->sq.sender.source;
 	int err;
 
 	seg->va = sge->addr + off;
 	seg->len = len;
 	seg->key = NULL;
-	if (!sge->lkey && !qp->is_user)
+	if (!sge->lkey && !source->is_user)
 		return 0;
-	err = rxe_key_use(qp->ibqp.pd, NULL, sge->lkey, 0, seg->va, len, sge->length - off,
-			  &qp->sq.sender.pager, key);
+	err = rxe_key_use(source->pd, NULL, sge->lkey, 0, seg->va, len, sge->length - off,
+			  &source->pager, &source->key);
 	if (err)
 		return err;
-	seg->key = *key;
+	seg->key = source->key;
 	rxe_key_hold(seg->key);
 	return 0;
 }
@@ -43,18 +42,18 @@ void rxe_unmap(struct rxe_seg *segs, u32 num)
 
 /**
  * rxe_map - find a piece of a send work request's data
- * @qp: the QP, for its PD
+ * @source: its memory
  * @wqe: the work request
  * @off: first byte of the message
  * @len: bytes; @off + @len is at most the message's length
  * @segs: out: room for as many segments as the QP may have SGEs, 1 at least
  *
- * Context: send_task, which drops sq.sender.source when its run ends.
+ * Context: send_task, which drops @source->key when its run ends.
  *
  * Return: number of segments, for rxe_unmap(); -EFAULT if the scatter list is too short; or
- * an error of rxe_key_use() with sq.sender.pager.
+ * an error of rxe_key_use() with @source->pager.
  */
-int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
+int rxe_map(struct rxe_source *source, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs)
 {
 	const struct ib_sge *sge = wqe->sge;
@@ -75,7 +74,7 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 			continue;
 		}
 		n = min(len, sge->length - off);
-		err = find_seg(qp, sge, off, n, &segs[num]);
+		err = find_seg(source, sge, off, n, &segs[num]);
 		if (err)
 			break;
 		num++;
@@ -90,36 +89,37 @@ int rxe_map(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 off, u32 len,
 
 /**
  * rxe_gather - copy all of a send work request's data
- * @qp: the QP, for its PD
+ * @source: its memory
  * @wqe: the work request
+ * @segs: room as for rxe_map()
  * @dst: where to
  *
  * Context: send_task.
  *
  * Return: 0, or an error as rxe_map().
  */
-int rxe_gather(struct rxe_qp *qp, const struct rxe_swqe *wqe, void *dst)
+int rxe_gather(struct rxe_source *source, const struct rxe_swqe *wqe,
+	       struct rxe_seg *segs, void *dst)
 {
-	struct rxe_data data = { .seg = qp->sq.sender.segs };
-	int num = rxe_map(qp, wqe, 0, wqe->length, qp->sq.sender.segs);
+	struct rxe_data data = { .seg = segs };
+	int num = rxe_map(source, wqe, 0, wqe->length, segs);
 
 	if (num < 0)
 		return num;
 	rxe_data_read(&data, dst, wqe->length);
-	rxe_unmap(qp->sq.sender.segs, num);
+	rxe_unmap(segs, num);
 	return 0;
 }
 
 /* Copy to one entry of a scatter list; L_Key 0 as in find_seg(). Return: as rxe_scatter() */
-static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
-		       const struct ib_sge *sge, u64 off, struct rxe_data *data,
-		       u32 len)
+static int scatter_seg(const struct rxe_list *list, const struct ib_sge *sge, u64 off,
+		       struct rxe_data *data, u32 len)
 {
 	u64 va = sge->addr + off;
 	bool whole;
 	int err;
 
-	if (!sge->lkey && !qp->is_user) {
+	if (!sge->lkey && !list->is_user) {
 		whole = rxe_data_read(data, (void *)(uintptr_t)va, len);
 		return whole ? 0 : -EIO;
 	}
@@ -132,7 +132,6 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
 
 /**
  * rxe_scatter - copy payload into a scatter list
- * @qp: the QP
  * @list: where to
  * @dst_off: first byte of the list to write
  * @data: the payload; advances
@@ -141,8 +140,7 @@ static int scatter_seg(struct rxe_qp *qp, const struct rxe_list *list,
  * Return: 0; -ENOSPC if the list is too short; -EIO if the payload is too short; or an error
  * of rxe_key_use() with the list's pager. On errors, part of the payload may have been copied.
  */
-int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
-		struct rxe_data *data, u32 len)
+int rxe_scatter(const struct rxe_list *list, u64 dst_off, struct rxe_data *data, u32 len)
 {
 	const struct ib_sge *sge = list->sge;
 	const struct ib_sge *end = sge + list->num_sge;
@@ -156,7 +154,7 @@ int rxe_scatter(struct rxe_qp *qp, const struct rxe_list *list, u64 dst_off,
 			continue;
 		}
 		n = min_t(u64, len, sge->length - dst_off);
-		err = scatter_seg(qp, list, sge, dst_off, data, n);
+		err = scatter_seg(list, sge, dst_off, data, n);
 		if (err)
 			return err;
 		dst_off = 0;

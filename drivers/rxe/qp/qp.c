@@ -98,6 +98,14 @@ static int create_tools(struct rxe_qp *qp)
 	return sender->tx && rq->reply.tx && sender->segs && rq->recv.wqe.sge ? 0 : -ENOMEM;
 }
 
+static int create_sendq(struct rxe_qp *qp, struct ib_ucontext *uctx)
+{
+	const struct rxe_service *service = qp->service;
+
+	return rxe_sendq_init(&qp->sq.q, uctx, uctx ? service->wrs : service->kernel_wrs,
+			      service->datagram ? &qp->rxe->active_mtu : NULL, &qp->slow->cap);
+}
+
 static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
@@ -107,8 +115,7 @@ static int create_queues(struct rxe_qp *qp, struct ib_qp_init_attr *init,
 	qp->slow->cap = init->cap;
 	err = create_tools(qp);
 	if (!err)
-		err = rxe_sendq_init(&qp->sq.q, uctx, qp->service,
-				     &qp->rxe->active_mtu, &qp->slow->cap);
+		err = create_sendq(qp, uctx);
 	if (!err && !qp->rq.recv.shared)
 		err = rxe_recvq_init(&qp->rq.recv.q, uctx, &qp->slow->cap);
 	if (err) {
@@ -152,9 +159,9 @@ static void init_slow(struct rxe_qp *qp)
 /* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
 static void init_pagers(struct rxe_qp *qp)
 {
-	rxe_pager_init(&qp->sq.sender.pager, &qp->send_task);
-	rxe_pager_init(&qp->requests.pager, &qp->recv_task);
-	rxe_pager_init(&qp->responses.pager, &qp->recv_task);
+	rxe_pager_init(&qp->sq.sender.source.pager, rxe_page_came, &qp->send_task);
+	rxe_pager_init(&qp->requests.pager, rxe_page_came, &qp->recv_task);
+	rxe_pager_init(&qp->responses.pager, rxe_page_came, &qp->recv_task);
 }
 
 static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
@@ -173,6 +180,8 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	init_slow(qp);
 	rxe_inq_init(&qp->requests);
 	rxe_inq_init(&qp->responses);
+	qp->sq.sender.source.pd = qp->ibqp.pd;
+	qp->sq.sender.source.is_user = user;
 	init_pagers(qp);
 	rxe_timer_init(qp);
 	rxe_task_init(&qp->send_task, qp, rxe_requester, NULL);

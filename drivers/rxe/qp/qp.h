@@ -5,7 +5,8 @@
 #ifndef RXE_QP_QP_H
 #define RXE_QP_QP_H
 
-struct rxe_dev;
+#include <rxe/qp.h>
+
 struct rxe_qp;
 
 typedef void (*rxe_qp_fn)(struct rxe_qp *qp, void *arg);

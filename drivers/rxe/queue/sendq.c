@@ -24,16 +24,15 @@ static u32 get_data_bytes(const struct ib_qp_cap *cap)
  * rxe_sendq_init - set up a send queue
  * @q: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
- * @service: the service of its QP
- * @mtu: limit of bytes per datagram
+ * @services: what may be posted: rxe_service.wrs or .kernel_wrs of its QP
+ * @mtu: limit of bytes per datagram; NULL: it isn't for datagrams
  * @cap: number of work requests, and SGEs and bytes of inline data per work request;
  *	all checked. Out: what there is room for
  *
  * Return: 0, -ENOMEM; the caller calls rxe_sendq_free() in both cases.
  */
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
-		   const struct rxe_service *service, const u32 *mtu,
-		   struct ib_qp_cap *cap)
+		   u8 services, const u32 *mtu, struct ib_qp_cap *cap)
 {
 	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
 	u32 data = get_data_bytes(cap);
@@ -50,11 +49,11 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 	cap->max_send_wr = rxe_ring_get_capacity(ring);
 	cap->max_inline_data = min_t(u32, data, RXE_MAX_INLINE);
 	q->rules = (struct rxe_wr_rules) {
-		.services	= uctx ? service->wrs : service->kernel_wrs,
-		.datagram	= service->datagram,
+		.services	= services,
+		.datagram	= mtu,
 		.max_sge	= cap->max_send_sge,
 		.max_inline	= cap->max_inline_data,
-		.max_msg	= service->datagram ? mtu : &max_msg,
+		.max_msg	= mtu ?: &max_msg,
 	};
 	return 0;
 }

@@ -9,7 +9,6 @@
 #include <rdma/ib_verbs.h>
 #include <rxe/path.h>
 #include <rxe/ring.h>
-#include <rxe/service.h>
 #include <rxe/wr.h>
 
 /**
@@ -54,8 +53,7 @@ static inline void rxe_swqe_put_ah(const struct rxe_swqe *wqe)
 }
 
 int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
-		   const struct rxe_service *service, const u32 *mtu,
-		   struct ib_qp_cap *cap);
+		   u8 services, const u32 *mtu, struct ib_qp_cap *cap);
 void rxe_sendq_free(struct rxe_sendq *q);
 void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user);
 void rxe_sendq_reset(struct rxe_sendq *q, bool is_user);

@@ -200,6 +200,7 @@ static struct rxe_list make_response_list(struct rxe_qp *qp, const struct rxe_sw
 	return (struct rxe_list) {
 		.sge		= wqe->sge,
 		.num_sge	= wqe->num_sge,
+		.is_user	= qp->is_user,
 		.pd		= qp->ibqp.pd,
 		.key		= &qp->sq.target,
 		.pager		= &qp->responses.pager,
@@ -238,7 +239,7 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return;
 	}
 	list = make_response_list(qp, wqe);
-	err = rxe_scatter(qp, &list, done, data, want);
+	err = rxe_scatter(&list, done, data, want);
 	if (err) {
 		refuse_placement(qp, err);
 		return;
@@ -264,7 +265,7 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	}
 	list = make_response_list(qp, wqe);
-	err = rxe_scatter(qp, &list, 0, &data, orig.len);
+	err = rxe_scatter(&list, 0, &data, orig.len);
 	if (err) {
 		refuse_placement(qp, err);
 		return;

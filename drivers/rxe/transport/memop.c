@@ -65,7 +65,7 @@ bool rxe_memop(struct rxe_qp *qp, struct rxe_swqe *wqe)
 
 	if (!memop_may_start(qp, wqe))
 		return false;
-	rxe_key_drop(&sq->sender.source);
+	rxe_key_drop(&sq->sender.source.key);
 	err = execute_memop(qp, wqe);
 	if (err == -EAGAIN) {	/* a task on another CPU uses the memory, for one run */
 		sq->memops.ending = wqe->rkey;

@@ -7,6 +7,7 @@
  * Context: bottom halves off. The table of QP numbers is read in RCU.
  */
 #include <compat/unaligned.h>
+#include <rxe/mcast.h>
 #include <rxe/transport.h>
 
 static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop why)

@@ -40,4 +40,8 @@ bool rxe_recv_run(struct rxe_qp *qp);
 bool rxe_recv_end(struct rxe_qp *qp);
 void rxe_page_came(void *owner);
 
+/* rcv.c: struct rxe_net_ops */
+void rxe_demux(struct rxe_dev *rxe, struct sk_buff *skb);
+void rxe_sent(void *owner);
+
 #endif /* RXE_TRANSPORT_RECEIVE_H */

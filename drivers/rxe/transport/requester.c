@@ -560,7 +560,7 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 	const struct rxe_swqe *wqe = pick->wqe;
 	u32 off = rxe_psn_diff(pick->psn, wqe->first_psn) * qp->mtu;
 	u32 len = min(pick->npkts * qp->mtu, wqe->length - off);
-	int num = rxe_map(qp, wqe, off, len, qp->sq.sender.segs);
+	int num = rxe_map(&qp->sq.sender.source, wqe, off, len, qp->sq.sender.segs);
 	u32 n;
 
 	if (num < 0)
@@ -584,7 +584,7 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 			      const struct pick *pick)
 {
 	u32 len = pick->wqe->length;
-	int num = rxe_map(qp, pick->wqe, 0, len, qp->sq.sender.segs);
+	int num = rxe_map(&qp->sq.sender.source, pick->wqe, 0, len, qp->sq.sender.segs);
 	bool go_on;
 
 	if (num < 0)
@@ -671,7 +671,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
-	return !go_on && !rxe_pager_is_busy(&qp->sq.sender.pager) &&
+	return !go_on && !rxe_pager_is_busy(&qp->sq.sender.source.pager) &&
 	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_count_pending(qp->sq.q.ring));
 }
 
@@ -688,7 +688,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!rxe_pager_is_busy(&qp->sq.sender.pager) && !must_await_turn(qp) && pick_run(qp, &p))
+	if (!rxe_pager_is_busy(&qp->sq.sender.source.pager) && !must_await_turn(qp) && pick_run(qp, &p))
 		more = send_run(qp, &p);
 	return more;
 }
@@ -704,7 +704,7 @@ bool rxe_requester(struct rxe_qp *qp)
 	bool more = qp->service->send(qp);
 
 	rxe_tx_end_turn(qp->sq.sender.tx);	/* even after a mere flush: others wait */
-	rxe_key_drop(&qp->sq.sender.source);
+	rxe_key_drop(&qp->sq.sender.source.key);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
 }
@@ -718,6 +718,6 @@ bool rxe_requester(struct rxe_qp *qp)
 void rxe_sender_reset(struct rxe_sender *sender)
 {
 	rxe_tx_leave(sender->tx);
-	rxe_pager_reset(&sender->pager);
+	rxe_pager_reset(&sender->source.pager);
 	rxe_out_reset(&sender->out);
 }

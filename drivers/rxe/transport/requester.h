@@ -44,17 +44,16 @@ struct rxe_reading {
 /**
  * struct rxe_sender - state of sending; only send_task uses it, no lock
  * @segs: memory of the data
- * @source: the key used last to read memory, held only for the run of send_task
+ * @source: where it is read; a key is held only for the run of send_task. While the pager is
+ *	busy, nothing is sent
  * @out: the outgoing requests
  * @tx: accounting of their skbs in the lower queues
- * @pager: for pages of the data; while it is busy, nothing is sent
  */
 struct rxe_sender {
 	struct rxe_seg		*segs;
-	struct rxe_key		*source;
+	struct rxe_source	source;
 	struct rxe_out		out;
 	struct rxe_tx		*tx;
-	struct rxe_pager	pager;
 };
 
 /**

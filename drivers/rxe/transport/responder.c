@@ -250,7 +250,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 {
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_list list = {
-		rq->recv.wqe.sge, 0, rq->recv.pd, &rq->write.key, &qp->requests.pager
+		rq->recv.wqe.sge, 0, qp->is_user, rq->recv.pd, &rq->write.key, &qp->requests.pager
 	};
 	u32 len = rxe_pkt_get_data_len(pkt);
 	int err;
@@ -264,7 +264,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	err = rxe_scatter(qp, &list, rq->recv.off, data, len);
+	err = rxe_scatter(&list, rq->recv.off, data, len);
 	if (err == -EAGAIN)
 		return wait_for_page(qp);
 	if (err) {

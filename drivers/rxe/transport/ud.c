@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <rxe/mcast.h>
 #include <transport/common.h>
 
 /* A Q_Key with the high bit set selects the QP's own Q_Key [10.2.5] */
@@ -81,7 +82,7 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 		*cost = RXE_TASK_BUDGET;
 	p = rxe_pkt_build(&pkt, p);
 	memset(p + wqe->length, 0, pkt.pad);
-	err = rxe_gather(qp, wqe, p);
+	err = rxe_gather(&qp->sq.sender.source, wqe, qp->sq.sender.segs, p);
 	if (err) {
 		rxe_train_drop(&train);
 		return err == -EAGAIN ? err : IB_WC_LOC_PROT_ERR;
@@ -122,7 +123,7 @@ static bool ud_must_wait(struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	if (wqe->status)
 		return false;
-	if (rxe_pager_is_busy(&qp->sq.sender.pager))
+	if (rxe_pager_is_busy(&qp->sq.sender.source.pager))
 		return true;
 	if (wqe->ah->path.same_dev)
 		return false;
@@ -157,7 +158,7 @@ bool rxe_ud_requester(struct rxe_qp *qp)
 		cost = wqe->length;
 		status = wqe->status ? wqe->status : ud_send_datagram(qp, wqe, &cost);
 		if (status == -EAGAIN)
-			return !rxe_pager_is_busy(&qp->sq.sender.pager);
+			return !rxe_pager_is_busy(&qp->sq.sender.source.pager);
 		rxe_task_spend(&budget, cost);
 		if (status) {
 			rxe_qp_to_sqe(qp);	/* before the consumer sees the error */
@@ -210,15 +211,15 @@ static int ud_deliver(struct rxe_qp *qp, struct sk_buff *skb,
 		      const struct rxe_pkt *pkt, struct rxe_data *data)
 {
 	struct rxe_rwqe *wqe = &qp->rq.recv.wqe;
-	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->rq.recv.pd, &qp->rq.write.key,
-				       &qp->requests.pager };
+	const struct rxe_list list = { wqe->sge, wqe->num_sge, qp->is_user, qp->rq.recv.pd,
+				       &qp->rq.write.key, &qp->requests.pager };
 	u8 grh[RXE_GRH_BYTES];
 	const struct rxe_seg seg = { .va = (uintptr_t)grh, .len = sizeof(grh) };
 	struct rxe_data head = { .seg = &seg };
 
 	rxe_rx_grh(skb, grh);
-	return rxe_scatter(qp, &list, 0, &head, seg.len) ?:
-	       rxe_scatter(qp, &list, seg.len, data, pkt->payload_len);
+	return rxe_scatter(&list, 0, &head, seg.len) ?:
+	       rxe_scatter(&list, seg.len, data, pkt->payload_len);
 }
 
 static void ud_finish_recv(struct rxe_qp *qp, struct sk_buff *skb,
