@@ -7,6 +7,8 @@
 
 #include <rxe/dev.h>
 
+struct sk_buff;
+
 #define RXE_LEAST_MTU		256	/* smallest IB MTU, bytes */
 #define RXE_MAX_MR_SIZE		(~0ULL)
 #define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
@@ -47,5 +49,11 @@ int rxe_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int rxe_get_port_immutable(struct ib_device *ibdev, u32 port,
 			   struct ib_port_immutable *immutable);
 enum rdma_link_layer rxe_get_link_layer(struct ib_device *ibdev, u32 port);
+
+/* resource.c */
+int rxe_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int rxe_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int rxe_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int rxe_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
 
 #endif /* RXE_DEVICE_H */

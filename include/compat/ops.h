@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rxe/mem.h>
+#include <rxe/qp.h>
 #include <rxe/verbs.h>
 #include <compat/have.h>
 

@@ -7,6 +7,8 @@
 
 #include <rdma/ib_verbs.h>
 
+struct rdma_counter;
+struct rdma_hw_stats;
 struct rxe_dev;
 struct rxe_cq;
 
@@ -24,6 +26,12 @@ int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 int rxe_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
+
+int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp);
+int rxe_counter_unbind(struct ib_qp *ibqp);
+int rxe_counter_dealloc(struct rdma_counter *counter);
+struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
+int rxe_counter_update(struct rdma_counter *counter);
 
 /* sizeof(struct rxe_qp) and the offset of its ib_qp, for ib_device_ops */
 #define RXE_QP_OBJ_SIZE	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ibqp)

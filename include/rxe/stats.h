@@ -110,38 +110,18 @@ struct rxe_stats {
 
 struct ib_device;
 struct ib_grh;
-struct ib_cq;
 struct ib_mad;
-struct ib_mr;
-struct ib_qp;
-struct ib_srq;
 struct ib_wc;
-struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_dev;
-struct rxe_qp;
-struct sk_buff;
 
 void rxe_drop(struct rxe_dev *rxe, enum rxe_drop why, u32 npkts);
-void rxe_count_send_error(struct rxe_qp *qp, u8 status);
-void rxe_count_recv_error(struct rxe_qp *qp, u8 status);
 
 /* ib_device_ops */
 struct rdma_hw_stats *rxe_alloc_hw_port_stats(struct ib_device *ibdev,
 					      u32 port);
 int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);
-
-int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp);
-int rxe_counter_unbind(struct ib_qp *ibqp);
-int rxe_counter_dealloc(struct rdma_counter *counter);
-struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
-int rxe_counter_update(struct rdma_counter *counter);
-
-int rxe_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
-int rxe_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
-int rxe_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
-int rxe_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
 
 int rxe_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
 		    const struct ib_grh *in_grh, const struct ib_mad *in_mad,

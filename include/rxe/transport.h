@@ -27,7 +27,6 @@
 #include <rxe/ring.h>
 #include <rxe/service.h>
 #include <rxe/verbs.h>
-#include <rxe/window.h>
 #include <rxe/wire.h>
 #include <transport/flush.h>
 #include <transport/gap.h>

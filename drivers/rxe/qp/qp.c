@@ -159,9 +159,9 @@ static void init_slow(struct rxe_qp *qp)
 /* Also for kernel consumers: RDS registers memory of processes for on-demand paging */
 static void init_pagers(struct rxe_qp *qp)
 {
-	rxe_pager_init(&qp->sq.sender.source.pager, rxe_page_came, &qp->send_task);
-	rxe_pager_init(&qp->requests.pager, rxe_page_came, &qp->recv_task);
-	rxe_pager_init(&qp->responses.pager, rxe_page_came, &qp->recv_task);
+	rxe_pager_init(&qp->sq.sender.source.pager, &qp->send_task);
+	rxe_pager_init(&qp->requests.pager, &qp->recv_task);
+	rxe_pager_init(&qp->responses.pager, &qp->recv_task);
 }
 
 static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,

@@ -75,4 +75,8 @@ static inline u32 rxe_pkt_get_data_len(const struct rxe_pkt *pkt)
 	return pkt->payload_len * (pkt->more + 1);
 }
 
+/* errors.c */
+void rxe_count_send_error(struct rxe_qp *qp, u8 status);
+void rxe_count_recv_error(struct rxe_qp *qp, u8 status);
+
 #endif /* RXE_TRANSPORT_COMMON_H */

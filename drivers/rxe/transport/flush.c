@@ -2,7 +2,7 @@
 /*
  * Stopping a QP: flushing and draining (section 10.3.1).
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /* Complete what was posted but never imported: only what the completion needs is copied */
 static bool flush_posted(struct rxe_qp *qp)

@@ -11,7 +11,7 @@
  * Context: recv_task.
  */
 #include <rxe/transport.h>
-#include <stats/allowance.h>
+#include <transport/allowance.h>
 
 static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 {

@@ -7,7 +7,7 @@
  * Context: the tasks, bottom halves off. The timer fires in softirq.
  */
 #include <compat/timer.h>
-#include <stats/allowance.h>
+#include <transport/allowance.h>
 #include <transport/common.h>
 
 static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)

@@ -7,7 +7,7 @@
  *
  * Context: recv_task, sq.lock held.
  */
-#include <stats/allowance.h>
+#include <transport/allowance.h>
 #include <transport/common.h>
 
 /**

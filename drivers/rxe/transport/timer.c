@@ -11,8 +11,8 @@
  */
 #include <linux/indirect_call_wrapper.h>
 #include <rxe/transport.h>
+#include <transport/allowance.h>
 #include <compat/timer.h>
-#include <stats/allowance.h>
 
 /* RNR NAK timer codes in units of 10 us [table 45] */
 static const u32 rnr_table[32] = {

@@ -13,7 +13,7 @@
  *
  * Context: send_task; recv_task, which owns struct rxe_rq.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /* The oldest work request can't be sent: it fails, and with it the send queue */
 static void fail_stalled(struct rxe_qp *qp)

@@ -11,6 +11,7 @@
 #include <rdma/restrack.h>
 #include <rxe/srq.h>
 #include <rxe/transport.h>
+#include "device.h"
 
 static int put_qp(struct sk_buff *msg, struct rxe_qp *qp)
 {

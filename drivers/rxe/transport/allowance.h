@@ -4,10 +4,10 @@
  * allowance before it calls the algorithm, and compares it afterwards. While the tracepoints
  * are off, this costs two loads and a jump that isn't taken.
  */
-#ifndef RXE_STATS_ALLOWANCE_H
-#define RXE_STATS_ALLOWANCE_H
+#ifndef RXE_TRANSPORT_ALLOWANCE_H
+#define RXE_TRANSPORT_ALLOWANCE_H
 
-#include <stats/trace.h>
+#include <transport/trace.h>
 
 /**
  * struct rxe_allowance - what a QP might send
@@ -43,4 +43,4 @@ static inline void rxe_allowance_trace(struct rxe_sq *sq, struct rxe_allowance w
 		rxe_allowance_changed(container_of(sq, struct rxe_qp, sq), was);
 }
 
-#endif /* RXE_STATS_ALLOWANCE_H */
+#endif /* RXE_TRANSPORT_ALLOWANCE_H */

@@ -5,7 +5,7 @@
  * Context: sq.lock held.
  */
 #define CREATE_TRACE_POINTS	/* only here, since it generates the code */
-#include <stats/allowance.h>
+#include <transport/allowance.h>
 
 /* Rate 0 means no limit, so it is the highest rate */
 static bool is_lower_rate(u64 rate, u64 than)

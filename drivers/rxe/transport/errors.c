@@ -6,7 +6,7 @@
  *
  * Context: as for rxe_count() of a QP.
  */
-#include <rxe/transport.h>
+#include <transport/common.h>
 
 /**
  * rxe_count_send_error - count the completion of a send work request with an error

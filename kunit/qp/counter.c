@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stats/bind.c: a QP counts either for its port or for the counter that it is bound to,
+ * qp/counter.c: a QP counts either for its port or for the counter that it is bound to,
  * and several may share one.
  */
 #include "../fake.h"
@@ -98,7 +98,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "stats-bind",
+	.name = "qp-counter",
 	.init = fake_init,
 	.exit = fake_exit,
 	.test_cases = cases,

@@ -7,6 +7,7 @@
  * Context: process. The RDMA core holds the lock of the counter, except in
  * rxe_counter_dealloc(). Older cores may still read a counter then.
  */
+#include <qp/qp.h>
 #include <rxe/transport.h>
 #include <stats/counters.h>
 

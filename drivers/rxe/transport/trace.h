@@ -6,8 +6,8 @@
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rxe
 
-#if !defined(RXE_STATS_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
-#define RXE_STATS_TRACE_H
+#if !defined(RXE_TRANSPORT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RXE_TRANSPORT_TRACE_H
 
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -68,11 +68,11 @@ DEFINE_EVENT(rxe_allowance, rxe_increase,
 	     TP_PROTO(const struct rxe_qp *qp, u64 rate, u32 window),
 	     TP_ARGS(qp, rate, window));
 
-#endif /* RXE_STATS_TRACE_H */
+#endif /* RXE_TRANSPORT_TRACE_H */
 
 /* Found by -I of drivers/rxe (Kbuild), since the module isn't in the kernel's tree */
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH stats
+#define TRACE_INCLUDE_PATH transport
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE trace
 #include <trace/define_trace.h>
