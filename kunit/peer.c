@@ -56,12 +56,13 @@ void peer_expect_bytes(struct kunit *test, u32 first, u32 last)
 	fake_no_completion(test, fake(test)->rcq);
 }
 
+/* No ACK limits the sends of the other side [table 50] */
 void peer_expect_ack(struct kunit *test, u32 psn, u32 msn)
 {
 	struct rxe_pkt pkt;
 
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, psn, &pkt);
-	KUNIT_ASSERT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
+	KUNIT_ASSERT_EQ(test, pkt.syndrome, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
 	KUNIT_ASSERT_EQ(test, pkt.msn, msn);
 }
 

@@ -30,7 +30,7 @@
  * @RXE_OP_RESPONSE: ACK, READ response, atomic ACK, or CNP
  * @RXE_OP_READ_RESP: part of a READ response
  * @RXE_OP_PAYLOAD: may carry payload
- * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow (A17.9.3)
+ * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow
  * @RXE_OP_RESERVED: a request of RC that isn't defined: it has a row, since it gets an answer
  * @RXE_OP_SINGLE: the requests of one packet that are answered by one packet
  * @RXE_OP_RD_ATOMIC: the requests that take one of the responder's resources

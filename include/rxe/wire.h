@@ -21,11 +21,11 @@
 #define RXE_QPN_MASK		0xffffffu
 #define RXE_MSN_MASK		0xffffffu
 
-#define RXE_OPCODE_CNP		(IB_OPCODE_CNP | 0x01)	/* A17.9.3 */
+#define RXE_OPCODE_CNP		(IB_OPCODE_CNP | 0x01)	/* [A17.9.3] */
 
 #define RXE_ROCE_UDP_PORT	4791	/* destination port of RoCE v2 */
 #define RXE_ROCE_ETHERTYPE	0x8915	/* RoCE v1 */
-#define RXE_GRH_NXTHDR		0x1b	/* IBA transport, section 8.3.7 */
+#define RXE_GRH_NXTHDR		0x1b	/* IBA transport [8.3.7] */
 
 /* Lengths of the headers (chapter 9) and of the ICRC */
 #define RXE_BTH_BYTES		12
@@ -104,21 +104,21 @@ struct rxe_pkt {
 	u32	more;
 };
 
-/* FETH, annex A19.4.1. The values are those of enum ib_placement_type and ib_selectivity_level */
+/* FETH [A19.4.1]. The values are those of enum ib_placement_type and ib_selectivity_level */
 enum rxe_feth {
 	RXE_FETH_TYPE_MASK	= 0xf,
 	RXE_FETH_LEVEL_SHIFT	= 4,
 	RXE_FETH_LEVEL_MASK	= 0x3,
 };
 
-/* AETH syndromes, section 9.7.5.1.1 */
+/* AETH syndromes [9.7.5.1.1] */
 enum rxe_aeth {
 	RXE_AETH_TYPE_MASK	= 0xe0,
 	RXE_AETH_ACK		= 0x00,
 	RXE_AETH_RNR_NAK	= 0x20,
 	RXE_AETH_NAK		= 0x60,
 	RXE_AETH_VALUE_MASK	= 0x1f,
-	/* credits that mean "not flow controlled", table 50 */
+	/* credits that mean "not flow controlled" [table 50] */
 	RXE_AETH_CREDITS_NONE	= 0x1f,
 
 	RXE_NAK_PSN_SEQ		= 0x60,
@@ -192,7 +192,7 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC (section 7.8.1, A17.3.3). To compute: start with the network headers, then rxe_icrc()
+ * ICRC [7.8.1] [A17.3.3]. To compute: start with the network headers, then rxe_icrc()
  * does the rest. To check: rxe_icrc_bth() counts byte 4 of the BTH as ones. Then update with
  * everything from the BTH on, ICRC included.
  */

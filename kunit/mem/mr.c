@@ -107,7 +107,7 @@ static bool found(struct ctx *c, struct ib_pd *pd, u32 key, int access, u64 va,
 	return !err;
 }
 
-/* Only the region's own key is valid [C10-56] */
+/* Only the region's own key is valid [10.6.3] [C10-56] */
 static void keys(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -271,6 +271,7 @@ static void freed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, found(c, &c->pd, key, 0, IOVA, 1));
 }
 
+/* Rights and a range that no region can have [11.2.7] */
 static void refused(struct kunit *test)
 {
 	struct ctx *c = test->priv;

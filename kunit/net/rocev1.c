@@ -208,7 +208,7 @@ static void together(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_train(chain(test)));
 }
 
-/* One byte of the GRH of a chain's second packet differs. */
+/* One byte of the GRH of a chain's second packet differs, such as its next header [8.3.7] */
 static void not_together(struct kunit *test)
 {
 	static const u32 offs[] = { 0, 1, 4, 5, 6, 8, 23, 24, 39 };

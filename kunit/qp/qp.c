@@ -202,7 +202,7 @@ static void create_limits(struct kunit *test)
 	}
 }
 
-/* Types and flags that the device lacks */
+/* Types and flags that the device lacks [9.2.1] */
 static void create_refused(struct kunit *test)
 {
 	struct ib_qp_init_attr init = { .qp_type = IB_QPT_XRC_INI };

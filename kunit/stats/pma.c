@@ -66,6 +66,7 @@ static void expect_status(struct kunit *test, __be16 attr, u8 port, u16 status)
 	KUNIT_EXPECT_EQ(test, c->out.mad_hdr.tid, c->in.mad_hdr.tid);
 }
 
+/* Each field shows the counters that it is about [16.1.3.5] */
 static void counters(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -149,7 +150,7 @@ static void refused(struct kunit *test)
 	expect_status(test, IB_PMA_PORT_COUNTERS, 1, IB_MGMT_MAD_STATUS_BAD_VERSION);
 }
 
-/* Responses and MADs of other classes are left to the RDMA core */
+/* Responses and MADs of other classes are left to the RDMA core [13.5.2] */
 static void left_alone(struct kunit *test)
 {
 	struct ctx *c = test->priv;

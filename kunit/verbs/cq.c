@@ -106,6 +106,7 @@ static void expect(struct kunit *test, u64 wr_id)
 	KUNIT_ASSERT_EQ(test, wc.wr_id, wr_id);
 }
 
+/* Completions are polled in the order in which they came [11.4.2] */
 static void in_order(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -126,6 +127,7 @@ static void in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->events, 0u);
 }
 
+/* One event for each request [11.4.2.2] */
 static void armed_once(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -138,6 +140,7 @@ static void armed_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->events, 1u);
 }
 
+/* A request for solicited events only [11.4.2.2] */
 static void solicited(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -412,6 +415,7 @@ static void resize_refused(struct kunit *test)
 		expect(test, i);
 }
 
+/* Sizes, vectors and flags that the device lacks [11.2.8] */
 static void create_refused(struct kunit *test)
 {
 	static const struct ib_cq_init_attr bad[] = {

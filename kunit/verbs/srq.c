@@ -71,6 +71,7 @@ static struct ib_srq_attr query(struct kunit *test)
 	return attr;
 }
 
+/* The oldest receive is used first [10.2.9] */
 static void in_order(struct kunit *test)
 {
 	post(test, 0, 5);

@@ -96,7 +96,7 @@ static void compare_swap(struct kunit *test)
 	check_bytes(test, &pkt, want, sizeof(want));
 }
 
-/* As a ConnectX sends it, see wire/icrc.c */
+/* As a ConnectX sends it, see wire/icrc.c [A17.9.3] */
 static void cnp(struct kunit *test)
 {
 	static const u8 want[28] = {

@@ -149,7 +149,7 @@ static struct rxe_key *key_take_permitted(struct ib_pd *pd, const struct ib_qp *
 }
 
 /**
- * rxe_key_get - find memory by a key, with every check [C10-56] [C10-57] [o10-37]
+ * rxe_key_get - find memory by a key, with every check [10.6.3] [C10-56] [C10-57] [o10-37]
  * @pd: protection domain of the QP, or of its SRQ
  * @remote: R_Key: the QP whose peer asks; L_Key: NULL
  * @value: L_Key or R_Key

@@ -233,7 +233,7 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 }
 
 /**
- * rxe_reg_user_mr - register memory of a process
+ * rxe_reg_user_mr - register memory of a process [11.2.7]
  * @ibpd: protection domain
  * @start: address in the process
  * @length: bytes

@@ -58,7 +58,7 @@ static void reset_rq(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_reset - forget everything that was queued or in flight
+ * rxe_qp_reset - forget everything that was queued or in flight [10.3.1.1]
  * @qp: the QP, both tasks paused
  *
  * Context: process.

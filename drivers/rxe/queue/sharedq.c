@@ -36,7 +36,7 @@ static const void *peek_oldest(const struct rxe_sharedq *shared)
 }
 
 /**
- * rxe_sharedq_take - take the oldest work request out of the queue
+ * rxe_sharedq_take - take the oldest work request out of the queue [10.2.9]
  * @shared: the queue
  * @wqe: out: the work request; a corrupt one has room for 0 bytes, which is an error of
  *	the QP that takes it and of no other

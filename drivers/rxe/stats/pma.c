@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance management agent (sections 13.5.2 and 16.1): counters of the port by MAD.
+ * The performance management agent (section 16.1): counters of the port by MAD.
  * Peers ask the GSI for them. The RDMA core also turns reads of ports/1/counters in sysfs into
  * MADs.
  *
@@ -124,7 +124,7 @@ static u16 pma_answer(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
 }
 
 /**
- * rxe_process_mad - ib_device_ops.process_mad
+ * rxe_process_mad - ib_device_ops.process_mad [13.5.2]
  * @ibdev: the device
  * @flags: enum ib_process_mad_flags; of no effect
  * @port: port number

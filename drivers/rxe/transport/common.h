@@ -26,7 +26,7 @@ static inline void rxe_pkt_init(const struct rxe_qp *qp, struct rxe_pkt *pkt)
 }
 
 /**
- * rxe_pkt_init_response - set the fields common to all responses of an RC QP
+ * rxe_pkt_init_response - set the fields common to all responses of an RC QP [table 50]
  * @qp: the QP
  * @pkt: out: a positive acknowledgment; all other fields are 0
  */

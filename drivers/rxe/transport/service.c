@@ -104,7 +104,7 @@ static const struct rxe_service services[] = {
 };
 
 /**
- * rxe_service_find - find the service of a QP type
+ * rxe_service_find - find the service of a QP type [9.2.1]
  * @type: enum ib_qp_type
  *
  * Return: its row, or NULL if it isn't supported.

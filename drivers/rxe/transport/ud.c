@@ -52,6 +52,8 @@ static bool is_mad_refused(const struct rxe_qp *qp, struct rxe_path *path)
 }
 
 /*
+ * Send a datagram, which is one packet [9.8.3].
+ *
  * @cost: out: what it takes from the budget. A datagram to a multicast group is delivered to
  * each member on this device. These may be many, so there is only one such datagram per run.
  *

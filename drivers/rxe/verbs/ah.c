@@ -102,7 +102,7 @@ static int ah_assign_number(struct rxe_dev *rxe, struct rxe_ah *ah,
 }
 
 /**
- * rxe_create_ah - make an address handle
+ * rxe_create_ah - make an address handle [11.2.2]
  * @ibah: memory from the RDMA core
  * @attr: address; its source GID is resolved and held by the RDMA core
  * @udata: of the process; NULL for a kernel consumer

@@ -172,7 +172,7 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 }
 
 /**
- * rxe_create_cq - make a completion queue
+ * rxe_create_cq - make a completion queue [11.2.8]
  * @ibcq: memory from the RDMA core
  * @attr: number of completions, completion vector, flags
  * @udata: of the process; NULL for a kernel consumer
@@ -347,7 +347,7 @@ int rxe_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /**
- * rxe_poll_cq - take completions
+ * rxe_poll_cq - take completions [11.4.2]
  * @ibcq: completion queue of a kernel consumer; processes poll the ring itself
  * @num: how many at most
  * @wc: out: the completions
@@ -423,7 +423,7 @@ static void cq_flush_some(struct rxe_cq *cq)
 }
 
 /**
- * rxe_req_notify_cq - ask for an event
+ * rxe_req_notify_cq - ask for an event [11.4.2.2]
  * @ibcq: completion queue
  * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED; with IB_CQ_REPORT_MISSED_EVENTS, report
  *	completions that are there already

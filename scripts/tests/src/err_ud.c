@@ -67,6 +67,7 @@ static bool check_grh(const uint8_t *grh)
 	       !memcmp(grh + 24, place[1].gid.raw, 16);
 }
 
+/* [9.8.3] */
 bool c_ud_send(void)
 {
 	struct ud u = make_ud();
@@ -206,6 +207,7 @@ bool c_ud_bad_opcode(void)
 	return free_ud(&u);
 }
 
+/* [11.2.2] */
 bool c_ah_bad_gid_index(void)
 {
 	struct pair *p = pair_make();
@@ -217,6 +219,7 @@ bool c_ah_bad_gid_index(void)
 	return pair_free(p);
 }
 
+/* [11.2.2] */
 bool c_ah_no_grh(void)
 {
 	struct pair *p = pair_make();
