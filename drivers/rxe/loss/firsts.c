@@ -13,7 +13,7 @@
  *   0          no change: the answer may be late
  *   1          score + 1
  *   2 to 4     no change. A peer like this driver has kept the first packet of the next
- *              train, so the step fills the gap up to it. Also, trains may be short: READ
+ *              train. The step fills the gap up to it. Also, trains may be short: READ
  *              responses and WRITEs begin with a train of two packets
  *   else       score - 1: more than the first packet arrived
  *
@@ -32,8 +32,8 @@
  * there. A train that a queue drops as a whole gives a step of 0 or of its length.
  *
  * A peer whose window is down to a packet or two asks for less than a train again. So while
- * the score isn't 0, the first answer to each READ is judged as well. It is + 1 if the peer
- * then asks for its second packet, and - 1 if it asks for the next READ.
+ * the score isn't 0, the first answer to each READ is judged as well. The score rises if the
+ * peer then asks for the answer's second packet. It falls if the peer asks for the next READ.
  *
  * Callers must not report resendings after an RNR NAK, which also step by one, though
  * nothing was lost. Nor must they report READ requests and atomics, which are sent again

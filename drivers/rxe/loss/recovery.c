@@ -19,10 +19,9 @@
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
  *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
  *   - An answer may come much sooner after a resending than any round trip, or a second time.
- *     Both show that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). The long
- *     round trip is remembered. Nothing was lost either if the answer comes while the
- *     resending still waits for its turn at this host's queues, or if it continues the response
- *     to an earlier READ request.
+ *     Both show that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). So does an
+ *     answer while the resending still waits for its turn at this host's queues. So does one
+ *     that continues the response to an earlier READ request. The long round trip is remembered.
  *
  * Only what one loss takes away is sent again, a packet or a train. A peer like this driver
  * keeps the packets that follow. If these are missing, too, the peer doesn't keep them. Then
