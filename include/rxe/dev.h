@@ -120,7 +120,7 @@ struct rxe_mcast {
  *	xarray's plain lock is enough; the same holds for @keys and @ahs
  * @keys: key index -> struct rxe_key
  * @ahs: AH number -> struct rxe_ah_ref of user AHs
- * @counters: ID of a struct rdma_counter -> its counters (stats/bind.c)
+ * @counters: ID of a struct rdma_counter -> its counters (qp/counter.c)
  * @next_counter: where @counters looks for a free number; protected by its lock
  * @next_qpn: where the next search for a free QPN starts
  * @next_key: where the next search for a free key index starts

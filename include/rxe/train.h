@@ -49,7 +49,6 @@ struct rxe_tx {
 };
 
 struct rxe_txq *rxe_txq_find(const struct net_device *ndev);
-struct rxe_txq *rxe_txq_get(struct rxe_txq *q);
 void rxe_txq_put(struct rxe_txq *q);
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
 void rxe_tx_destroy(struct rxe_tx *tx);

@@ -17,6 +17,7 @@
 #include <rxe/wire.h>
 
 struct net;
+struct rxe_txq;
 struct sock;
 struct socket;
 
@@ -243,5 +244,7 @@ static inline bool rxe_is_same_queue(u8 first, u8 opcode)
 	       rxe_opcode_type(first) == rxe_opcode_type(opcode) &&
 	       !(was & RXE_OP_DETH);
 }
+
+struct rxe_txq *rxe_txq_get(struct rxe_txq *q);
 
 #endif /* RXE_NET_INTERNAL_H */
