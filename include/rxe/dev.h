@@ -29,7 +29,7 @@ enum rxe_limits {
 	RXE_MAX_CQ		= 1 << 16,
 	RXE_MAX_CQE		= (1 << 20) - 1,	/* a ring of 2^20 */
 	RXE_MAX_SRQ		= 1 << 16,
-	RXE_MAX_SRQ_WR		= (1 << 15) - 1,	/* a ring of 2^15 */
+	RXE_MAX_SRQ_WR		= (1 << 16) - 1,	/* as of a QP: programs share its depth */
 	RXE_MAX_MR		= 1 << 20,
 	RXE_MAX_MW		= 1 << 20,
 	RXE_MAX_FAST_PAGES	= 1 << 10,
