@@ -688,7 +688,8 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
-	if (!rxe_pager_is_busy(&qp->sq.sender.source.pager) && !must_await_turn(qp) && pick_run(qp, &p))
+	if (!rxe_pager_is_busy(&qp->sq.sender.source.pager) && !must_await_turn(qp) &&
+	    pick_run(qp, &p))
 		more = send_run(qp, &p);
 	return more;
 }
