@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <mem/odp.h>
 #include <rxe/dev.h>
+#include <transport/receive.h>
 #include "../util.h"
 
 #define PAGES	4096u
@@ -25,7 +26,7 @@ struct ctx {
 	struct rxe_mr *mr;
 	struct rxe_odp odp;
 	struct rxe_process process;
-	struct rxe_fault *fault;
+	struct rxe_pager pager;
 	struct work_struct holding;
 	struct completion held;
 	struct completion go;
@@ -78,6 +79,7 @@ static void make_odp(struct ctx *c)
 {
 	kref_init(&c->odp.ref);
 	c->odp.process = &c->process;
+	c->odp.wq = c->process.wq;
 	mutex_init(&c->odp.lock);
 	mutex_init(&c->odp.grace);
 	xa_init(&c->odp.chunks);
@@ -115,8 +117,8 @@ static int ctx_init(struct kunit *test)
 	make_process(test, c);
 	make_odp(c);
 	make_region(test, c);
-	c->fault = rxe_fault_create(count_wake, c, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->fault);
+	rxe_fault_set_wake(count_wake);
+	rxe_pager_init(&c->pager, c);
 	return 0;
 }
 
@@ -126,7 +128,8 @@ static void ctx_exit(struct kunit *test)
 
 	if (!c)
 		return;
-	rxe_fault_free(c->fault);
+	rxe_pager_reset(&c->pager);
+	rxe_fault_set_wake(rxe_page_came);
 	if (c->process.wq)
 		destroy_workqueue(c->process.wq);
 	if (c->process.prefetch_wq)
@@ -145,7 +148,7 @@ static int ask(struct ctx *c, u64 off, u64 len, u64 rest, bool write)
 	int err;
 
 	local_bh_disable();
-	err = rxe_fault_pages(c->fault, &c->mr->key, write, IOVA + off, len, rest);
+	err = rxe_fault_pages(&c->pager, &c->mr->key, write, IOVA + off, len, rest);
 	local_bh_enable();
 	return err;
 }
@@ -155,8 +158,8 @@ static void fail_first(struct kunit *test, struct ctx *c)
 {
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
 	flush_workqueue(c->process.wq);
-	KUNIT_EXPECT_EQ(test, c->fault->err, -EFAULT);
-	KUNIT_EXPECT_FALSE(test, rxe_fault_is_busy(c->fault));
+	KUNIT_EXPECT_EQ(test, c->pager.fault->err, -EFAULT);
+	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&c->pager));
 }
 
 static u32 memory_refs(struct ctx *c)
@@ -171,14 +174,14 @@ static void one_at_a_time(struct kunit *test)
 
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 100, 1, 1, false), -EAGAIN);
-	KUNIT_EXPECT_TRUE(test, rxe_fault_is_busy(c->fault));
+	KUNIT_EXPECT_TRUE(test, rxe_pager_is_busy(&c->pager));
 	KUNIT_EXPECT_EQ(test, ask(c, PAGE_SIZE, 1, 1, true), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, c->fault->addr, START + 100);
-	KUNIT_EXPECT_FALSE(test, c->fault->write);
+	KUNIT_EXPECT_EQ(test, c->pager.fault->addr, START + 100);
+	KUNIT_EXPECT_FALSE(test, c->pager.fault->write);
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 2u);
 	KUNIT_EXPECT_EQ(test, c->wakes, 0u);
 	let_go(c, c->process.wq);
-	KUNIT_EXPECT_FALSE(test, rxe_fault_is_busy(c->fault));
+	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&c->pager));
 	KUNIT_EXPECT_EQ(test, c->wakes, 1u);
 }
 
@@ -206,11 +209,11 @@ static void ahead(struct kunit *test)
 
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 8, LENGTH, false), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, c->fault->len, (u64)RXE_ODP_AHEAD);
+	KUNIT_EXPECT_EQ(test, c->pager.fault->len, (u64)RXE_ODP_AHEAD);
 	let_go(c, c->process.wq);
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, LENGTH - 8, 8, LENGTH, false), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, c->fault->len, 8ull);
+	KUNIT_EXPECT_EQ(test, c->pager.fault->len, 8ull);
 	let_go(c, c->process.wq);
 }
 
@@ -225,20 +228,18 @@ static void cannot_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 }
 
-/* A QP that is reset gets another fault if a worker has its own; else the same, without error */
+/* After a reset, the error is forgotten, and a worker's fault isn't waited for */
 static void reset(struct kunit *test)
 {
 	struct ctx *c = test->priv;
-	struct rxe_fault *old = c->fault;
 
 	fail_first(test, c);
-	rxe_fault_reset(&c->fault);
-	KUNIT_EXPECT_PTR_EQ(test, c->fault, old);
+	rxe_pager_reset(&c->pager);
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
-	rxe_fault_reset(&c->fault);
-	KUNIT_EXPECT_FALSE(test, rxe_fault_is_busy(c->fault));
+	rxe_pager_reset(&c->pager);
+	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&c->pager));
 	KUNIT_EXPECT_EQ(test, ask(c, PAGE_SIZE, 1, 1, false), -EAGAIN);
 	let_go(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, c->wakes, 2u);	/* one of each before and after */
@@ -251,8 +252,7 @@ static void given_up(struct kunit *test)
 
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
-	rxe_fault_free(c->fault);
-	c->fault = NULL;
+	rxe_pager_reset(&c->pager);
 	let_go(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 	KUNIT_EXPECT_EQ(test, c->wakes, 0u);

@@ -283,6 +283,7 @@ static struct pager_ctx *pager_create(struct kunit *test)
 	p->process.wq = alloc_ordered_workqueue("rdma_rxe_kunit", 0);
 	KUNIT_ASSERT_NOT_NULL(test, p->process.wq);
 	c->odp.process = &p->process;
+	c->odp.wq = p->process.wq;
 	kref_init(&c->odp.ref);
 	return p;
 }
