@@ -299,8 +299,12 @@ static void set_node_desc(struct rxe_dev *rxe, const char *name)
  * The device has no DMA. But an exporter of a dma-buf may have to map the buffer for it, before it
  * tells of moves (mem/dmabuf.c). A machine that can't map all addresses refuses this mapping.
  */
-static void set_dma_mask(struct ib_device *ibdev)
+static void set_dma_mask(struct rxe_dev *rxe)
 {
+	struct ib_device *ibdev = &rxe->ibdev;
+
+	ibdev->dev.dma_parms = &rxe->dma_parms;
+	dma_set_max_seg_size(&ibdev->dev, UINT_MAX);
 	if (dma_coerce_mask_and_coherent(&ibdev->dev, DMA_BIT_MASK(64)))
 		ibdev_dbg(ibdev, "dma-bufs that may move can't be mapped\n");
 }
@@ -316,7 +320,7 @@ static void init_ibdev(struct rxe_dev *rxe)
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	set_node_guid(rxe);
-	set_dma_mask(ibdev);
+	set_dma_mask(rxe);
 	rxe_mark_name_assigned_by_user(ibdev);
 	ib_set_device_ops(ibdev, &rxe_dev_ops);
 	rxe_gid_init(rxe);

@@ -108,6 +108,7 @@ struct rxe_mcast {
 /**
  * struct rxe_dev - one software RoCE device
  * @ibdev: the RDMA core's device; embeds the reference count
+ * @dma_parms: of @ibdev, which has no DMA, for exporters of dma-bufs
  * @ndev: the netdev underneath; a reference is held until the device is freed
  * @ndev_tracker: tracks that reference
  * @roce: RoCE versions (enum rxe_roce_enable); fixed before it is registered
@@ -148,6 +149,7 @@ struct rxe_mcast {
  */
 struct rxe_dev {
 	struct ib_device	ibdev;
+	struct device_dma_parameters dma_parms;
 	struct net_device	*ndev;
 	netdevice_tracker	ndev_tracker;
 	u8			roce;

@@ -38,6 +38,7 @@
  * @begun: accesses by the CPU that have begun and not ended
  * @refuse: mappings fail with this error
  * @iomem: mappings for the CPU say that it isn't RAM
+ * @moves: the exporter moves the buffer when it maps it for the CPU
  * @slow: when the buffer is mapped next, its contents come later: when somebody waits for them
  * @fence: for the contents
  * @lock: of @fence
@@ -55,6 +56,7 @@ struct exporter {
 	int			begun;
 	int			refuse;
 	bool			iomem;
+	bool			moves;
 	bool			slow;
 	struct dma_fence	fence;
 	spinlock_t		lock;	/* fence */
@@ -114,7 +116,9 @@ static void unpin(struct dma_buf_attachment *attach)
 
 static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
 {
-	struct sg_table *sgt = ex.refuse ? NULL : kzalloc(sizeof(*sgt), GFP_KERNEL);
+	/* Unmapping gives nothing back: the CPU has written */
+	bool ok = !ex.refuse && dir == DMA_TO_DEVICE;
+	struct sg_table *sgt = ok ? kzalloc(sizeof(*sgt), GFP_KERNEL) : NULL;
 
 	if (!sgt)
 		return ERR_PTR(ex.refuse ?: -ENOMEM);
@@ -138,7 +142,7 @@ static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_dir
 static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 		  enum dma_data_direction dir)
 {
-	dma_unmap_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
+	dma_unmap_sgtable(attach->dev, sgt, dir, 0);
 	sg_free_table(sgt);
 	kfree(sgt);
 	ex.maps--;
@@ -146,6 +150,8 @@ static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 
 static int vmap_buf(struct dma_buf *buf, struct iosys_map *map)
 {
+	if (ex.moves)
+		rxe_dma_buf_will_move(ex.buf);	/* to a place that is the same */
 	if (ex.iomem)
 		iosys_map_set_vaddr_iomem(map, (void __iomem *)place(ex.at));
 	else
@@ -496,6 +502,10 @@ static void refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, reg(test, OFFSET, LENGTH), ERR_PTR(-EOPNOTSUPP));
 	expect_used(test, 0, 0);
 	ex.iomem = false;
+	ex.moves = true;
+	KUNIT_EXPECT_PTR_EQ(test, reg(test, OFFSET, LENGTH), ERR_PTR(-EOPNOTSUPP));
+	expect_used(test, 0, 0);
+	ex.moves = false;
 	ex.refuse = -ENODEV;
 	KUNIT_EXPECT_PTR_EQ(test, reg(test, OFFSET, LENGTH), ERR_PTR(-ENODEV));
 	expect_used(test, 0, 0);

@@ -20,7 +20,9 @@
  * (dma_buf_map_attachment()). So such a buffer gets one of these first. It isn't used, and its
  * list of pages belongs to the exporter. But it also brings the buffer into RAM, since the
  * device doesn't support peer-to-peer DMA. Some kernels pin a buffer while it is mapped for DMA:
- * those that have the option CONFIG_DMABUF_MOVE_NOTIFY, and were built without it.
+ * those that have the option CONFIG_DMABUF_MOVE_NOTIFY, and were built without it. Some exporters
+ * pin a buffer while it is mapped for the CPU (amdgpu since Linux 6.17), perhaps in memory of the
+ * device, which is refused.
  *
  * The functions of the RDMA core (ib_umem_dmabuf_get()) attach a device that the driver gave
  * for DMA. This driver has none.
@@ -82,7 +84,8 @@ static void unmap_movable(struct rxe_dmabuf *dmabuf)
 	if (!iosys_map_is_null(&dmabuf->map))
 		dma_buf_vunmap(dmabuf->buf, &dmabuf->map);
 	iosys_map_clear(&dmabuf->map);
-	dma_buf_unmap_attachment(dmabuf->attach, dmabuf->sgt, DMA_BIDIRECTIONAL);
+	if (dmabuf->sgt)
+		dma_buf_unmap_attachment(dmabuf->attach, dmabuf->sgt, DMA_TO_DEVICE);
 	WRITE_ONCE(dmabuf->sgt, NULL);
 }
 
@@ -105,14 +108,17 @@ static const struct dma_buf_attach_ops attach_ops = {
 	.rxe_move_notify	= take_pages_back,
 };
 
-/* The table of pages needs whole ones. Context: the buffer's lock held */
+/*
+ * The table of pages needs whole ones. If the exporter moves the buffer to map it, it has called
+ * take_pages_back(), and wouldn't tell of later moves. Context: the buffer's lock held
+ */
 static int map_for_cpu(struct rxe_dmabuf *dmabuf)
 {
 	int err = dma_buf_vmap(dmabuf->buf, &dmabuf->map);
 
 	if (err)
 		return err;
-	if (dmabuf->map.is_iomem || offset_in_page(dmabuf->map.vaddr))
+	if (!dmabuf->sgt || dmabuf->map.is_iomem || offset_in_page(dmabuf->map.vaddr))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -126,10 +132,14 @@ static int wait_for_contents(const struct dma_buf *buf)
 	return left ? min(left, 0L) : -ETIMEDOUT;
 }
 
-/* Context: dmabuf->lock and the buffer's lock held */
+/*
+ * The device doesn't write by DMA. If the mapping said so, unmapping would overwrite what the CPU
+ * has written, on machines that copy for DMA or whose DMA bypasses the caches. Context:
+ * dmabuf->lock and the buffer's lock held
+ */
 static int map_movable(struct rxe_dmabuf *dmabuf)
 {
-	struct sg_table *sgt = dma_buf_map_attachment(dmabuf->attach, DMA_BIDIRECTIONAL);
+	struct sg_table *sgt = dma_buf_map_attachment(dmabuf->attach, DMA_TO_DEVICE);
 	int err;
 
 	if (IS_ERR(sgt))
