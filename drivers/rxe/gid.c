@@ -126,7 +126,10 @@ void rxe_gid_init(struct rxe_dev *rxe)
 		ib_set_device_ops(&rxe->ibdev, &rxe_vlan_ops);
 }
 
-/* The device that a VLAN's device took its addresses from, with a reference, or NULL */
+/*
+ * The device that a VLAN's device took its addresses from, with a reference, or NULL. Devices in
+ * other namespaces have none of them.
+ */
 static struct ib_device *get_device_below(const struct rxe_dev *rxe)
 {
 	const struct net_device *ndev = rxe->ndev;
@@ -134,7 +137,8 @@ static struct ib_device *get_device_below(const struct rxe_dev *rxe)
 
 	while (!below && is_vlan_dev(ndev)) {
 		ndev = rxe_vlan_get_below(ndev);
-		below = ib_device_get_by_netdev((struct net_device *)ndev, RDMA_DRIVER_RXE);
+		if (net_eq(dev_net(ndev), dev_net(rxe->ndev)))
+			below = ib_device_get_by_netdev((struct net_device *)ndev, RDMA_DRIVER_RXE);
 	}
 	return below;
 }
@@ -158,25 +162,33 @@ static int claim_upper(struct net_device *upper, struct netdev_nested_priv *priv
 	return 0;
 }
 
+/* RTNL keeps the netdevs above where they are, without RCU: claim_upper() may sleep */
+static void claim_gids(struct rxe_dev *rxe)
+{
+	struct claim claim = { .to = rxe, .from = get_device_below(rxe) };
+	struct netdev_nested_priv priv = { .data = &claim };
+
+	ASSERT_RTNL();
+	if (!claim.from)
+		return;
+	rxe_del_netdev_gids(claim.from, rxe->ndev);
+	netdev_walk_all_upper_dev_rcu(rxe->ndev, claim_upper, &priv);
+	ib_device_put(claim.from);
+}
+
 /**
  * rxe_gid_claim - take the addresses of a VLAN, and of VLANs on it, from the device below
  * @rxe: the VLAN netdev's device, which lookups for received packets find
  *
  * Connections of the device below with these addresses end.
+ *
+ * Context: process, without RTNL.
  */
 void rxe_gid_claim(struct rxe_dev *rxe)
 {
-	struct claim claim = { .to = rxe, .from = get_device_below(rxe) };
-	struct netdev_nested_priv priv = { .data = &claim };
-
-	if (!claim.from)
-		return;
-	/* RTNL keeps the netdevs above where they are, without RCU: claim_upper() may sleep */
 	rtnl_lock();
-	rxe_del_netdev_gids(claim.from, rxe->ndev);
-	netdev_walk_all_upper_dev_rcu(rxe->ndev, claim_upper, &priv);
+	claim_gids(rxe);
 	rtnl_unlock();
-	ib_device_put(claim.from);
 }
 
 static int rejoin_groups(struct net_device *vlan, struct netdev_nested_priv *unused)
@@ -228,6 +240,8 @@ static int del_stray_gids(struct net_device *upper, struct netdev_nested_priv *p
  * rxe_gid_moved - give up VLANs, which don't move to another namespace with their netdev
  * @rxe: the device, which has followed its netdev
  *
+ * If it is a VLAN's, it takes the addresses that are its own in the new namespace.
+ *
  * Context: process, RTNL held, may sleep.
  */
 void rxe_gid_moved(struct rxe_dev *rxe)
@@ -236,4 +250,5 @@ void rxe_gid_moved(struct rxe_dev *rxe)
 
 	/* RTNL keeps the netdevs above where they are, without RCU: del_stray_gids() may sleep */
 	netdev_walk_all_upper_dev_rcu(rxe->ndev, del_stray_gids, &priv);
+	claim_gids(rxe);
 }
