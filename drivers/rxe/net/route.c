@@ -175,9 +175,12 @@ static bool rxe_route_has_gateway6(const struct rxe_path *path, struct net *net,
 	struct fib6_result res = {};
 	struct flowi6 fl6;
 
+	if (!ipv6_mod_enabled())
+		return false;
 	rxe_route_set_flow6(&fl6, path, oif);
-	return !rxe_fib6_lookup(net, oif, &fl6, &res, RT6_LOOKUP_F_IFACE) && res.nh &&
-	       res.nh->fib_nh_gw_family;
+	return !rxe_fib6_lookup(net, oif, &fl6, &res,
+				RT6_LOOKUP_F_IFACE | RT6_LOOKUP_F_HAS_SADDR) &&
+	       res.nh && res.nh->fib_nh_gw_family;
 }
 
 /**
