@@ -17,9 +17,9 @@ available() { # in MiB
 	awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo
 }
 
-# In a cgroup that may have 100 MiB, whose processes' limits are a user's otherwise
+# In a cgroup that may have 200 MiB, whose processes' limits are a user's otherwise
 limited() { # COMMAND...
-	echo 100M > $CGROUP/memory.max
+	echo 200M > $CGROUP/memory.max
 	(
 		echo $BASHPID > $CGROUP/cgroup.procs
 		ulimit -n 1048576

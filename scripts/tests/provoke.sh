@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: each counter of a device counts what it says, and nothing else does
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

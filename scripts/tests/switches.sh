@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # test: the device's switches, each on and off, change the path of data, but not the data
 # nodes: 1
-# level: core
+# level: full
 # debug: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
