@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mem/fault.c and mem/prefetch.c: who waits for pages is woken once, and not after it has given
- * up. A fault that failed fails the same request once, and no other. A worker has a limited number
- * of prefetches; what is beyond that, the caller does. Nothing keeps the memory in the end.
+ * mem/fault.c and mem/prefetch.c: a pager has a fault from its first missing page until it is
+ * reset. Who waits for pages is woken once, and not after it has given up. A fault that failed
+ * fails the same request once, and no other. A worker has a limited number of prefetches; what is
+ * beyond that, the caller does. Nothing keeps the memory in the end.
  *
  * The process has exited, so faults fail. A work that the test holds keeps the worker busy.
  */
@@ -173,7 +174,9 @@ static void one_at_a_time(struct kunit *test)
 	struct ctx *c = test->priv;
 
 	hold(c, c->process.wq);
+	KUNIT_EXPECT_NULL(test, c->pager.fault);
 	KUNIT_EXPECT_EQ(test, ask(c, 100, 1, 1, false), -EAGAIN);
+	KUNIT_ASSERT_NOT_NULL(test, c->pager.fault);
 	KUNIT_EXPECT_TRUE(test, rxe_pager_is_busy(&c->pager));
 	KUNIT_EXPECT_EQ(test, ask(c, PAGE_SIZE, 1, 1, true), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, c->pager.fault->addr, START + 100);
@@ -235,6 +238,7 @@ static void reset(struct kunit *test)
 
 	fail_first(test, c);
 	rxe_pager_reset(&c->pager);
+	KUNIT_EXPECT_NULL(test, c->pager.fault);
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
@@ -252,7 +256,12 @@ static void given_up(struct kunit *test)
 
 	hold(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
+	KUNIT_EXPECT_TRUE(test, rxe_pager_is_busy(&c->pager));
+	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, memory_refs(c), 2u);
 	rxe_pager_reset(&c->pager);
+	KUNIT_EXPECT_NULL(test, c->pager.fault);
+	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 	let_go(c, c->process.wq);
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 	KUNIT_EXPECT_EQ(test, c->wakes, 0u);

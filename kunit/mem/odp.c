@@ -2,16 +2,12 @@
 /*
  * mem/odp.c: only present pages are used, and only writable ones are written. A page that is
  * taken back is marked dirty if it may have been written. A contiguous run ends before a page
- * that isn't present. A fault goes on while other pages are taken back. A pager has a fault from
- * its first missing page until it is reset.
+ * that isn't present. A fault goes on while other pages are taken back.
  */
-#include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <mem/key.h>
 #include <mem/odp.h>
-#include <transport/receive.h>
 #include "../util.h"
 
 #define ORDER	2u			/* four pages a chunk */
@@ -72,7 +68,6 @@ static void ctx_exit(struct kunit *test)
 	struct ctx *c = test->priv;
 	u32 i;
 
-	rxe_fault_set_wake(rxe_page_came);
 	if (!c || !c->run)
 		return;
 	xa_destroy(&c->odp.chunks);
@@ -248,94 +243,16 @@ static void batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, high.num, 0ul);
 }
 
-struct pager_ctx {
-	struct rxe_pager pager;
-	struct rxe_process process;
-	struct completion woken;
-	struct completion go_on;
-	struct work_struct block;	/* what is queued behind it doesn't start */
-};
-
-static void wake_test(void *owner)
+/* A pager gets no memory for a fault as long as pages are present */
+static void no_fault(struct kunit *test)
 {
-	complete(owner);
-}
-
-static void block_queue(struct work_struct *work)
-{
-	wait_for_completion(&container_of(work, struct pager_ctx, block)->go_on);
-}
-
-static struct pager_ctx *pager_create(struct kunit *test)
-{
-	struct pager_ctx *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
-	struct ctx *c = test->priv;
-
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	init_completion(&p->woken);
-	init_completion(&p->go_on);
-	INIT_WORK(&p->block, block_queue);
-	rxe_fault_set_wake(wake_test);
-	rxe_pager_init(&p->pager, &p->woken);
-	/* A process that has exited: its faults fail */
-	p->process.mm = kunit_kzalloc(test, sizeof(*p->process.mm), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, p->process.mm);
-	p->process.wq = alloc_ordered_workqueue("rdma_rxe_kunit", 0);
-	KUNIT_ASSERT_NOT_NULL(test, p->process.wq);
-	c->odp.process = &p->process;
-	c->odp.wq = p->process.wq;
-	kref_init(&c->odp.ref);
-	return p;
-}
-
-static int ask(struct ctx *c, struct pager_ctx *p)
-{
-	return rxe_key_prepare(&c->mr.key, false, IOVA, 1, 1, &p->pager);
-}
-
-/* Memory for a fault is allocated at the first missing page, and freed by a reset */
-static void first_fault(struct kunit *test)
-{
-	struct pager_ctx *p = pager_create(test);
+	struct rxe_pager pager = {};
 	struct ctx *c = test->priv;
 
 	set_page(c, 0, false);
-	KUNIT_EXPECT_EQ(test, ask(c, p), 0);
-	KUNIT_EXPECT_NULL(test, p->pager.fault);
-	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&p->pager));
-	drop_pages(c, 0, 0, 1);
-	KUNIT_EXPECT_EQ(test, ask(c, p), -EAGAIN);
-	KUNIT_EXPECT_NOT_NULL(test, p->pager.fault);
-	wait_for_completion(&p->woken);
-	flush_workqueue(p->process.wq);
-	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&p->pager));
-	KUNIT_EXPECT_EQ(test, ask(c, p), -EFAULT);
-	KUNIT_EXPECT_EQ(test, ask(c, p), -EAGAIN);	/* the error was told once */
-	wait_for_completion(&p->woken);
-	flush_workqueue(p->process.wq);
-	rxe_pager_reset(&p->pager);
-	KUNIT_EXPECT_NULL(test, p->pager.fault);
-	KUNIT_EXPECT_EQ(test, kref_read(&c->odp.ref), 1u);
-	destroy_workqueue(p->process.wq);
-}
-
-/* A reset doesn't wait for the fault, which then wakes nobody */
-static void reset_busy(struct kunit *test)
-{
-	struct pager_ctx *p = pager_create(test);
-	struct ctx *c = test->priv;
-
-	queue_work(p->process.wq, &p->block);
-	KUNIT_EXPECT_EQ(test, ask(c, p), -EAGAIN);
-	KUNIT_EXPECT_TRUE(test, rxe_pager_is_busy(&p->pager));
-	KUNIT_EXPECT_EQ(test, ask(c, p), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, kref_read(&c->odp.ref), 2u);
-	rxe_pager_reset(&p->pager);
-	KUNIT_EXPECT_NULL(test, p->pager.fault);
-	KUNIT_EXPECT_EQ(test, kref_read(&c->odp.ref), 1u);
-	complete(&p->go_on);
-	destroy_workqueue(p->process.wq);
-	KUNIT_EXPECT_FALSE(test, completion_done(&p->woken));
+	KUNIT_EXPECT_EQ(test, rxe_key_prepare(&c->mr.key, false, IOVA, 1, 1, &pager), 0);
+	KUNIT_EXPECT_NULL(test, pager.fault);
+	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&pager));
 }
 
 static struct kunit_case cases[] = {
@@ -346,8 +263,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(window),
 	KUNIT_CASE(batches),
-	KUNIT_CASE(first_fault),
-	KUNIT_CASE(reset_busy),
+	KUNIT_CASE(no_fault),
 	{}
 };
 

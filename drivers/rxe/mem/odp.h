@@ -130,6 +130,35 @@ struct rxe_odp {
 };
 
 /**
+ * struct rxe_fault - the page fault of one task and direction of a QP
+ * @ref: one for the pager, one for the work while it runs
+ * @lock: protects @pager
+ * @pager: whose fault it is; NULL: nobody needs it any more
+ * @busy: the members below belong to the work; otherwise they belong to the task
+ * @work: makes the pages present; process context
+ * @since: jiffies of the request
+ * @odp: the memory, with a reference; NULL: there is no request
+ * @addr: address of the first missing byte in the process
+ * @len: bytes to make present from @addr on, at least 1
+ * @write: the pages are to be written
+ * @err: error of the last request, 0 or negative; reported to the next request if that
+ *	is for the same page
+ */
+struct rxe_fault {
+	struct kref		ref;
+	spinlock_t		lock;	/* pager */
+	struct rxe_pager	*pager;
+	bool			busy;
+	struct work_struct	work;
+	unsigned long		since;
+	struct rxe_odp		*odp;
+	u64			addr;
+	u64			len;
+	bool			write;
+	int			err;
+};
+
+/**
  * enum rxe_odp_how - what pages are made present for
  * @RXE_ODP_READ: to be read
  * @RXE_ODP_WRITE: to be read and written
@@ -174,34 +203,5 @@ void rxe_odp_end(struct rxe_odp *odp);
 void rxe_odp_put(struct rxe_odp *odp);
 int rxe_odp_fault(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 		  u64 *done);
-
-/**
- * struct rxe_fault - the page fault of one task and direction of a QP
- * @ref: one for the pager, one for the work while it runs
- * @lock: protects @pager
- * @pager: whose fault it is; NULL: nobody needs it any more
- * @busy: the members below belong to the work; otherwise they belong to the task
- * @work: makes the pages present; process context
- * @since: jiffies of the request
- * @odp: the memory, with a reference; NULL: there is no request
- * @addr: address of the first missing byte in the process
- * @len: bytes to make present from @addr on, at least 1
- * @write: the pages are to be written
- * @err: error of the last request, 0 or negative; reported to the next request if that
- *	is for the same page
- */
-struct rxe_fault {
-	struct kref		ref;
-	spinlock_t		lock;	/* pager */
-	struct rxe_pager	*pager;
-	bool			busy;
-	struct work_struct	work;
-	unsigned long		since;
-	struct rxe_odp		*odp;
-	u64			addr;
-	u64			len;
-	bool			write;
-	int			err;
-};
 
 #endif /* RXE_MEM_ODP_H */
