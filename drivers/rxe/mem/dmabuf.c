@@ -78,7 +78,7 @@ static void end_cpu_access(struct rxe_dmabuf *dmabuf)
 	dmabuf->begun = false;
 }
 
-/* Context: the buffer's lock held */
+/* Nothing needs to be mapped. Context: the buffer's lock held */
 static void unmap_movable(struct rxe_dmabuf *dmabuf)
 {
 	if (!iosys_map_is_null(&dmabuf->map))
@@ -288,8 +288,7 @@ static void unmap_dmabuf(struct rxe_dmabuf *dmabuf)
 		return;
 	}
 	dma_resv_lock(dmabuf->buf->resv, NULL);
-	if (dmabuf->sgt)
-		unmap_movable(dmabuf);
+	unmap_movable(dmabuf);
 	dma_resv_unlock(dmabuf->buf->resv);
 }
 

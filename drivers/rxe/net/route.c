@@ -183,6 +183,12 @@ static bool rxe_route_has_gateway6(const struct rxe_path *path, struct net *net,
 	       res.nh && res.nh->fib_nh_gw_family;
 }
 
+static bool rxe_route_has_gateway(const struct rxe_path *path, struct net *net, int oif)
+{
+	return rxe_gid_is_ipv4(&path->dgid) ? rxe_route_has_gateway4(path, net, oif) :
+					      rxe_route_has_gateway6(path, net, oif);
+}
+
 /**
  * rxe_route_is_far - is the peer of a RoCE v1 path behind a router?
  * @path: unicast path
@@ -205,9 +211,7 @@ bool rxe_route_is_far(const struct rxe_path *path)
 	ndev = rxe_path_get_ndev(path);
 	if (ndev && (ndev->flags & IFF_UP) && !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL) &&
 	    !rxe_path_port(path))
-		far = (rxe_gid_is_ipv4(&path->dgid) ? rxe_route_has_gateway4 :
-						      rxe_route_has_gateway6)
-			(path, dev_net(ndev), ndev->ifindex);
+		far = rxe_route_has_gateway(path, dev_net(ndev), ndev->ifindex);
 	rcu_read_unlock();
 	return far;
 }
