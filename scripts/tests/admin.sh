@@ -64,8 +64,8 @@ precedence() {
 		shows "tclass=8,dst_ip=203.0.113.0/24" "tclass=16,src_ip=203.0.113.1/32" \
 			"tclass=24,src_ip=203.0.113.1/32,dst_ip=203.0.113.0/24" \
 			"tclass=32,src_ip=203.0.113.9/32,dst_ip=203.0.113.2/32" &&
-		set_tc 40 && sends 'ip[1] = 40' && set_tc tclass=-1 &&
-		set_tc "tclass=-1,src_ip=203.0.113.1,dst_ip=203.0.113.0/24" &&
+		set_tc 40 && sends 'ip[1] = 40' && set_tc tclass=-1 && sends 'ip[1] = 24' &&
+		set_tc "tclass=-1,src_ip=203.0.113.1,dst_ip=203.0.113.0/24" && sends 'ip[1] = 8' &&
 		set_tc "tclass=-1,dst_ip=203.0.113.0/24" && sends 'ip[1] = 16' &&
 		set_tc "tclass=48,src_ip=203.0.113.1" && sends 'ip[1] = 48' &&
 		set_tc "tclass=-1,src_ip=203.0.113.1" && set_tc "tclass=-1,src_ip=203.0.113.9,dst_ip=203.0.113.2" &&

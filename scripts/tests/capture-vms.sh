@@ -9,20 +9,12 @@
 PCAP=/tmp/seen.pcap
 PACKETS=150		# of ten messages of 60000 bytes, with an IB MTU of 4096
 
-frames() { # FILE [FILTER]
-	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ print $1 }'
-}
-
-has() { # FILE COUNT
-	[ "$(frames "$1")" -ge "$2" ]
-}
-
 # captured COMMAND...: what this machine's eth0 sees meanwhile.  The snap length is that of a slot of the
 # socket's ring, so a short one makes room for more frames
 captured() {
 	local status=0
 	capture_begin '' eth0 $PCAP -s 8192 'udp port 4791 or ether proto 0x8915' && "$@" &&
-		wait_for 20 has $PCAP $PACKETS || status=1
+		wait_for 20 has_frames $PCAP $PACKETS || status=1
 	capture_end
 	say "$(frames $PCAP) frames, $(frames $PCAP greater 4200) of them longer than the netdev's MTU"
 	return $status

@@ -11,10 +11,6 @@ versions() {
 	cm_mode rxe0 "$1" && srv_host cm_mode rxe0 "$2"
 }
 
-frames() { # PCAP-FILTER
-	tcpdump -r /tmp/cm.pcap --count "$1" 2> /dev/null | cut -d ' ' -f 1
-}
-
 # connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire,
 # but for the good-byes of the connection before, a DREQ and its answer or two answers: a program
 # ends without waiting for them.
@@ -24,7 +20,7 @@ connects() {
 	SRV_BIND=$3 SRV_CM=$3
 	capture_begin '' eth0 /tmp/cm.pcap 'udp port 4791 or ether proto 0x8915' && run_ucmatose && run_rping || return 1
 	capture_end
-	v1=$(frames 'ether proto 0x8915') v2=$(frames 'udp port 4791')
+	v1=$(frames /tmp/cm.pcap 'ether proto 0x8915') v2=$(frames /tmp/cm.pcap 'udp port 4791')
 	say "$v1 frames of v1, $v2 of v2"
 	if [ "$1" = v1 ]; then
 		[ "$v1" -gt 20 ] && [ "$v2" -le 2 ]

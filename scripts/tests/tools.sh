@@ -236,7 +236,11 @@ each_netns_its_devices() {
 
 # frames FILE [FILTER...]: how many frames of a capture match
 frames() {
-	tcpdump -r "$1" -n "${@:2}" 2> /dev/null | wc -l
+	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ n = $1 } END { print n + 0 }'
+}
+
+has_frames() { # FILE COUNT: or more
+	[ "$(frames "$1")" -ge "$2" ]
 }
 
 # mac_of NS NETDEV: its address
