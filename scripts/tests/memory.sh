@@ -32,7 +32,7 @@ refused_by() {
 	local kind=$1 depth=$2 kills num err rest
 	shift 2
 	kills=$(oom_kills)
-	read -r num err rest < <("$@" verbs_many -d rxe0 -w "$depth" "$kind")
+	read -r num err rest < <("$@" verbs_many -l -d rxe0 -w "$depth" "$kind")
 	say "$kind of $depth: $num made, errno $err, $rest"
 	[ "$num" -gt 0 ] && [ "$err" = $ENOMEM ] && [ "$(oom_kills)" = "$kills" ]
 }
@@ -41,7 +41,7 @@ refused_by() {
 charged() { # KIND DEPTH
 	local before
 	before=$(available)
-	limited verbs_many -d rxe0 -w "$2" "$1" > /tmp/many &
+	limited verbs_many -l -d rxe0 -w "$2" "$1" > /tmp/many &
 	while kill -0 $! 2> /dev/null; do
 		[ "$(available)" -gt $((before - 400)) ] ||
 			{ say "only $(available) of $before MiB left"; kill -9 $!; return 1; }

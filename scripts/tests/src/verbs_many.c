@@ -9,6 +9,7 @@
  * the median of each quarter, so that what takes longer the more there are is seen.
  */
 #include <getopt.h>
+#include <sys/mman.h>
 
 #include "verbs_util.h"
 
@@ -153,9 +154,16 @@ static void set_up(const char *dev, int gid_index)
 	ah_attr = path_to(&attr, gid);
 }
 
+static void lock_program(void)
+{
+	if (mlockall(MCL_CURRENT))
+		die("mlockall: %s", strerror(errno));
+}
+
 static const char usage[] =
-"usage: verbs_many [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|pd|srq|mr|ah\n"
-"Makes as many as there can be, or NUM, and destroys them.\n"
+"usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|pd|srq|mr|ah\n"
+"Makes as many as there can be, or NUM, and destroys them. -l: with the program locked in\n"
+"memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
 "number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
 "and to destroy them all.\n";
@@ -170,10 +178,11 @@ int main(int argc, char **argv)
 	uint32_t *ns;
 	void **obj;
 
-	while ((o = getopt(argc, argv, "d:g:n:w:h")) != -1) {
+	while ((o = getopt(argc, argv, "d:g:ln:w:h")) != -1) {
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
+		case 'l': lock_program(); break;
 		case 'n': max = strtoul(optarg, NULL, 0); break;
 		case 'w': depth = atoi(optarg); break;
 		default: return print_usage(usage, o);
