@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 
 IDLE=10000		# queue pairs
-MOST_BYTES=5000		# of the kernel's memory for each, apart from its rings
+MOST_BYTES=4700		# of the kernel's memory for each, apart from its rings
 MOST_UNFAIR=1.5		# the busiest queue pair to the least busy one
 TRACE=/sys/kernel/tracing
 
