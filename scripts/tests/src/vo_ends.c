@@ -7,6 +7,7 @@
 
 #define QKEY		0x1234567u
 #define GRH		40
+#define STALL_MS	10000	/* no message should take as long, even on a busy host */
 
 uint64_t seed = 1;
 uint32_t rounds = 60;
@@ -167,11 +168,28 @@ void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
 		die("post_send");
 }
 
+/* Where the kernel is in the driver, and what was counted: for whoever reads the log of a failure */
+static void tell_stall(void)
+{
+	static const char script[] =
+		"exec >&2; for s in /proc/[0-9]*/stack; do grep -q '\\[rdma_rxe\\]' $s 2>/dev/null &&"
+		" echo stalled: $(cat ${s%stack}comm) $(sed 's/^[^ ]* //; s/+.*//' $s); done;"
+		"cd /sys/class/infiniband; for d in *; do"
+		" echo stalled: $d $(cd $d/ports/1/hw_counters && grep -v '^0$' * | tr '\\n' ' '); done";
+
+	fflush(stdout);
+	if (system(script))
+		fprintf(stderr, "stalled: nothing is known\n");
+}
+
 /* Return: status; -1: none came */
 int status_of(struct end *e)
 {
 	struct ibv_wc wc;
 
+	if (wait_wc_ms(e->cq, &wc, STALL_MS))
+		return wc.status;
+	tell_stall();
 	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
 }
 
