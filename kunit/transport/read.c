@@ -118,6 +118,38 @@ static void read_again_early(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/* A QP of the same device hands over a READ request, without packets (transport/local.c) */
+static void read_directly(struct kunit *test, u32 psn)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_pkt pkt = {
+		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
+		.flags = rxe_opcode[IB_OPCODE_RC_RDMA_READ_REQUEST].flags,
+		.psn = psn,
+		.va = fake_addr(test, 0),
+		.rkey = fake(test)->mr->rkey,
+		.dma_len = 8,
+	};
+	struct rxe_data data = {};
+
+	local_bh_disable();
+	KUNIT_ASSERT_TRUE(test, rxe_task_enter(&qp->recv_task));
+	qp->service->take_local(qp, &pkt, &data);
+	rxe_task_end(&qp->recv_task, qp->rq.read.active);
+	local_bh_enable();
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, psn, NULL);
+	fake_expect_nothing(test);
+}
+
+/* The response was lost if the duplicate comes directly, whatever trains came before */
+static void read_again_direct(struct kunit *test)
+{
+	peer_rdma(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), 0, 8, NULL, 0);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0), NULL);
+	read_directly(test, PSN(1));
+	read_directly(test, PSN(1));
+}
+
 /* A duplicate READ isn't refused if the region is gone: the peer may have the response */
 static void read_again_gone(struct kunit *test)
 {
@@ -206,6 +238,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(long_read),
 	KUNIT_CASE(read_again),
 	KUNIT_CASE(read_again_early),
+	KUNIT_CASE(read_again_direct),
 	KUNIT_CASE(read_again_gone),
 	KUNIT_CASE(read_again_ack),
 	KUNIT_CASE(read_forged_duplicate),

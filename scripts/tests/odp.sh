@@ -76,6 +76,9 @@ path_up loop
 patient
 use_gid v2-ipv4
 cases "direct-" verbs_odp -d rxe0 -g "$SRV_GID"
+echo "inq_age_ms 100" > $KNOBS
+cases "direct-" verbs_odp -d rxe0 -g "$SRV_GID" -c slow-read
+patient
 switch_is zero_copy 0
 cases "packets-" verbs_odp -d rxe0 -g "$SRV_GID"
 left_behind

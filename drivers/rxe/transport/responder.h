@@ -59,7 +59,7 @@ struct rxe_write_msg {
  * @resid: bytes to come
  * @psn: PSN of the next packet
  * @sent: the PSN from which on no response to a READ has been sent
- * @sent_then: @sent when the train that is taken in came
+ * @sent_then: @sent when the train or direct request that is taken in came
  * @key: the key of @rkey, held only for the run of recv_task
  */
 struct rxe_read_resp {

@@ -37,6 +37,7 @@ static bool take_local_rc(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
 		return likely(!qp->responses.parked);
 	}
+	qp->rq.read.sent_then = qp->rq.read.sent;	/* it comes now, as no train does */
 	if (rxe_respond_pkt(qp, pkt, data)) {
 		rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
 		rxe_count(qp, OUT_OF_SEQ_REQ);

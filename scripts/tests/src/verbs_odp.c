@@ -312,6 +312,51 @@ static bool slow(void)
 	return traffic(e, 1) && finish(e) && finish(other);
 }
 
+/* What waited too long for a page, and was dropped */
+static uint64_t dropped_packets(const struct end *e)
+{
+	char path[128];
+	uint64_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/rx_drop_age",
+		 e->at.dev);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%lu", &n) != 1)
+		die("%s: %s", path, strerror(errno));
+	fclose(f);
+	return n;
+}
+
+/* A response is lost since its page comes too late. The peer sends it again when asked again */
+static bool slow_read(void)
+{
+	uint64_t dropped, end = now_ms() + 60000;
+	uint8_t *page = new_pages(PAGE);
+	struct end e[2];
+	int fd;
+
+	make(e, IBV_QPT_RC, ANON, false);
+	fd = stop_pages(e[0].buf);
+	if (fd < 0) {
+		case_skip(this_case, "the kernel has no userfaultfd");
+		return finish(e) && false;
+	}
+	rnd_fill(e[1].buf, PAGE, 6);
+	dropped = dropped_packets(&e[0]);
+	post(e, IBV_WR_RDMA_READ, sge(&e[0], 0, PAGE), 0);
+	CHECK(asked(fd), "nobody asks for the page");
+	while (dropped_packets(&e[0]) == dropped && now_ms() < end)
+		usleep(1000);
+	CHECK(dropped_packets(&e[0]) != dropped, "the response waits for ever");
+	give_page(fd, e[0].buf, page);
+	CHECK(!status_of(&e[0]), "the READ fails");
+	CHECK(!memcmp(e[0].buf, e[1].buf, PAGE), "its bytes differ");
+	close(fd);
+	free(page);
+	return traffic(e, 1) && finish(e);
+}
+
 /* What ends while a page is awaited doesn't wait for it */
 static bool slow_end(void)
 {
@@ -650,7 +695,12 @@ static const struct test_case all[] = {
 	{ "killed", killed },
 };
 
-#define NAMES	(ARRAY_LEN(all) + 1)
+/* Only if named: needs a short inq_age_ms */
+static const struct test_case impatient[] = {
+	{ "slow-read", slow_read },
+};
+
+#define NAMES	(ARRAY_LEN(all) + ARRAY_LEN(impatient) + 1)
 
 /* What has commas in between; NULL is behind the last one */
 static void split(char *list, char *names[NAMES])
@@ -680,5 +730,7 @@ int main(int argc, char **argv)
 	}
 	complete_places();
 	run_cases(all, ARRAY_LEN(all), only);
+	if (only[0])
+		run_cases(impatient, ARRAY_LEN(impatient), only);
 	return cases_failed > 0;
 }
