@@ -69,8 +69,8 @@
 		 "most checks of the age of all early packets in inq_age_ms")	\
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
-	CONSTANT(RING_SPARE_ORDER, 6,						\
-		 "log2 of the pages that a cgroup must have left beside a ring") \
+	CONSTANT(RING_SPARE_PAGES, 64,						\
+		 "pages that a cgroup must have left beside a ring")		 \
 	CONSTANT(FIRST_QPNS, 4096,						\
 		 "numbers among which a device's first QP number is chosen")	\
 	CONSTANT(MEMORY_SPARE, 32,						\

@@ -10,6 +10,7 @@
  */
 #include <linux/err.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -85,25 +86,43 @@ static struct page **list_pages(u32 num)
 	return pages;
 }
 
+#ifdef CONFIG_MEMCG
+/* Pages that the caller's cgroup and those above it may take before they reclaim any */
+static unsigned long get_margin(void)
+{
+	struct mem_cgroup *own = get_mem_cgroup_from_mm(current->mm), *memcg;
+	unsigned long margin = ULONG_MAX, max, used;
+
+	for (memcg = own; memcg; memcg = parent_mem_cgroup(memcg)) {
+		max = READ_ONCE(memcg->memory.max);
+		used = page_counter_read(&memcg->memory);
+		margin = min(margin, max - min(max, used));
+	}
+	mem_cgroup_put(own);
+	return margin;
+}
+#else
+static unsigned long get_margin(void)
+{
+	return ULONG_MAX;
+}
+#endif
+
 /*
  * Is spare memory left in the caller's cgroup besides a new ring? If the ring filled the
- * cgroup, the next page fault would kill the process. Usually the spare memory is free
- * in one piece, which is checked quickly.
+ * cgroup, the next page fault would kill the process. Near the limit, the cgroup may still
+ * reclaim pages, as the allocation of spare ones shows.
  */
 static bool has_spare(void)
 {
-	struct page *page = alloc_pages(RXE_GFP_USER & ~__GFP_RECLAIM,
-					RXE_RING_SPARE_ORDER);
 	struct page **pages;
 
-	if (page) {
-		__free_pages(page, RXE_RING_SPARE_ORDER);
+	if (get_margin() >= RXE_RING_SPARE_PAGES)
 		return true;
-	}
-	pages = list_pages(BIT(RXE_RING_SPARE_ORDER));
+	pages = list_pages(RXE_RING_SPARE_PAGES);
 	if (!pages)
 		return false;
-	free_list(pages, BIT(RXE_RING_SPARE_ORDER));
+	free_list(pages, RXE_RING_SPARE_PAGES);
 	return true;
 }
 
