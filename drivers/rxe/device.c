@@ -259,6 +259,7 @@ static const struct ib_device_ops rxe_dev_ops = {
 static int check_ndev(struct net_device *ndev)
 {
 	struct ib_device *other;
+	bool has_dev;
 
 	if (!rxe_ndev_is_large(ndev)) {
 		netdev_err(ndev, "rdma_rxe: MTU %u is too small, IB MTU %u takes %u\n",
@@ -271,6 +272,14 @@ static int check_ndev(struct net_device *ndev)
 		netdev_err(ndev, "rdma_rxe: has %s already\n",
 			   dev_name(&other->dev));
 		ib_device_put(other);
+		return -EEXIST;
+	}
+	/* The RDMA core doesn't find a device that moves to another namespace, or is replaced */
+	rcu_read_lock();
+	has_dev = rxe_net_has_dev(ndev);
+	rcu_read_unlock();
+	if (has_dev) {
+		netdev_err(ndev, "rdma_rxe: has a device already, which is changing\n");
 		return -EEXIST;
 	}
 	return 0;
