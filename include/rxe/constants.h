@@ -77,6 +77,10 @@
 		 "part of all memory that objects leave available, one in so many") \
 	CONSTANT(MEMORY_SPARE_BYTES, SZ_256M,					\
 		 "bytes that they leave at most: huge pages count as memory in use") \
+	CONSTANT(USER_PART, 4,							\
+		 "part of all memory that a user's queues may have, one in so many") \
+	CONSTANT(USER_HASH_BITS, 6,						\
+		 "log2 of the lists of users")					\
 	CONSTANT(LINE_RATE, 40000,						\
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\

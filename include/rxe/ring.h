@@ -35,6 +35,7 @@ struct rxe_ring {
 
 struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
 				 u32 elem_size);
+int rxe_ring_charge(struct rxe_ring *ring, size_t bytes);
 void rxe_ring_destroy(struct rxe_ring *ring);
 void rxe_ring_mminfo(const struct rxe_ring *ring, struct mminfo *mi);
 

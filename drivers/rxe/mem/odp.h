@@ -10,11 +10,11 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
-#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <compat/mmu.h>
 #include <rxe/odp.h>
+#include <rxe/user.h>
 
 /* Low bits of an entry of rxe_odp_chunk.pages */
 #define RXE_PAGE_READ	BIT(0)	/* present */
@@ -25,7 +25,7 @@
  * struct rxe_process - what the regions of a process share
  * @node: in the table of processes
  * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
- * @user: the user whose limit it counts against
+ * @user: the user whose limit it counts against; holds a reference
  * @users: references, one for each struct rxe_odp
  * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
  * @wq: faults, which may sleep in the process's memory; each holds a reference to a struct
@@ -36,7 +36,7 @@
 struct rxe_process {
 	struct hlist_node	node;
 	struct mm_struct	*mm;
-	kuid_t			user;
+	struct rxe_user		*user;
 	u32			users;
 	atomic_t		prefetches;
 	struct workqueue_struct	*wq;

@@ -17,21 +17,19 @@
  * - Of one user: half of that, which leaves room for others. The user namespaces that a user
  *   has made, with all their IDs, count as the user.
  */
-#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/minmax.h>
 #include <linux/pfn.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/thread_info.h>
-#include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
 #include <mem/odp.h>
 #include <rxe/knobs.h>
 #include <rxe/memory.h>
 
-static DEFINE_MUTEX(table_lock);	/* the table, and rxe_process.users */
+static DEFINE_MUTEX(table_lock);	/* the table, rxe_process.users, rxe_user.processes */
 static DEFINE_HASHTABLE(table, RXE_PROCESS_HASH_BITS);
 static atomic_t num_processes = ATOMIC_INIT(0);
 
@@ -46,28 +44,6 @@ static struct rxe_process *find_process(struct mm_struct *mm)
 	return NULL;
 }
 
-/* The calling process's user; in a user namespace: the user who made the outermost one */
-static kuid_t find_owner(void)
-{
-	struct user_namespace *ns = current_user_ns();
-	kuid_t user = current_uid();
-
-	for (; ns->parent; ns = ns->parent)
-		user = ns->owner;
-	return user;
-}
-
-static u32 count_processes(kuid_t user)
-{
-	struct rxe_process *process;
-	u32 num = 0;
-	int i;
-
-	hash_for_each(table, i, process, node)
-		num += uid_eq(process->user, user);
-	return num;
-}
-
 /* How many processes there may be; half of them, of one user */
 static u64 get_max_processes(void)
 {
@@ -77,16 +53,16 @@ static u64 get_max_processes(void)
 }
 
 /* May the user have one more process? Context: table_lock held */
-static bool may_add_process(struct ib_device *ibdev, kuid_t user)
+static bool may_add_process(struct ib_device *ibdev, const struct rxe_user *user)
 {
-	u32 all = atomic_read(&num_processes), own = count_processes(user);
+	u32 all = atomic_read(&num_processes), own = user->processes;
 	u64 most = get_max_processes();
 
 	if (all < most && own < most / 2)
 		return true;
 	ibdev_warn_ratelimited(ibdev,
 			       "user %u has on-demand paging in %u processes of at most %llu, all users in %u of %llu: end some, or what the page faults of exited ones wait for\n",
-			       __kuid_val(user), own, most / 2, all, most);
+			       __kuid_val(user->uid), own, most / 2, all, most);
 	return false;
 }
 
@@ -98,14 +74,10 @@ static void free_workqueues(struct rxe_process *process)
 		destroy_workqueue(process->prefetch_wq);
 }
 
-static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct *mm)
+static struct rxe_process *create_process(void)
 {
-	kuid_t user = find_owner();
-	struct rxe_process *process;
+	struct rxe_process *process = kzalloc(sizeof(*process), RXE_GFP_USER);
 
-	if (!may_add_process(ibdev, user))
-		return NULL;
-	process = kzalloc(sizeof(*process), RXE_GFP_USER);
 	if (!process)
 		return NULL;
 	process->wq = alloc_workqueue("rdma_rxe_odp", WQ_UNBOUND, RXE_ODP_WORKERS);
@@ -116,9 +88,24 @@ static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct
 		kfree(process);
 		return NULL;
 	}
+	return process;
+}
+
+static struct rxe_process *add_process(struct ib_device *ibdev, struct mm_struct *mm)
+{
+	struct rxe_user *user = rxe_user_get_current();
+	struct rxe_process *process = NULL;
+
+	if (user && may_add_process(ibdev, user))
+		process = create_process();
+	if (!process) {
+		rxe_user_put(user);
+		return NULL;
+	}
 	mmgrab(mm);
 	process->mm = mm;
 	process->user = user;
+	user->processes++;
 	hash_add(table, &process->node, (unsigned long)mm);
 	atomic_inc(&num_processes);
 	return process;
@@ -149,6 +136,7 @@ static void free_process(struct rxe_process *process)
 {
 	free_workqueues(process);
 	mmdrop(process->mm);
+	rxe_user_put(process->user);
 	kfree(process);
 	if (atomic_dec_and_test(&num_processes))
 		wake_up_var(&num_processes);
@@ -168,8 +156,10 @@ void rxe_process_put(struct rxe_process *process)
 
 	mutex_lock(&table_lock);
 	last = !--process->users;
-	if (last)
+	if (last) {
 		hash_del(&process->node);
+		process->user->processes--;
+	}
 	mutex_unlock(&table_lock);
 	if (last)
 		free_process(process);

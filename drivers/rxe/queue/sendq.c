@@ -4,6 +4,7 @@
  *
  * Context: init and free: process; the others: sq.lock held.
  */
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <queue/sendq.h>
 #include <rxe/dev.h>
@@ -37,12 +38,16 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 	u32 head = uctx ? sizeof(struct rxe_send_wqe) : sizeof(struct rxe_swqe);
 	u32 data = get_data_bytes(cap);
 	struct rxe_ring *ring;
+	int err;
 
 	ring = rxe_ring_create(uctx, max(cap->max_send_wr, 1U), head + data);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	q->ring = ring;
 	q->stride = ALIGN(sizeof(struct rxe_swqe) + data, sizeof(u64));
+	err = rxe_ring_charge(ring, size_mul(ring->mask + 1, q->stride));
+	if (err)
+		return err;
 	q->wqes = kvcalloc(ring->mask + 1, q->stride, RXE_GFP_USER);
 	if (!q->wqes)
 		return -ENOMEM;

@@ -3,52 +3,63 @@
  * Rings: allocation, and mapping into user space.
  *
  * A process's ring is charged to its memory cgroup, page by page. When memory runs
- * out, making a ring fails, and the OOM killer isn't called.
+ * out, making a ring fails, and the OOM killer isn't called. The ring is also charged to
+ * the user's budget (user/user.c), until its memory is freed.
  *
  * Context: process, may sleep. No locks here: a ring belongs to one QP or CQ,
  * whose creation and destruction the RDMA core serialises.
  */
 #include <linux/err.h>
+#include <linux/kref.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rxe/memory.h>
 #include <rxe/ring.h>
+#include <rxe/user.h>
 
 /**
  * struct rxe_ring_mmap - a ring that user space can map
- * @entry: the RDMA core's part; counts references
- * @buf: the memory, freed with the last reference
+ * @entry: the RDMA core's part; counts references: the ring's, and those of mmap() under way
+ * @ref: one for @entry, and one for each VMA
+ * @user: who is charged; holds a reference; NULL: nobody
+ * @charged: bytes
+ * @buf: the memory, freed and uncharged with the last reference
  * @size: bytes that user space maps
  *
- * Outlives the ring while an mmap() is under way. Mapped pages have references
- * of their own and go with the last mapping.
+ * Outlives the ring while a process has it mapped. @entry mustn't be used then, since it
+ * refers to the process's context, which may be gone.
  */
 struct rxe_ring_mmap {
 	struct rdma_user_mmap_entry	entry;
+	struct kref			ref;
+	struct rxe_user			*user;
+	u64				charged;
 	void				*buf;
 	u32				size;
 };
 
-static struct rxe_ring_mmap *mmap_create(struct ib_ucontext *uctx, void *buf,
-					 size_t size)
+static void free_mmap(struct kref *ref)
 {
-	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), RXE_GFP_USER);
-	int err;
+	struct rxe_ring_mmap *m = container_of(ref, struct rxe_ring_mmap, ref);
 
-	if (!m)
-		return ERR_PTR(-ENOMEM);
-	m->buf = buf;
-	m->size = size;
-	err = rdma_user_mmap_entry_insert(uctx, &m->entry, size);
-	if (err) {
-		kfree(m);
-		return ERR_PTR(err);
-	}
-	return m;
+	vfree(m->buf);
+	rxe_user_uncharge(m->user, m->charged);
+	rxe_user_put(m->user);
+	kfree(m);
+}
+
+static int charge_mmap(struct rxe_ring_mmap *m, struct ib_device *ibdev, size_t bytes)
+{
+	int err = rxe_user_charge(m->user, ibdev, bytes);
+
+	if (!err)
+		m->charged += bytes;
+	return err;
 }
 
 /* Bytes of a ring in whole pages, or 0 if an mminfo has no room for that number */
@@ -143,23 +154,68 @@ static void *alloc_user(size_t size)
 	return buf;
 }
 
+static struct rxe_ring_mmap *alloc_mmap(size_t size)
+{
+	struct rxe_ring_mmap *m = kzalloc(sizeof(*m), RXE_GFP_USER);
+	struct rxe_user *user;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	user = rxe_user_get_payer();
+	if (IS_ERR(user)) {
+		kfree(m);
+		return ERR_CAST(user);
+	}
+	kref_init(&m->ref);
+	m->user = user;
+	m->size = size;
+	return m;
+}
+
+static int fill_mmap(struct rxe_ring_mmap *m, struct ib_ucontext *uctx)
+{
+	int err = charge_mmap(m, uctx->device, m->size);
+
+	if (err)
+		return err;
+	if (rxe_has_memory_left(m->size))
+		m->buf = alloc_user(m->size);
+	if (!m->buf)
+		return -ENOMEM;
+	return rdma_user_mmap_entry_insert(uctx, &m->entry, m->size);
+}
+
+static struct rxe_ring_mmap *create_mmap(struct ib_ucontext *uctx, size_t size)
+{
+	struct rxe_ring_mmap *m = alloc_mmap(size);
+	int err;
+
+	if (IS_ERR(m))
+		return m;
+	err = fill_mmap(m, uctx);
+	if (err) {
+		kref_put(&m->ref, free_mmap);
+		return ERR_PTR(err);
+	}
+	return m;
+}
+
 static int ring_alloc(struct rxe_ring *ring, struct ib_ucontext *uctx,
 		      size_t size)
 {
-	void *buf = NULL;
+	struct rxe_ring_mmap *m;
 
-	if (!uctx || rxe_has_memory_left(size))
-		buf = uctx ? alloc_user(size) : vzalloc(size);
-	if (!buf)
-		return -ENOMEM;
 	if (uctx) {
-		ring->mmap = mmap_create(uctx, buf, size);
-		if (IS_ERR(ring->mmap)) {
-			vfree(buf);
-			return PTR_ERR(ring->mmap);
-		}
+		m = create_mmap(uctx, size);
+		if (IS_ERR(m))
+			return PTR_ERR(m);
+		ring->mmap = m;
+		ring->buf = m->buf;
+	} else {
+		ring->buf = vzalloc(size);
+		if (!ring->buf)
+			return -ENOMEM;
 	}
-	ring->buf = buf;
 	ring->buf->log2_elem_size = ring->shift;
 	ring->buf->index_mask = ring->mask;
 	return 0;
@@ -202,11 +258,28 @@ struct rxe_ring *rxe_ring_create(struct ib_ucontext *uctx, u32 num,
 }
 
 /**
+ * rxe_ring_charge - charge memory that belongs to a ring to the ring's user
+ * @ring: the ring
+ * @bytes: size of the memory, which is freed before the ring
+ *
+ * rxe_ring_destroy() has the charge undone with that of the ring. A ring of a kernel
+ * consumer isn't charged.
+ *
+ * Return: 0; -ENOMEM if the user's budget is exceeded.
+ */
+int rxe_ring_charge(struct rxe_ring *ring, size_t bytes)
+{
+	struct rxe_ring_mmap *m = ring->mmap;
+
+	return m ? charge_mmap(m, m->entry.ucontext->device, bytes) : 0;
+}
+
+/**
  * rxe_ring_destroy - free a ring
  * @ring: the ring; NULL and ERR_PTR are ignored
  *
  * The kernel must no longer use the ring. A process that still has it mapped keeps
- * the memory until it unmaps.
+ * the memory, and its user the charge, until it unmaps.
  */
 void rxe_ring_destroy(struct rxe_ring *ring)
 {
@@ -231,10 +304,35 @@ void rxe_ring_mminfo(const struct rxe_ring *ring, struct mminfo *mi)
 	mi->pad = 0;
 }
 
+/* A VMA was copied (fork), or split */
+static void open_vma(struct vm_area_struct *vma)
+{
+	struct rxe_ring_mmap *m = vma->vm_private_data;
+
+	kref_get(&m->ref);
+	__module_get(THIS_MODULE);
+}
+
+/* The module stays until this has returned: rxe_tx_wait() */
+static void close_vma(struct vm_area_struct *vma)
+{
+	struct rxe_ring_mmap *m = vma->vm_private_data;
+
+	kref_put(&m->ref, free_mmap);
+	module_put(THIS_MODULE);
+}
+
+static const struct vm_operations_struct ring_vm_ops = {
+	.open	= open_vma,
+	.close	= close_vma,
+};
+
 /**
  * rxe_mmap - map a ring
  * @uctx: of the process
  * @vma: offset and size as in the ring's mminfo
+ *
+ * The VMA may outlive the device. So it holds a reference to the module.
  *
  * Return: 0; -EINVAL if there is no such ring or it has another size.
  */
@@ -248,6 +346,11 @@ int rxe_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 		return -EINVAL;
 	m = container_of(entry, struct rxe_ring_mmap, entry);
 	err = remap_vmalloc_range(vma, m->buf, 0);
+	if (!err) {
+		vma->vm_private_data = m;
+		vma->vm_ops = &ring_vm_ops;
+		open_vma(vma);
+	}
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
@@ -261,6 +364,5 @@ void rxe_mmap_free(struct rdma_user_mmap_entry *entry)
 	struct rxe_ring_mmap *m = container_of(entry, struct rxe_ring_mmap,
 					       entry);
 
-	vfree(m->buf);
-	kfree(m);
+	kref_put(&m->ref, free_mmap);
 }

@@ -49,8 +49,8 @@ void rxe_dealloc_ucontext(struct ib_ucontext *ibuc)
  *	while a process has it open
  * @ibuc: the context, whose objects the RDMA core destroys
  *
- * Nothing to do: the process keeps the pages of its mapped rings, which the kernel
- * no longer uses.
+ * Nothing to do: the process keeps the memory of its mapped rings, which the kernel no longer
+ * uses. Each mapping has its own reference to the module (rxe_mmap()).
  */
 void rxe_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
