@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: creating objects without end fails, is charged to the process, and affects no other
+# test: creating objects without end fails, is charged to the process and its user, and affects no other
 # nodes: 1
 # level: full
 # timeout: 400
@@ -50,8 +50,90 @@ charged() { # KIND DEPTH
 	cat /tmp/many >&2
 }
 
+KNOBS=/sys/kernel/debug/rdma_rxe/knobs
+A=65534 B=65533
+
+as_user() { # UID COMMAND...
+	setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"
+}
+
+# makes UID NUM ERRNO ARGS...: a user can make so many objects, and then there is that error
+makes() {
+	local uid=$1 want=$2 err=$3 out
+	shift 3
+	out=$(as_user "$uid" verbs_many -d rxe0 "$@" < /dev/null) || return 1
+	say "user $uid: $* $out"
+	[[ $out == "$want $err "* ]]
+}
+
+# All of a user's budget is used: nothing more is made, not even a completion queue
+used_up() { # UID
+	! as_user "$1" verbs_many -d rxe0 -n 1 cq
+}
+
+# Queues of one page, up to the last page of a budget of 1024: one is verbs_many's own
+all_pages() {
+	makes $A 1023 $ENOMEM -k cq && makes $A 1023 $ENOMEM -k cq
+}
+
+# A resize has both rings for a moment, and then one: of 17 pages each
+resized() {
+	makes $A 59 $ENOMEM -k -w 1000 resized-cq && all_pages
+}
+
+# A queue pair has two rings of a page, and an array
+arrays() {
+	local num err rest
+	read -r num err rest < <(as_user $A verbs_many -d rxe0 -k -w 1 qp < /dev/null)
+	say "$num queue pairs, errno $err, $rest"
+	[ "$num" -gt 200 ] && [ "$num" -lt 511 ] && [ "$err" = $ENOMEM ] && all_pages
+}
+
+# keeping OPTION: a user has all that there is, until finished; says in /tmp/kept what it is
+keeping() {
+	rm -f /tmp/keep /tmp/kept
+	mkfifo /tmp/keep
+	as_user $A verbs_many -d rxe0 "$1" cq < /tmp/keep > /tmp/kept &
+	exec 9> /tmp/keep
+	wait_for 60 grep -q . /tmp/kept
+}
+
+finished() {
+	exec 9>&-
+	wait_for 10 all_pages
+}
+
+# While one user has all, another and root make what they want; the log has the reason
+apart() {
+	local lines
+	lines=$(log_lines)
+	keeping -k && used_up $A && makes $B 500 0 -n 500 cq && makes 0 2000 0 -n 2000 cq && used_up $A &&
+		finished && logged_since "$lines" "user $A have 4194304 bytes.*user_ring_bytes"
+}
+
+# What is destroyed counts until it isn't mapped any more, in a child either
+mapped() {
+	keeping -f && wait_for 60 grep -q destroy /tmp/kept && used_up $A && finished
+}
+
+unlimited() {
+	echo user_ring_bytes 0 > $KNOBS && makes $A 2000 0 -n 2000 cq
+}
+
+user_budget() {
+	echo user_ring_bytes 4194304 > $KNOBS
+	try user-all all_pages
+	try user-resized resized
+	try user-arrays arrays
+	try user-apart apart
+	try user-mapped mapped
+	try user-unlimited unlimited
+	echo user_ring_bytes 1073741824 > $KNOBS
+}
+
 load_ours
 rxe_add
+user_budget
 echo +memory > /sys/fs/cgroup/cgroup.subtree_control
 mkdir -p $CGROUP
 try charged-qp charged qp 2000

@@ -3,7 +3,8 @@
  * verbs_many: makes objects of one kind until there is none more or enough of them, then
  * destroys them all, in the order in which they were made.
  *
- * If there is none more, the last one is used: a message goes its way with it.
+ * If there is none more, the last one is used: a message goes its way with it. Or all are kept
+ * for a while (-k), or a child keeps what is mapped of them (-f).
  *
  * Says how many there were and why there was none more, and how long one took, in nanoseconds:
  * the median of each quarter, so that what takes longer the more there are is seen.
@@ -38,6 +39,21 @@ static void *make_qp(void)
 static void *make_cq(void)
 {
 	return ibv_create_cq(ctx, depth, NULL, NULL, 0);
+}
+
+/* One that has been resized */
+static void *make_resized(void)
+{
+	struct ibv_cq *made = ibv_create_cq(ctx, depth, NULL, NULL, 0);
+	int i, err = 0;
+
+	for (i = 0; made && !err && i < 4; i++)
+		err = ibv_resize_cq(made, depth);
+	if (!err)
+		return made;
+	ibv_destroy_cq(made);
+	errno = err;
+	return NULL;
 }
 
 static void *make_pd(void)
@@ -109,6 +125,7 @@ static const struct kind {
 } kinds[] = {
 	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp, NULL },
 	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq, use_cq },
+	{ "resized-cq", make_resized, (int (*)(void *))ibv_destroy_cq, use_cq },
 	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd, use_pd },
 	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq, use_srq },
 	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr, NULL },
@@ -161,12 +178,35 @@ static void lock_program(void)
 }
 
 static const char usage[] =
-"usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] qp|cq|pd|srq|mr|ah\n"
+"usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] [-f|-k] KIND\n"
+"KIND: qp|cq|resized-cq|pd|srq|mr|ah\n"
 "Makes as many as there can be, or NUM, and destroys them. -l: with the program locked in\n"
 "memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
 "number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
-"and to destroy them all.\n";
+"and to destroy them all.\n"
+"-k: destroys them when standard input ends. -f: a child has their memory mapped until then.\n";
+
+/* Waits until standard input ends */
+static void wait_eof(void)
+{
+	char c;
+
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+}
+
+static void fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("\nfork: %s", strerror(errno));
+	if (pid)
+		return;
+	wait_eof();
+	_exit(0);
+}
 
 int main(int argc, char **argv)
 {
@@ -175,16 +215,19 @@ int main(int argc, char **argv)
 	const struct kind *kind;
 	int o, gid_index = -1, err = 0;
 	uint64_t t, begin, made, destroyed;
+	bool keep = false, with_child = false;
 	uint32_t *ns;
 	void **obj;
 
-	while ((o = getopt(argc, argv, "d:g:ln:w:h")) != -1) {
+	while ((o = getopt(argc, argv, "d:g:ln:w:fkh")) != -1) {
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
 		case 'l': lock_program(); break;
 		case 'n': max = strtoul(optarg, NULL, 0); break;
 		case 'w': depth = atoi(optarg); break;
+		case 'f': with_child = true; break;
+		case 'k': keep = true; break;
 		default: return print_usage(usage, o);
 		}
 	}
@@ -208,8 +251,14 @@ int main(int argc, char **argv)
 	made = now_ns() - begin;
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
-	if (err && num && kind->use)
+	if (keep || with_child)
+		fflush(stdout);	/* a child mustn't print it again */
+	else if (err && num && kind->use)
 		kind->use(obj[num - 1]);
+	if (with_child)
+		fork_child();
+	if (keep)
+		wait_eof();
 	begin = now_ns();
 	for (i = 0; i < num; i++) {
 		t = now_ns();
