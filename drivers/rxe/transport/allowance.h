@@ -10,7 +10,7 @@
 #include <transport/trace.h>
 
 /**
- * struct rxe_allowance - what a QP might send
+ * struct rxe_allowance - limits of what a QP may send
  * @rate: bytes/s; 0: no limit
  * @window: packets in flight
  */
@@ -33,7 +33,7 @@ static inline struct rxe_allowance rxe_allowance_get(const struct rxe_sq *sq)
 }
 
 /**
- * rxe_allowance_trace - trace the change of the allowance, if any, that an algorithm made
+ * rxe_allowance_trace - trace the allowance if an algorithm has changed it
  * @sq: the send queue, its lock held
  * @was: the allowance before
  */

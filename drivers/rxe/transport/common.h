@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of transport/ share, and no other folder needs. The queue pair is in
- * rxe/transport.h.
+ * Shared by the files of transport/ only. The queue pair is in rxe/transport.h.
  */
 #ifndef RXE_TRANSPORT_COMMON_H
 #define RXE_TRANSPORT_COMMON_H
@@ -47,7 +46,7 @@ static inline bool rxe_qp_uses_wire(const struct rxe_qp *qp)
 	return !qp->path.same_dev;
 }
 
-/* Does congestion control limit the rate? Checked here, since it rarely does */
+/* Does congestion control limit the rate? Inline, since it rarely does */
 static inline bool rxe_is_paced(const struct rxe_qp *qp)
 {
 	return unlikely(READ_ONCE(qp->sq.cc.rate));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completer (section 9.7.5 and 9.7.6): responses to our requests, and the
- * completion of send work requests. What they say about losses is for recover.c.
+ * The completer (section 9.7.5 and 9.7.6): takes in responses, and completes send work
+ * requests. recover.c acts on the losses that responses report.
  *
  * Context: recv_task, under sq.lock, which is dropped before anything is sent.
  */
@@ -26,7 +26,7 @@ static void finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 {
 	struct rxe_sq *sq = &qp->sq;
 
-	/* Before the completion: once it is visible, the consumer may post into this place */
+	/* Before the completion: a consumer that sees it may post into this place */
 	sq->q.tail++;
 	rxe_ring_release(sq->q.ring, sq->q.tail);
 	if (wqe->started && rxe_is_rd_atomic(wqe))
@@ -39,10 +39,10 @@ static void finish_wqe(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 }
 
 /**
- * rxe_sq_finish_memops - complete local work requests whose turn it is
+ * rxe_sq_finish_memops - complete executed local work requests at the head of the queue
  * @qp: the QP
  *
- * They are executed when they are reached, and complete in the order of the queue.
+ * send_task has executed them earlier; they complete in the order of the queue.
  * Context: sq.lock held.
  */
 void rxe_sq_finish_memops(struct rxe_qp *qp)
@@ -74,8 +74,8 @@ void rxe_sq_finish(struct rxe_qp *qp, struct rxe_swqe *wqe, u8 status)
 }
 
 /*
- * Don't send again what has been acknowledged by now. That may include a response that a probe
- * hasn't asked for yet. Then the peer is serving the first READ request, and the probe ends.
+ * Don't send again what has been acknowledged by now. Exception: an acknowledgment ends a
+ * probe for READ responses, since the peer is serving the first READ request.
  */
 static void skip_missing(struct rxe_sq *sq)
 {
@@ -178,7 +178,7 @@ static struct rxe_swqe *find_answered_wqe(struct rxe_qp *qp, u32 psn)
 	return wqe;
 }
 
-/* The oldest work request has no such answer. A response that came early isn't dropped here */
+/* Drop a response that the oldest work request can't have. An early response is handled before */
 static void drop_unasked(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	if (qp->sq.flight.una == pkt->psn)
@@ -207,7 +207,7 @@ static struct rxe_list make_response_list(struct rxe_qp *qp, const struct rxe_sw
 	};
 }
 
-/* The data of a response can't be placed: not now if @err is -EAGAIN, else not at all */
+/* The data of a response can't be placed: not yet if @err is -EAGAIN, else never */
 static void refuse_placement(struct rxe_qp *qp, int err)
 {
 	if (err == -EAGAIN)
@@ -273,7 +273,7 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	finish_response(qp, wqe, pkt->psn);
 }
 
-/* The peer has no receive work request: wait as long as it says [9.7.5.2.8] */
+/* The peer has no receive work request: wait for the time in its RNR NAK [9.7.5.2.8] */
 static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -409,9 +409,9 @@ static bool take_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 }
 
 /*
- * A response to something that is acknowledged already. If data comes again, the peer still
- * serves requests that were sent again. The answers to the others are behind this one. So a
- * timeout that runs begins anew.
+ * A response to a request that is acknowledged already. If it has data, the peer is still
+ * serving requests that were sent again. The missing answers are behind this one, so a running
+ * timeout begins anew.
  */
 static void take_old_response(struct rxe_sq *sq, const struct rxe_pkt *pkt)
 {
@@ -436,7 +436,7 @@ static bool must_await_sender(const struct rxe_sq *sq, const struct rxe_pkt *pkt
 	return rxe_psn_diff(psn, sq->reading.last) >= 0;
 }
 
-/* A response to what was sent */
+/* A response to an unacknowledged request */
 static bool take_new_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			      struct rxe_data *data)
 {
@@ -494,8 +494,8 @@ static u32 count_missing_responses(const struct rxe_qp *qp)
  * rxe_complete_end - end a run of the receive task: timer, missing responses
  * @qp: the QP
  *
- * A response to a later request shows that the peer has the earlier requests. So
- * only the missing responses are requested again.
+ * A response to a later request shows that the peer has the earlier requests. Only the
+ * missing responses are then requested again.
  *
  * Context: recv_task.
  */
@@ -526,7 +526,7 @@ void rxe_complete_end(struct rxe_qp *qp)
  *
  * Context: sq.lock held.
  *
- * Return: true if so; rxe_sq_retire() does it.
+ * Return: true if so; rxe_sq_retire() then fails it.
  */
 bool rxe_sq_must_fail(const struct rxe_qp *qp)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completions with an error, counted by status. Whoever completes a work request with an error
- * calls these first: a consumer that sees the completion finds it counted. Success costs
- * nothing.
+ * Counts completions with an error, by status. These functions are called before the
+ * completion: a consumer that sees it finds it counted. Success costs nothing.
  *
  * Context: as for rxe_count() of a QP.
  */

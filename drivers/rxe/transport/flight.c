@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets in flight (section 9.7.5.1.2): going back to the oldest one to send again. Also
- * returning to where the requester was before.
+ * Packets in flight (section 9.7.5.1.2). The requester goes back to the oldest of them to
+ * send again, and may return to its former position.
  *
  * Context: sq.lock held unless noted.
  */
@@ -25,11 +25,11 @@ void rxe_sq_note_resent(struct rxe_qp *qp, u32 end)
 }
 
 /**
- * rxe_sq_leave_again - note that the first packet of a resending leaves
+ * rxe_sq_leave_again - note that the first packet to be sent again leaves
  * @qp: the QP
  *
  * Its answer is timed. Exception: a READ or atomic that is sent again because of silence. The
- * peer may serve others first, and the answer to the first request may still come.
+ * peer may serve other requests first, and the answer to the first copy may still come.
  *
  * Context: sq.lock held.
  */
@@ -45,7 +45,7 @@ void rxe_sq_leave_again(struct rxe_qp *qp)
 }
 
 /**
- * rxe_sq_rewind - go back and send again (go-back-N) [9.7.5.1.2]
+ * rxe_sq_rewind - send all unacknowledged packets again (go-back-N) [9.7.5.1.2]
  * @qp: the QP
  *
  * Sending restarts at the oldest PSN that isn't acknowledged. Context: sq.lock held;
@@ -67,8 +67,8 @@ void rxe_sq_rewind(struct rxe_qp *qp)
  * rxe_sq_catch_up - return to the position before rxe_sq_rewind()
  * @sq: the send queue
  *
- * More was acknowledged than was sent again. So the peer keeps packets that follow a
- * loss, and will report what else is missing. Context: sq.lock held.
+ * The peer has acknowledged packets that weren't sent again. It thus holds packets that
+ * follow a loss, and will report what else is missing. Context: sq.lock held.
  */
 void rxe_sq_catch_up(struct rxe_sq *sq)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is in flight, and what is to be sent again (flight.c).
+ * Packets in flight, and packets to be sent again (flight.c).
  */
 #ifndef RXE_TRANSPORT_FLIGHT_H
 #define RXE_TRANSPORT_FLIGHT_H
@@ -14,12 +14,12 @@ struct rxe_qp;
 struct rxe_sq;
 
 /**
- * struct rxe_flight - PSNs: what was sent, and what is unacknowledged; under sq.lock
+ * struct rxe_flight - PSNs of sent and unacknowledged packets; under sq.lock
  * @psn: next PSN to send
  * @una: oldest PSN that is not acknowledged
  * @top: one after the highest PSN that was picked to be sent
  * @overfull: the window may have shrunk to what is in flight, or below. Perhaps no packet in
- *	flight asks for an acknowledgment, so one more may leave, which does
+ *	flight asks for an acknowledgment. One more packet may then leave, and asks for it
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK
@@ -35,10 +35,10 @@ struct rxe_flight {
 };
 
 /**
- * struct rxe_resend - what is to be sent again before anything else; under sq.lock
+ * struct rxe_resend - packets to be sent again before all others; under sq.lock
  * @npkts: packets of the oldest work request, or responses to request again
- * @psn: the first of them
- * @probe: responses that are asked for again only since none came
+ * @psn: PSN of the first
+ * @probe: responses are requested again only because none came
  */
 struct rxe_resend {
 	u32			npkts;

@@ -4,7 +4,7 @@
  */
 #include <transport/common.h>
 
-/* Complete what was posted but never imported: only what the completion needs is copied */
+/* Complete posted work requests that were never imported; copies only the completion's fields */
 static bool flush_posted(struct rxe_qp *qp)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -56,7 +56,10 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 	return !left;
 }
 
-/* Have the end of a run of send_task run this task. Return: false if no data is being copied */
+/*
+ * If send_task is copying data, have it run this task at the end of its run.
+ * Return: false if no data is being copied.
+ */
 static bool await_sender(struct rxe_sq *sq)
 {
 	bool busy;
@@ -110,11 +113,11 @@ static bool flush_rq(struct rxe_qp *qp)
 }
 
 /*
- * A receive that a process posts on a QP in ERR must complete, though it rings no doorbell.
- * Programs drain a QP by posting a receive and waiting for it. So a delayed work looks for new
- * receives, less and less often while there are none. When the process asks for an event of
- * the CQ (rxe_req_notify_cq()), the QP is flushed at once. Exception: if RXE_FLUSH_ARMED other
- * QPs come first, it isn't.
+ * A receive that a process posts on a QP in ERR must complete, though posting rings no
+ * doorbell: programs drain a QP by waiting for a last receive. A delayed work looks for new
+ * receives, less and less often while there are none. When the process arms the CQ
+ * (rxe_req_notify_cq()), the QP is flushed at once, unless RXE_FLUSH_ARMED other QPs come
+ * first.
  */
 static void watch_rq(struct rxe_qp *qp)
 {
@@ -143,7 +146,7 @@ static void look_for_recvs(struct work_struct *work)
 	rxe_task_kick(&qp->recv_task);	/* flushes, and queues this work again */
 }
 
-/* The QP takes no more from its SRQ, and all it took has completed [11.6.3.1] */
+/* The QP takes no more receives from its SRQ, and all it took have completed [11.6.3.1] */
 static void tell_last_wqe(struct rxe_qp *qp)
 {
 	if (qp->last_wqe)
@@ -184,7 +187,7 @@ void rxe_flush_reset(struct rxe_qp *qp)
 }
 
 /**
- * rxe_qp_flush - complete what is queued with an error [10.8.3.4]
+ * rxe_qp_flush - complete queued work requests with an error [10.8.3.4]
  * @qp: the QP, in ERR or SQE
  *
  * A run completes at most RXE_FLUSH_MOST work requests per queue. Context: recv_task;

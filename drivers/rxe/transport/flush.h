@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flushing, draining (flush.c).
+ * Flushing and draining of a QP (flush.c).
  */
 #ifndef RXE_TRANSPORT_FLUSH_H
 #define RXE_TRANSPORT_FLUSH_H
@@ -10,7 +10,7 @@
 struct rxe_qp;
 
 /**
- * struct rxe_stop - why nothing more of the send queue is sent; under sq.lock
+ * struct rxe_stop - why the send queue has stopped; under sq.lock
  * @failed: enum ib_wc_status of the oldest work request, which ended the QP; the flush
  *	completes it
  * @stalled: a work request can't be sent; it fails when it is the oldest
@@ -22,7 +22,7 @@ struct rxe_stop {
 	bool			drained;
 };
 
-/* Nothing keeps the queue from being sent */
+/* The send queue hasn't stopped */
 static inline void rxe_stop_reset(struct rxe_stop *stop)
 {
 	*stop = (struct rxe_stop){};

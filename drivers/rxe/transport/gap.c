@@ -2,11 +2,11 @@
 /*
  * Gaps: packets that came too early are kept (queue/early.c) until the missing ones come.
  *
- * The specification lets a responder drop packets out of sequence. The sender then sends
- * everything from the gap on again. Here early packets are held instead. As soon as the
- * gap is filled, one acknowledgment covers them, too, and the sender needn't send them
- * again. The same is done for responses. loss/gap.c decides when to request the missing
- * packet.
+ * Theory. The specification lets a responder drop packets out of sequence. The sender then
+ * sends everything from the gap on again. This driver holds early packets instead. When the
+ * gap is filled, one acknowledgment covers the held packets, too, so they needn't be sent
+ * again. Responses that came too early are held likewise. loss/gap.c decides when to request
+ * the missing packet.
  *
  * Context: recv_task, which owns the held packets.
  */
@@ -58,8 +58,8 @@ static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
  * @missing: a later packet came
  * @psn: the expected PSN
  *
- * A packet out of sequence isn't executed, and the expected one is requested [9.7.4.1.1].
- * While that may only be late, a timer runs the receive task again when patience is over.
+ * A packet out of sequence isn't executed, and the expected packet is requested [9.7.4.1.1].
+ * While the expected packet may only be late, a timer runs the receive task when patience ends.
  *
  * Return: true if the caller should request it.
  */
@@ -86,8 +86,8 @@ bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
  * rxe_gap_watch - run the receive task in time to drop packets that wait too long
  * @qp: the QP
  *
- * They wait for a gap, or behind a READ that is stuck. Ages are in jiffies, and too old is more
- * than inq_age_ms, so one more jiffy, and another for rounding.
+ * They wait for a missing packet, or behind a READ that is stuck. Ages are in jiffies. A packet
+ * is too old after more than inq_age_ms: add a jiffy for that, and another for rounding.
  */
 void rxe_gap_watch(struct rxe_qp *qp)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets that came too early, and the timer of a QP that waits for those before
- * them (gap.c).
+ * Packets that came too early, and the QP's timer for missing packets (gap.c).
  */
 #ifndef RXE_TRANSPORT_GAP_H
 #define RXE_TRANSPORT_GAP_H

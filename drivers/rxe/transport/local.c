@@ -2,18 +2,18 @@
 /*
  * A peer on the same device: requests and responses without packets.
  *
- * Theory. A packet costs a copy into an skb, a queue, a second copy, and a switch between
- * tasks. Both ends are on this host, so one copy is enough. The sender enters the peer's
- * receive task on its own CPU. It passes the headers and a pointer to the payload. The peer
- * copies the payload from the sender's memory to its destination. Responses return in the same
- * way. The stack depth is bounded by RXE_TASK_DEPTH.
+ * Theory. A packet by wire costs a copy into an skb, a queue, a second copy, and a switch
+ * between tasks. If both ends are on this host, one copy is enough. The sender enters the
+ * peer's receive task on its own CPU. It passes the headers and a pointer to the payload. The
+ * peer copies the payload from the sender's memory to its destination. Responses return in the
+ * same way. RXE_TASK_DEPTH bounds the depth of the stack.
  *
- * This file is below the requester and the responder, as net/ is. What it calls of the peer is
- * in two tables: rxe_service.take_local takes a packet, rxe_task.end ends the peer's run.
+ * Exception: the sender builds trains if the peer's task runs on another CPU, if the stack is
+ * too deep, or if the peer has older packets to process. Such trains are queued like those
+ * from the wire.
  *
- * The sender builds trains in three cases. The peer's task runs elsewhere, it is too deep in
- * the stack, or the peer has older packets to process. Such trains are queued like those from
- * the wire.
+ * This file is below the requester and the responder, as net/ is. It calls the peer through
+ * two tables: rxe_service.take_local takes a packet, rxe_task.end ends the peer's run.
  *
  * Context: bottom halves off, in a task of the sender.
  */
@@ -103,7 +103,7 @@ void rxe_outlet_end(struct rxe_outlet *outlet)
  * rxe_outlet_responses - find where responses go
  * @outlet: out: the outlet; ends with the run of recv_task (rxe_local_back_end())
  * @qp: the responder
- * @tx: the sender that is charged for them; NULL for short answers: no accounting
+ * @tx: the sender that is charged for the responses; NULL for short answers: no accounting
  */
 void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 			  struct rxe_tx *tx)
@@ -136,8 +136,8 @@ void rxe_local_back_end(struct rxe_qp *qp)
 }
 
 /*
- * The peer can't take the packet now (rxe_inq.parked). Leave its task, and queue this packet
- * and those that follow as trains. Return: as rxe_local_send().
+ * The peer can't take the packet now (rxe_inq.parked). Leave its task. Queue this packet and
+ * the packets behind it as trains. Return: as rxe_local_send().
  */
 static noinline bool queue_packet(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 				  struct rxe_data *data)
@@ -178,7 +178,7 @@ bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 {
 	struct rxe_qp *peer = outlet->peer;
 
-	/* copied once and without ICRC: half of the cost of a packet by wire */
+	/* one copy and no ICRC: half the cost of a packet by wire */
 	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	pkt->flags = rxe_opcode[pkt->opcode].flags;

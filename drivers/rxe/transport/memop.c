@@ -3,10 +3,10 @@
  * Local work requests (section 10.6): Fast Register, Bind Memory Window, Local
  * Invalidate. They change keys of this device, and send nothing.
  *
- * Each is executed when the send task reaches it, before the work requests behind it are sent.
- * It completes in the order of the queue (rxe_sq_finish_memops()). It doesn't wait for earlier
- * work requests to complete, unless it has the fence indicator. A consumer that invalidates a
- * key in use by earlier work requests must set that [10.8.3.3].
+ * A local work request is executed when the send task reaches it, before the work requests
+ * behind it are sent. It completes in the order of the queue (rxe_sq_finish_memops()). It waits
+ * for earlier work requests to complete only if it has the fence indicator. A consumer that
+ * invalidates a key in use by earlier work requests must set the fence [10.8.3.3].
  *
  * Context: send_task, sq.lock held.
  */
@@ -44,7 +44,7 @@ static bool memop_may_start(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	const struct rxe_sq *sq = &qp->sq;
 
-	/* They complete in one go, when the work request before them does */
+	/* All complete in one go, when the work request before them completes */
 	if (READ_ONCE(qp->state) == IB_QPS_SQD || sq->memops.executed >= RXE_FLUSH_MOST)
 		return false;
 	return !(wqe->flags & IB_SEND_FENCE) || sq->q.cur == sq->q.tail;

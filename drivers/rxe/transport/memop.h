@@ -14,7 +14,7 @@ struct rxe_swqe;
 /**
  * struct rxe_memops - local work requests of a send queue; under sq.lock
  * @executed: number of those that were executed and haven't completed
- * @ending: the key that the next one is making invalid, or 0
+ * @ending: the key that the next local work request is invalidating, or 0
  */
 struct rxe_memops {
 	u32	executed;

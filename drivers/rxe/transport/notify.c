@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion notification (annex A17.9): a switch marks packets. The receiver reports that to
- * the sender by a CNP, and the sender slows down. This file takes and sends CNPs; cc/ decides
- * when one is due and by how much the rate falls.
+ * Congestion notification (annex A17.9). A switch marks packets. The receiver reports the marks
+ * to the sender by a CNP, and the sender slows down. This file takes and sends CNPs. cc/
+ * decides when a CNP is due and by how much the rate falls.
  *
  * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow it
- * down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key. So any host that
- * knows the QP's number can slow it down likewise.
+ * down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key: any host that
+ * knows the QP's number can slow the QP down likewise.
  *
  * Context: recv_task.
  */
@@ -48,8 +48,8 @@ static void answer_datagram(struct rxe_qp *qp, struct sk_buff *skb, const struct
 }
 
 /*
- * The priority of a marked packet is the one that it came with. A packet that doesn't say has
- * the connection's: an SL without VLAN tag isn't in the packet, and both ends have the same one.
+ * A marked packet has the priority that it came with. A packet without a priority has that of
+ * the connection: without a VLAN tag, no packet carries the SL, and both ends have the same SL.
  */
 static bool is_priority_on(const struct rxe_qp *qp, struct sk_buff *skb)
 {
@@ -61,8 +61,8 @@ static bool is_priority_on(const struct rxe_qp *qp, struct sk_buff *skb)
 }
 
 /*
- * Only packets with payload are answered: a CNP slows down nothing else. What gets no answer
- * must not delay the answer to others (rxe_np_due()).
+ * Only packets with payload are answered: a CNP slows down nothing else. A packet that gets no
+ * CNP must not delay the CNP for others (rxe_np_due()).
  */
 static bool wants_cnp(const struct rxe_qp *qp, struct sk_buff *skb,
 		      const struct rxe_pkt *pkt)
@@ -131,14 +131,14 @@ static void take_cnp(struct rxe_qp *qp)
  * rxe_notice - handle the congestion notification in a received packet
  * @qp: the QP
  * @skb: the train that has the packet
- * @pkt: the packet's headers, verified; of a run of MIDDLE packets the first one's
+ * @pkt: the packet's headers, verified; those of the first of a run of MIDDLE packets
  *
  * An ECN mark is answered by a CNP. A CNP, or the BECN bit in another packet, is given to
- * congestion control. It must have been sent to this QP alone.
+ * congestion control, unless it was sent to a multicast group.
  *
  * Context: recv_task.
  *
- * Return: true if the packet is a CNP, which is finished then.
+ * Return: true if the packet is a CNP: nothing else is to be done with it.
  */
 bool rxe_notice(struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Outgoing requests or responses of a connected QP, collected in a train. The train is sent
- * when it is full, or when the run of the task ends. It is also sent when the next packet
- * doesn't fit behind the others.
+ * when it is full, when the next packet doesn't fit into it, or when the run of the task ends.
  *
  * Context: the task that owns the struct rxe_out; bottom halves off from the
  * first packet until the train has left.
@@ -45,8 +44,8 @@ void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint)
  * rxe_out_again - note that lost packets are sent again
  * @qp: the QP
  * @out: its requests or responses
- * @psn: the first of them
- * @npkts: how many
+ * @psn: PSN of the first
+ * @npkts: their number
  *
  * If repeatedly only the first packet of a train arrives, no more trains are sent to
  * this peer. The cause is a netdev that doesn't increment the IPv4 ID, which the ICRC

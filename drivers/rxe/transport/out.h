@@ -18,7 +18,7 @@ struct rxe_qp;
  * @l3_icrc: common start of their ICRCs
  * @psn: PSN of the last packet
  * @trains: trains sent since the owner last set it to 0
- * @firsts: how much arrives of packets that are sent again; only recv_task uses it
+ * @firsts: which of the packets that are sent again arrive; only recv_task uses it
  */
 struct rxe_out {
 	struct rxe_train	train;
@@ -45,8 +45,8 @@ void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
  * @pkt: the packet
  * @hint: packets that may leave in one train from here, this one included
  *
- * A packet that is sent again begins a new train. At the end of a train that comes too
- * early, it would be held together with that train.
+ * A packet that is sent again begins a new train. In a train that comes too early, the packet
+ * would be held with that train.
  *
  * Return: as rxe_train_push(); NULL if memory is short.
  */

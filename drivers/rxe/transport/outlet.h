@@ -77,13 +77,13 @@ static __always_inline bool rxe_outlet_send(struct rxe_outlet *outlet,
 	return true;
 }
 
-/* Does rxe_outlet_send() copy the data and bring the answer, if the peer can take the packet? */
+/* Does rxe_outlet_send() copy the data, and take the answer, if the peer can take the packet? */
 static inline bool rxe_outlet_answers(const struct rxe_outlet *outlet)
 {
 	return outlet->peer;
 }
 
-/* Is the train full, or has the peer taken enough that others should have their turn? */
+/* Is the train full? With a peer: has it taken so much that others should have their turn? */
 static inline bool rxe_outlet_is_full(const struct rxe_outlet *outlet)
 {
 	return outlet->peer ? outlet->spent >= RXE_LOCAL_FULL :

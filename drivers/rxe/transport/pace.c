@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pacing. Congestion control may limit the rate of a QP (rxe_cc.rate). Then a task asks before
- * each train how much may leave. A timer runs the task again when more may. Without a limit, a
- * task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
+ * Pacing. Congestion control may limit the rate of a QP (rxe_cc.rate). A task then asks before
+ * each train how many bytes may leave. If none, a timer runs the task again when some may.
+ * Without a limit, a task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
  *
  * Context: the tasks, bottom halves off. The timer fires in softirq.
  */
@@ -69,8 +69,8 @@ void rxe_pace_release(struct rxe_qp *qp)
  *
  * Context: sq.lock held.
  *
- * Return: bytes, at least 1; a single packet may be larger. U32_MAX: the rate isn't
- * limited. 0: nothing may leave; the timer runs the task @who when it may.
+ * Return: bytes; a single packet may be larger. U32_MAX: the rate isn't limited. 0: nothing
+ * may leave now; the timer runs the task @who when something may.
  */
 u32 rxe_pace_room(struct rxe_qp *qp, u8 who)
 {

@@ -14,7 +14,7 @@ struct rxe_qp;
 #define RXE_PACE_RECV	BIT(1)		/* recv_task, with a READ response */
 
 /**
- * struct rxe_pace - what waits for the pacing timer of a QP; protected by sq.lock
+ * struct rxe_pace - tasks that wait for the pacing timer of a QP; protected by sq.lock
  * @waits: tasks to run when it fires, RXE_PACE_*; may be read without the lock
  *
  * Requests and READ responses of a QP share one rate: a CNP names a QP, not a direction.

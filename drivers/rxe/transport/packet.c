@@ -15,9 +15,9 @@
  * train. It is in the skb @frame, which starts at offset @begin. @run bytes of it are
  * contiguous, at @at. @num packets are taken in together, this one included.
  *
- * A packet without further headers is described by the first eight bytes of its BTH,
- * except for its PSN. So if these bytes are the same as in the packet before, that
- * packet's checks hold for this one.
+ * The first eight bytes of its BTH describe a packet without further headers, except for
+ * its PSN. If they equal those of the packet before, that packet's checks hold for this
+ * packet, too.
  */
 struct packet {
 	struct sk_buff		*skb;
@@ -34,7 +34,7 @@ struct packet {
 	struct rxe_pkt		pkt;
 };
 
-/* Check the ICRC of the packet, or of the @n-th behind it, which is contiguous at @at */
+/* Check the ICRC of the packet, or of the @n-th packet behind it, contiguous at @at */
 static __always_inline bool is_icrc_ok(struct packet *p, u32 n, const void *at)
 {
 	u32 state;
@@ -73,8 +73,8 @@ static u32 get_dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
 }
 
 /*
- * An skb's pages may change at any time. So headers are copied before they are checked,
- * and what net/ has read there is checked again: QP, service, and the queue.
+ * An skb's pages may change at any time. Headers are therefore copied before they are
+ * checked. What net/ has read in them is checked again: QP, service and queue.
  */
 static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 {
@@ -227,7 +227,7 @@ static __always_inline bool reports_congestion(const struct packet *p)
 			(p->pkt.flags & RXE_OP_CNP));
 }
 
-/* A packet may wait, for a page or for earlier ones, and be looked at again: it counts once */
+/* A packet that has waited is looked at again, but its report counts only once */
 static bool notice_once(struct rxe_qp *qp, struct packet *p)
 {
 	struct rxe_rx *rx = rxe_rx(p->skb);
@@ -264,8 +264,8 @@ static bool is_from_local_peer(const struct rxe_qp *qp, const struct rxe_rx *rx)
 
 /*
  * A connected QP accepts packets only from its peer's addresses [9.6.1.5]. If the peer is on
- * this device, a packet from outside is forged. No check of the sender's address need have
- * refused it before.
+ * this device, a packet from outside is forged. Earlier checks of the sender's address may
+ * have let it pass.
  */
 static bool is_from_peer(struct rxe_qp *qp, struct sk_buff *skb)
 {
@@ -302,10 +302,10 @@ static enum rxe_fate refuse_early(struct rxe_qp *qp, struct rxe_inq *in, struct 
 }
 
 /*
- * A packet and those that follow it in its train came too early. Everything that can be
- * checked now is checked, so that only packets are held that are likely to be executed.
+ * Hold a packet that came too early, and the packets behind it in its train. All checks
+ * that are possible now come first: a held packet should be one that will be executed.
  * A train from another UDP source port isn't from the peer. Packets that don't continue
- * the row are queued as a train of their own.
+ * the row of PSNs are queued as a train of their own.
  */
 static noinline enum rxe_fate keep_early(struct rxe_qp *qp, struct rxe_inq *in,
 					 struct packet *p)

@@ -17,8 +17,8 @@ static void drop_train(struct rxe_dev *rxe, struct sk_buff *skb, enum rxe_drop w
 }
 
 /*
- * Does the peer send messages of one packet in a row, without a message of ours in
- * between? This is a guess, since packets may race here.
+ * Does the peer send single-packet messages in a row, without a message of this QP in
+ * between? This is a guess: several CPUs may be here, without a lock.
  */
 static bool waits_in_row(struct rxe_qp *qp, struct rxe_inq *in)
 {
@@ -34,7 +34,7 @@ static bool waits_in_row(struct rxe_qp *qp, struct rxe_inq *in)
 	return in->waits;
 }
 
-/* If nothing followed the message that waited, don't wait for a while */
+/* If no packet followed the message that waited, the next messages don't wait */
 static void note_wait(struct rxe_inq *in)
 {
 	if (in->waits && skb_queue_len_lockless(&in->queue) == 1)
@@ -43,8 +43,8 @@ static void note_wait(struct rxe_inq *in)
 }
 
 /*
- * Should a single packet wait? Inside a message or a series of messages, the next packet
- * mostly comes at once. Both are then taken in together.
+ * Should a single packet wait? Within a message or a row of messages, the next packet
+ * usually comes at once. Both packets are then taken in together.
  */
 static bool should_wait(struct rxe_qp *qp, struct rxe_inq *in,
 			struct sk_buff *skb, u32 flags, const u8 *bth)
@@ -121,7 +121,7 @@ static bool is_group_icrc_ok(struct sk_buff *skb, const u8 *bth)
 	return rxe_skb_icrc(skb, 0, skb->len, &state) && rxe_icrc_good(state);
 }
 
-/* Each member that is ready gets its own skb; the bytes are shared. The last gets @skb. */
+/* Each member's QP gets an skb of its own; the bytes are shared. The last QP gets @skb. */
 static void deliver_to_members(struct rxe_dev *rxe, struct rxe_mcast_grp *grp,
 			       struct sk_buff *skb, u32 flags, const u8 *bth)
 {
@@ -260,7 +260,7 @@ static void finish_queued(struct rxe_qp *qp, struct rxe_inq *in,
 	rxe_inq_unqueue(qp->rxe, in, skb);
 }
 
-/* Does the next packet still wait? Only a page can take longer than until this run */
+/* Does the next packet still wait? Only the wait for a page can outlast a run */
 static bool is_still_parked(struct rxe_inq *in)
 {
 	in->parked = in->parked && rxe_pager_is_busy(&in->pager);
@@ -268,7 +268,7 @@ static bool is_still_parked(struct rxe_inq *in)
 }
 
 /*
- * Only this task removes trains, so the first one stays until it is used up.
+ * Only this task removes trains, so the first train stays until it is used up.
  * Requests wait behind a READ that is being served.
  */
 static bool receive_queue(struct rxe_qp *qp, struct rxe_inq *in, u32 *budget)
@@ -323,9 +323,9 @@ static bool receive_requests(struct rxe_qp *qp)
 }
 
 /*
- * With RC, a response may allow the next requests. Sends of other services don't depend on
- * what is received, and get a run of their own. Otherwise, a datagram to a group of this
- * device could lead to runs within runs without end. Its members may send in turn.
+ * With RC, a response may allow the next requests, so the send task runs here. Sends of
+ * other services don't depend on received packets, and get a run of their own. Otherwise,
+ * group members on this device that answer one another would nest runs without end.
  */
 static void continue_sending(struct rxe_qp *qp)
 {

@@ -3,8 +3,8 @@
  * READ responses (section 9.7.5.1.3): the responder as sender.
  *
  * One READ is served at a time, in trains, within the receive task's budget. Requests
- * behind it wait, since their acknowledgments must not overtake it. No state is kept
- * for duplicates: a duplicate READ request has all data needed to serve it again.
+ * behind it wait, since their acknowledgments must not overtake its response. No state is
+ * kept for duplicates: a duplicate READ request has all that is needed to serve it again.
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
@@ -52,7 +52,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 	serve_read(qp, pkt);
 	rq->read.again = false;
-	rq->ack.due = false;	/* the response acknowledges as much */
+	rq->ack.due = false;	/* the response acknowledges earlier requests, too */
 	return true;
 }
 
@@ -61,12 +61,13 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the request; its PSN is before the expected one
  *
- * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused. The
- * peer may have got the response by now, and the region's key may be invalid. The flag ack_due
- * stays set, since newer requests still need their acknowledgment.
+ * It must lie wholly before the expected PSN [9.7.5.1.4]. A duplicate is never refused: the
+ * peer may have the response by now, and have invalidated the key. ack.due stays set, since
+ * newer requests still need their acknowledgment.
  *
- * If it came when its first packet had not been sent yet, the first response is its answer. A
- * second one would only delay the answers behind it, and lead to further duplicates.
+ * A duplicate that came before the first packet of the first response was sent gets no
+ * response of its own. A second response would delay the answers behind it, and so lead to
+ * further duplicates.
  */
 void rxe_read_again(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -115,8 +116,8 @@ static void advance_response(struct rxe_rq *rq, const struct rxe_pkt *pkt)
 }
 
 /*
- * Trains to send before the queues below are checked again. It is one, or as many single
- * packets as these queues and the budget have room for.
+ * Trains to send before the queues below are checked again: one. If the path takes only single
+ * packets, as many as these queues and the budget have room for.
  */
 static u32 get_run_length(const struct rxe_qp *qp, u32 budget)
 {
@@ -174,7 +175,7 @@ static int check_read_data(struct rxe_qp *qp, u32 *room)
 }
 
 /*
- * The key became invalid, or the process lost the memory, during the response. A duplicate
+ * During the response, the key became invalid, or the process lost the memory. A duplicate
  * is dropped; a new request is refused.
  */
 static void fail_read(struct rxe_qp *qp)
@@ -188,7 +189,7 @@ static void fail_read(struct rxe_qp *qp)
 		rxe_qp_event(qp, IB_EVENT_QP_ACCESS_ERR);
 }
 
-/* Return: bytes that may leave now; 0: the task runs again when some may */
+/* Return: bytes that may leave now; if 0, the task runs again when some may */
 static u32 get_read_room(struct rxe_qp *qp)
 {
 	u32 room = rxe_is_paced(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
@@ -213,7 +214,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	u32 room;
 	int err;
 
-	/* The key is held in the run that starts the READ; later runs look it up again */
+	/* A run ends with the release of the key: later runs look it up again */
 	if (!rq->read.key &&
 	    !keep_read_key(qp, rq->read.rkey, seg.va, seg.len)) {
 		fail_read(qp);

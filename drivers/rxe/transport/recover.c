@@ -3,7 +3,8 @@
  * Loss recovery of the requester: does what loss/recovery.c decides.
  *
  * The completer and the timer give hints that a packet was lost. The verdict says what to send
- * again. Congestion control learns of it, too. If the loss proves to be none, that is undone.
+ * again, and shrinks the allowance of congestion control. If nothing was lost after all, the
+ * allowance is restored.
  *
  * Context: recv_task, sq.lock held.
  */
@@ -15,8 +16,8 @@
  * @qp: the QP
  * @status: enum ib_wc_status
  *
- * The flush at the end of this run completes it. So the QP is in ERR when the consumer sees the
- * error.
+ * The flush at the end of this run completes the work request. The QP is thus in ERR before
+ * the consumer sees the error.
  */
 void rxe_sq_fail(struct rxe_qp *qp, u8 status)
 {
@@ -46,10 +47,10 @@ static void undo_resending(struct rxe_sq *sq)
 }
 
 /**
- * rxe_recover_doubt - something was acknowledged while a retransmission is in doubt
+ * rxe_recover_doubt - an acknowledgment came while a retransmission is in doubt
  * @sq: the send queue
  *
- * If it proves unnecessary, its effect on the window is undone.
+ * If the retransmission proves unnecessary, its effect on the window is undone.
  */
 void rxe_recover_doubt(struct rxe_sq *sq)
 {
@@ -67,7 +68,7 @@ void rxe_recover_doubt(struct rxe_sq *sq)
  * @psn: PSN of the answer
  * @exact: it answers one packet, not all before it
  *
- * If it proves unnecessary, its effect on the window is undone.
+ * If the retransmission proves unnecessary, its effect on the window is undone.
  */
 void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
 {
@@ -81,7 +82,7 @@ void rxe_recover_doubled(struct rxe_sq *sq, u32 psn, bool exact)
  * @sq: the send queue
  * @psn: PSN of the response
  *
- * If it proves unnecessary, its effect on the window is undone.
+ * If the retransmission proves unnecessary, its effect on the window is undone.
  */
 void rxe_recover_continued(struct rxe_sq *sq, u32 psn)
 {
@@ -89,7 +90,7 @@ void rxe_recover_continued(struct rxe_sq *sq, u32 psn)
 		undo_resending(sq);
 }
 
-/* The peer doesn't answer: log this, with the likely reason, and fail the work request */
+/* The peer doesn't answer: log the likely reason, and fail the work request */
 static void fail_retries(struct rxe_qp *qp)
 {
 	char why[96];
@@ -103,8 +104,8 @@ static void fail_retries(struct rxe_qp *qp)
 }
 
 /*
- * Tell congestion control about a loss. Not on the same device. A peer there that is slow
- * loses nothing. No round trip is measured that would let the window grow again.
+ * Tell congestion control about a loss. Exception: a peer on the same device. It loses nothing
+ * when it is slow, and no round trip is measured that would let the window grow again.
  */
 static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *verdict)
 {
@@ -117,7 +118,7 @@ static void shrink_allowance(struct rxe_sq *sq, const struct rxe_loss_verdict *v
 	rxe_allowance_trace(sq, was);
 }
 
-/* Count what loss recovery decided, by the hint that told it */
+/* Count the verdict of loss recovery, by the hint */
 static void count_loss(struct rxe_qp *qp, enum rxe_loss_hint hint,
 		       const struct rxe_loss_verdict *verdict)
 {
@@ -137,7 +138,7 @@ static void count_loss(struct rxe_qp *qp, enum rxe_loss_hint hint,
 		rxe_count(qp, NAK_SEQ);
 }
 
-/* Ask loss recovery about a hint, and do what it decides */
+/* Ask loss recovery about a hint, and carry out its verdict */
 static void act_on_hint(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 {
 	struct rxe_sq *sq = &qp->sq;
@@ -177,7 +178,7 @@ static void act_on_hint(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 /**
  * rxe_recover_loss - a NAK or a gap in the responses says that a packet was lost
  * @qp: the QP
- * @hint: which of them
+ * @hint: which of the two
  * @missing: missing responses, if their number is known; else 0
  */
 void rxe_recover_loss(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)

@@ -14,12 +14,12 @@ struct rxe_qp;
 
 /**
  * struct rxe_recv - receive work requests; owned by recv_task
- * @q: those that are posted, unless @shared has them
+ * @q: the posted work requests, unless @shared has them
  * @shared: the queue of the QP's SRQ, or NULL
- * @pd: their protection domain
- * @wqe: the one in use
- * @off: bytes of a SEND that were written to it
- * @ending: the key that a SEND with Invalidate is making invalid, or 0
+ * @pd: protection domain of the work requests
+ * @wqe: the work request in use
+ * @off: bytes of a SEND that were written to @wqe
+ * @ending: the R_Key that a SEND with Invalidate is invalidating, or 0
  */
 struct rxe_recv {
 	struct rxe_recvq	q;

@@ -8,7 +8,7 @@
 #include <transport/common.h>
 
 /**
- * rxe_reply_reset - forget what is being answered
+ * rxe_reply_reset - forget the responses in progress
  * @reply: the responses; recv_task is paused, so no peer and no train is held
  */
 void rxe_reply_reset(struct rxe_reply *reply)

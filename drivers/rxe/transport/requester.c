@@ -2,18 +2,18 @@
 /*
  * The requester (section 9.7.2 to 9.7.4): from work requests to trains.
  *
- * The send task picks a run of packets under sq.lock, then builds and sends them
- * without the lock. That is safe, since it only reads a place in sq.q.wqes, and only
- * this task refills places. PSNs are assigned when packets are picked. So a packet
- * dropped afterwards on this host is recovered like one that is lost on the wire.
+ * The send task picks a run of packets under sq.lock, then builds and sends them without
+ * the lock. Building only reads a place in sq.q.wqes, and only this task refills places.
+ * PSNs are assigned when packets are picked. A packet that this host drops afterwards is
+ * recovered like a packet that is lost on the wire.
  */
 #include <transport/common.h>
 
 /*
  * A run of packets of one work request: @npkts from @psn on (READ: expected
- * responses). @index: its place in the send queue. @hint: packets that could leave in
- * one train from here. @ack_req: the last packet asks for an ACK. @again: they were sent
- * before, and got lost. @top: flight.top before.
+ * responses). @index: the work request's place in the send queue. @hint: packets that could
+ * leave in one train from here. @ack_req: the last packet asks for an ACK. @again: the packets
+ * were sent before, and got lost. @top: flight.top before the pick.
  */
 struct pick {
 	struct rxe_swqe	*wqe;
@@ -195,9 +195,9 @@ static __always_inline void retire_sent(struct rxe_qp *qp)
 }
 
 /*
- * A READ's responses count against the window, too. A work request has one READ request
- * in flight at a time, since initiator depth counts requests. What is asked for again must lie
- * within what was asked for before: the peer ignores a duplicate that goes beyond [9.7.5.1.4].
+ * A READ's responses count against the window, too. A work request has one READ request in
+ * flight at a time, since initiator depth counts requests. A repeated request must lie within
+ * the former request: the peer ignores a duplicate that goes beyond [9.7.5.1.4].
  */
 static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 		     s32 room, s32 left)
@@ -209,7 +209,7 @@ static u32 pick_read(const struct rxe_sq *sq, const struct rxe_swqe *wqe,
 	return min(room, left);
 }
 
-/* Packets that fill the current train: a run should end with a full train */
+/* Packets that fill up the current train: a pick should end with a full train */
 static s32 get_train_room(const struct rxe_qp *qp)
 {
 	u32 pkt = RXE_BTH_BYTES + qp->mtu + RXE_ICRC_BYTES;
@@ -219,8 +219,8 @@ static s32 get_train_room(const struct rxe_qp *qp)
 
 /*
  * Pick packets of a SEND or WRITE within the window. Pick few at a time, since another
- * thread may wait for this CPU. Exception: up to RXE_PICK_TAIL packets beyond a train
- * aren't worth a run of their own.
+ * thread may wait for this CPU. Exception: up to RXE_PICK_TAIL packets beyond a full train
+ * are picked with it.
  */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
@@ -236,11 +236,11 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 	}
 	npkts = clamp(npkts, 0, most);
 	pick->npkts = npkts;
-	/* sending may pause for long at the end of the window, or if other senders wait */
+	/* sending may pause at the end of the window, or if other senders wait */
 	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
 }
 
-/* Packets that may leave, as far as the window limits them; perhaps negative */
+/* Packets that may leave by the window; may be negative */
 static s32 get_window_room(const struct rxe_sq *sq)
 {
 	s32 room = sq->cc.window - rxe_psn_diff(sq->flight.psn, sq->flight.una);
@@ -292,8 +292,8 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 }
 
 /*
- * The data of the picked packets is going to be copied. For acknowledged services: with the
- * others, only send_task completes work requests, after the copy. Context: sq.lock held
+ * The data of the picked packets is going to be copied. Only for acknowledged services: with
+ * others, send_task itself completes work requests, after the copy. Context: sq.lock held
  */
 static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {
@@ -310,7 +310,7 @@ static void stop_reading(struct rxe_reading *reading)
 	smp_store_release(&reading->busy, false);
 }
 
-/* Return: true if recv_task has waited for it. Context: sq.lock held */
+/* Return: true if recv_task waits for the end of the copy. Context: sq.lock held */
 static bool end_reading(struct rxe_reading *reading)
 {
 	bool awaited = reading->awaited;
@@ -343,7 +343,7 @@ static void end_run(struct rxe_qp *qp)
 
 /*
  * The next work request that sends something; NULL if there is none, or it has to wait. Local
- * work requests before it are executed, at most RXE_MEMOPS_MOST at a time. They cost no
+ * work requests before it are executed, at most RXE_MEMOPS_MOST at a time: they cost no
  * budget, and a process can refill the ring as fast as they are executed.
  */
 static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
@@ -412,8 +412,8 @@ static bool may_send(const struct rxe_qp *qp)
 }
 
 /*
- * A work request that is posted while the QP goes to ERR may be missed by the flush. Run the
- * receive task again, which flushes.
+ * The flush may miss a work request that is posted while the QP goes to ERR. Run the receive
+ * task again, which flushes.
  */
 static void leave_to_flush(struct rxe_qp *qp)
 {
@@ -519,7 +519,7 @@ static void undo_missing_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->resend.npkts += pick->npkts;
 }
 
-/* New packets weren't sent: undo the pick, unless recv_task has gone back meanwhile */
+/* New packets weren't sent: undo the pick, unless recv_task has rewound meanwhile */
 static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 {
 	sq->flight.top = rxe_psn_max(pick->top, sq->flight.una);
@@ -542,7 +542,7 @@ static void undo_pick(struct rxe_qp *qp, const struct pick *pick)
 	spin_unlock(&qp->sq.lock);
 }
 
-/* The data can't be read: not now (-EAGAIN), or not at all. Return: false if this run should end */
+/* The data can't be read: not yet (-EAGAIN), or never. Return: false if this run should end */
 static bool handle_unreadable(struct rxe_qp *qp, const struct pick *pick, int err)
 {
 	if (err == -EAGAIN) {
@@ -610,7 +610,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
 
-/* A process yields on need_resched(). A softirq doesn't: ksoftirqd would have to continue it */
+/* A process yields on need_resched(). A softirq doesn't: ksoftirqd would have to continue */
 static bool has_budget_left(const struct rxe_qp *qp, const struct run *run)
 {
 	const struct rxe_out *out = &qp->sq.sender.out;
@@ -646,7 +646,7 @@ static bool must_await_turn(const struct rxe_qp *qp)
 	       rxe_rc_requester_due(qp) && rxe_tx_full(qp->sq.sender.tx);
 }
 
-/* Check the lower queues again after each train, which may have filled them */
+/* Check the lower queues after each train: it may have filled them */
 static bool have_queues_room(const struct rxe_qp *qp, struct run *run)
 {
 	if (run->trains == qp->sq.sender.out.trains)
@@ -704,14 +704,14 @@ bool rxe_requester(struct rxe_qp *qp)
 {
 	bool more = qp->service->send(qp);
 
-	rxe_tx_end_turn(qp->sq.sender.tx);	/* even after a mere flush: others wait */
+	rxe_tx_end_turn(qp->sq.sender.tx);	/* also after a flush: others wait */
 	rxe_key_drop(&qp->sq.sender.source.key);
 	rxe_cq_event(rxe_scq(qp));
 	return more;
 }
 
 /**
- * rxe_sender_reset - forget what is being sent
+ * rxe_sender_reset - forget the sends in progress
  * @sender: the sender; send_task is paused, so no key and no train is held
  *
  * Context: process.

@@ -27,13 +27,13 @@ struct rxe_tx;
 /**
  * struct rxe_reading - the work request whose data send_task copies without sq.lock;
  *	acknowledged services only
- * @busy: there is one; set under sq.lock, cleared without it
- * @last: its last PSN
+ * @busy: data is being copied; set under sq.lock, cleared without it
+ * @last: the work request's last PSN
  * @awaited: recv_task waits until the data is copied
  *
- * Until then, the work request must not complete, since its consumer may free the memory. No
- * key protects memory that a kernel consumer names by the local_dma_lkey. A response to an
- * earlier copy of the packets, a forged one, or an error could complete it.
+ * Until the data is copied, the work request must not complete: its consumer may then free the
+ * memory, and no key protects memory that is named by the local_dma_lkey. A response to an
+ * earlier copy of the packets, a forged response, or an error could complete it.
  */
 struct rxe_reading {
 	bool			busy;
@@ -44,8 +44,8 @@ struct rxe_reading {
 /**
  * struct rxe_sender - state of sending; only send_task uses it, no lock
  * @segs: memory of the data
- * @source: where it is read; a key is held only for the run of send_task. While the pager is
- *	busy, nothing is sent
+ * @source: where the data is read; a key is held only for the run of send_task. While the
+ *	pager is busy, nothing is sent
  * @out: the outgoing requests
  * @tx: accounting of their skbs in the lower queues
  */
@@ -61,18 +61,18 @@ struct rxe_sender {
  * @lock: protects all but @sender, @target and the end of @reading.busy; bottom halves off
  * @q: the work requests
  * @sender: state of sending
- * @flight: what was sent
+ * @flight: packets in flight
  * @reading: the work request whose data is being copied
- * @resend: what is to be sent again
+ * @resend: packets to be sent again
  * @memops: local work requests
  * @rnr: RNR NAKs
- * @stop: why nothing more is sent
+ * @stop: why the queue has stopped
  * @rec: loss recovery
  * @rtt: round trips
  * @cc: congestion control
  * @gap: the missing packet among the responses
- * @target: the key used last to write responses, held only for the run of recv_task. In no
- *	part: of all that the completer has, it alone is recv_task's without the lock
+ * @target: the key used last to write responses, held only for the run of recv_task, which
+ *	uses it without the lock
  * @rto: the timer
  * @timed: a packet whose acknowledgment is timed
  */
@@ -116,7 +116,7 @@ static inline bool rxe_sq_is_read(const struct rxe_sq *sq)
 	return smp_load_acquire(&sq->reading.busy);
 }
 
-/* Does the path take only single packets, as of the last packet that was sent? */
+/* Did the path take only single packets when the last packet was sent? */
 static inline bool rxe_sq_is_alone(const struct rxe_sq *sq)
 {
 	return READ_ONCE(sq->sender.out.train.alone);

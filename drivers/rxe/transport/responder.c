@@ -4,8 +4,8 @@
  *
  * A packet passes the checks in the specification's order: sequence, opcode,
  * resources, R_Key, length. Then it is executed, completed, acknowledged. One ACK is
- * sent for all requests of a task run. A NAK, a READ response or an atomic ACK
- * acknowledges as much, and replaces the ACK.
+ * sent for all requests of a task run. A NAK, a READ response or an atomic ACK also
+ * acknowledges all earlier requests, and replaces the ACK.
  *
  * Context: recv_task, which owns struct rxe_rq; no locks.
  */
@@ -21,8 +21,8 @@ enum verdict {
  * rxe_rq_next - take a receive work request, unless one is in use
  * @qp: the QP
  *
- * Return: false if none is posted. A corrupt one counts as posted, with room for 0
- * bytes.
+ * Return: false if none is posted. A corrupt work request counts as posted, with room for
+ * 0 bytes.
  */
 bool rxe_rq_next(struct rxe_qp *qp)
 {
@@ -155,7 +155,7 @@ static enum verdict answer_not_ready(struct rxe_qp *qp)
 	return SILENT;
 }
 
-/* A page isn't present: the request is executed again later, so no state may change now */
+/* A page isn't present: the request is executed again later. No state may have changed */
 static enum verdict wait_for_page(struct rxe_qp *qp)
 {
 	qp->requests.parked = true;
@@ -178,7 +178,7 @@ static bool continues_message(const struct rxe_rq *rq, u32 flags)
 	return rq->expect.op_flags && (flags & rq->expect.op_flags);
 }
 
-/* May the peer send such requests? Which kinds of FLUSH it may send is checked later */
+/* May the peer send such requests? The kinds of FLUSH are checked later */
 static bool is_op_enabled(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	if ((pkt->flags & RXE_OP_RD_ATOMIC) && !qp->attr.max_dest_rd_atomic)
@@ -372,7 +372,7 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 /*
  * Checked in the order of the specification: the opcode's place in the message, then the opcode
- * itself. One that is reserved is none of the known requests [9.7.5.2.4].
+ * itself. A reserved opcode is an invalid request [9.7.5.2.4].
  */
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
@@ -397,7 +397,7 @@ static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt
  * @pkt: its headers
  * @data: its payload
  *
- * The caller has checked the PSN, and notes what was executed.
+ * The caller has checked the PSN, and advances the expected PSN.
  *
  * Return: true if it was executed. False if it was dropped, or if it waits for a page, in
  * which case requests.parked is set.
@@ -424,10 +424,9 @@ static void answer_duplicate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * An early packet may not be after the last early one. This may show that the sender went
- * back, and that the first packet it sent again was lost, too. So another NAK may be sent. If
- * the packet is behind the first one that is held, the sender may not have gone back. The
- * packet may only be late, and patience begins anew.
+ * Early packets usually come with rising PSNs. If one doesn't, the sender may have gone back,
+ * and the first packet that it sent again may be lost, too: another NAK may be sent. Exception:
+ * a packet behind the first held packet may only be late, so patience begins anew.
  */
 static void note_out_of_sequence(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -475,7 +474,7 @@ void rxe_respond_established(struct rxe_qp *qp)
  * @pkt: the request
  *
  * Requests beyond window_max aren't kept: no peer has that many packets in flight. A request
- * that would be refused isn't worth keeping: it may come again.
+ * that would be refused now isn't kept either: it may come again.
  *
  * Return: true if so.
  */
@@ -492,7 +491,7 @@ bool rxe_respond_early_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @qp: the QP
  * @pkt: the first of them
  *
- * Return: packets, @pkt included, so that the others can't be refused if @pkt isn't.
+ * Return: packets, @pkt included; none of them can be refused unless @pkt is.
  */
 u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
@@ -514,8 +513,8 @@ u32 rxe_respond_most(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
  * @pkt: its headers
  * @data: its payload
  *
- * Requests after one that got an RNR NAK [9.7.5.2.8] are kept, too, though the peer has to
- * send them again. Soft-RoCE modules in use sometimes don't, and wait for ever.
+ * Requests behind a request that got an RNR NAK [9.7.5.2.8] are kept, too. The peer has to
+ * send them again, but existing soft-RoCE modules sometimes don't, and wait for ever.
  *
  * Return: true if it came too early; the caller may keep it.
  */

@@ -19,9 +19,9 @@ struct rxe_qp;
 
 /**
  * struct rxe_expect - the request that is expected next; owned by recv_task
- * @seq: @psn without wrap-around: tells it from the same PSN 2^24 packets ago
+ * @seq: @psn without wrap-around; differs from that of the same PSN 2^24 packets ago
  * @psn: its PSN
- * @msn: message sequence number
+ * @msn: message sequence number (MSN)
  * @op_flags: kind (of RXE_OP_MESSAGE) of the message that has begun and not ended; 0 between
  *	messages
  */
@@ -50,7 +50,7 @@ struct rxe_write_msg {
 
 /**
  * struct rxe_read_resp - the READ response in progress
- * @active: there is one; other requests wait until it is done
+ * @active: a response is in progress; other requests wait until it is done
  * @blocked: it waits for room in the queues of the stack, or for the pacer
  * @first: the next packet is its first
  * @again: it answers a duplicate request
@@ -126,7 +126,7 @@ static inline void rxe_read_stop(struct rxe_read_resp *read)
 	read->blocked = false;
 }
 
-/* Forget the READ in progress; likewise */
+/* Forget the READ in progress. recv_task isn't running, so no key is held */
 static inline void rxe_read_reset(struct rxe_read_resp *read)
 {
 	*read = (struct rxe_read_resp){};
@@ -139,7 +139,7 @@ static inline void rxe_rq_set_psn(struct rxe_rq *rq, u32 psn)
 	rq->read.sent = psn;
 }
 
-/* Results in place of an AETH syndrome: waits for a page; to be continued in another run */
+/* In place of an AETH syndrome: the request waits for a page, or for another run */
 #define RXE_WAITS	0xff
 #define RXE_UNFINISHED	0xfe
 

@@ -3,13 +3,13 @@
  * Requests of one packet that are answered by one packet: atomics [9.4.5], FLUSH and ATOMIC
  * WRITE (annex A19).
  *
- * Such a request is executed once. A duplicate gets the answer again: an atomic the kept
- * result, the others a READ response without data.
+ * Such a request is executed once. A duplicate gets the answer again: the kept result of an
+ * atomic; for the others, a READ response without data.
  *
- * FLUSH: the CPU executes the requests before it, in order, and the CPU's caches are coherent.
- * So the data of these requests is globally visible as soon as a barrier has ordered it before
- * the answer. A persistent FLUSH writes the caches back first. It writes at most
- * RXE_PERSIST_STEP bytes per run of the task, so that others get the CPU in between.
+ * FLUSH: the CPU has executed the requests before it, in order, and CPU caches are coherent.
+ * A barrier that orders their data before the answer makes it globally visible. A persistent
+ * FLUSH first writes the caches back, at most RXE_PERSIST_STEP bytes per run of the task, so
+ * that others get the CPU in between.
  *
  * Context: recv_task; rxe_single_request(): send_task.
  */
@@ -17,7 +17,7 @@
 
 /*
  * Atomic with respect to all devices and all CPUs of this machine. Return: as
- * rxe_single_execute(); the memory's value before in @orig
+ * rxe_single_execute(); @orig: the memory's former value
  */
 static u8 apply_atomic(atomic64_t *word, const struct rxe_pkt *pkt, u64 *orig)
 {
@@ -33,7 +33,7 @@ static u8 apply_atomic(atomic64_t *word, const struct rxe_pkt *pkt, u64 *orig)
 }
 
 /*
- * The eight bytes of memory that the request names, which it may access with @access. Return: as
+ * Find the eight bytes of memory that the request names, if it has @access. Return: as
  * rxe_single_execute()
  */
 static u8 find_word(struct rxe_qp *qp, const struct rxe_pkt *pkt, int access, u64 **word)
@@ -52,7 +52,7 @@ static u8 find_word(struct rxe_qp *qp, const struct rxe_pkt *pkt, int access, u6
 	return (uintptr_t)*word & 7 ? RXE_NAK_INV_REQ : 0;
 }
 
-/* Return: as rxe_single_execute(); the memory's value before in @orig */
+/* Return: as rxe_single_execute(); @orig: the memory's former value */
 static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig)
 {
 	u64 *word;
@@ -99,8 +99,8 @@ static bool is_flush_valid(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 }
 
 /*
- * Do the next step of a persistent FLUSH. The first step waits for the next run. So a run does
- * at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
+ * Do the next step of a persistent FLUSH. The first step waits for the next run: a run then
+ * does at most one step, however many such requests came. Return: 0, or RXE_UNFINISHED.
  */
 static u8 persist_range(struct rxe_qp *qp, const struct rxe_key *key, u64 va, u64 len)
 {
@@ -171,11 +171,11 @@ static u8 execute_atomic_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return res;
 	if (!rxe_data_read(data, &value, sizeof(value)))
 		return RXE_NAK_REM_OP;
-	smp_store_release(word, value);	/* after all earlier writes */
+	smp_store_release(word, value);	/* ordered after all earlier writes */
 	return 0;
 }
 
-/* The reply also acknowledges everything before */
+/* The reply also acknowledges all earlier requests */
 static void note_replied(struct rxe_rq *rq)
 {
 	rxe_expect_advance(&rq->expect, 1);
@@ -197,8 +197,8 @@ static void send_answer(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 orig)
  * @pkt: the request, which the peer may send
  * @data: its payload
  *
- * Return: 0; the syndrome of a NAK; RXE_WAITS: for a page; or RXE_UNFINISHED: it is to be called
- * again in another run.
+ * Return: 0; the syndrome of a NAK; RXE_WAITS: it waits for a page; or RXE_UNFINISHED: to be
+ * called again in another run.
  */
 u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_data *data)
 {

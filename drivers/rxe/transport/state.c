@@ -51,7 +51,7 @@ static void release_qpn(struct kref *ref)
 }
 
 /**
- * rxe_qp_put - give back what rxe_qp_get() gave
+ * rxe_qp_put - drop a reference that rxe_qp_get() took
  * @qp: the QP
  */
 void rxe_qp_put(struct rxe_qp *qp)
@@ -97,8 +97,8 @@ bool rxe_qp_to_err(struct rxe_qp *qp)
  * rxe_qp_to_sqe - a send of an unacknowledged service failed on this host
  * @qp: the QP
  *
- * Such an error stops only the send queue [10.3.1.6]. Context: send_task, which flushes it
- * then.
+ * Such an error stops only the send queue [10.3.1.6]. Context: send_task, which then flushes
+ * the queue.
  */
 void rxe_qp_to_sqe(struct rxe_qp *qp)
 {

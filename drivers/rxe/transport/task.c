@@ -39,7 +39,7 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	tasklet_setup(&task->tasklet, run_tasklet);
 }
 
-/* Mark the task as running here. @must: if another CPU runs it, it must run once more there */
+/* Mark the task as running on this CPU. @must: a task that runs already runs once more */
 static bool task_start(struct rxe_task *task, bool must)
 {
 	bool go;
@@ -74,8 +74,8 @@ static bool task_stop(struct rxe_task *task, bool more)
  * rxe_task_enter - enter a task unless it runs already
  * @task: the task
  *
- * The caller does the task's work, then calls rxe_task_end(), or rxe_task_leave() if it has
- * done nothing that a run of the task would end. Context: bottom halves off.
+ * The caller does the task's work, then calls rxe_task_end(). If it did nothing that needs
+ * rxe_task.end, it calls rxe_task_leave(). Context: bottom halves off.
  *
  * Return: false if the task runs or is paused, or too many tasks have been entered on
  * this CPU already.
@@ -140,7 +140,7 @@ void rxe_task_run(struct rxe_task *task)
  * rxe_task_work - do the task's work, and yield the CPU after each budget
  * @task: the task
  *
- * So received packets and other threads wait for one budget, not for a long message.
+ * Received packets and other threads then wait for one budget, not for a long message.
  *
  * Context: process, may sleep.
  *
@@ -225,7 +225,7 @@ void rxe_task_resume(struct rxe_task *task)
  * rxe_task_kill - stop a task for good
  * @task: the task
  *
- * No reference to the QP is left that could run the task again. Context: process.
+ * Context: process; no reference to the QP is left that could run the task again.
  */
 void rxe_task_kill(struct rxe_task *task)
 {

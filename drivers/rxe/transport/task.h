@@ -23,8 +23,8 @@ struct rxe_qp;
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
  *	are off.
- * @end: ends a run of @fn, or of others in its place (rxe_task_end()); likewise. NULL if no
- *	others do its work
+ * @end: ends a run of a caller that works in place of @fn (rxe_task_end()). Bottom halves are
+ *	off. NULL if no caller does
  */
 struct rxe_task {
 	spinlock_t		lock;	/* the flags below */

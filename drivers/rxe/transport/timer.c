@@ -4,8 +4,8 @@
  * wait after an RNR NAK (section 9.7.5.2.8).
  *
  * Every response moves the deadline, but not the timer. If the timer fires before the
- * deadline, it is set to the deadline. So a busy connection rarely touches the timer,
- * and an idle one has none running.
+ * deadline, it is set to the deadline. A busy connection thus rarely touches its timer;
+ * the timer of an idle connection doesn't run.
  *
  * Context: sq.lock held unless noted; the timer fires in softirq.
  */
@@ -78,7 +78,7 @@ static void start_wait(struct rxe_qp *qp, ktime_t now)
 
 /*
  * If the timer is queued and expires early enough, let it compute the deadline when it fires.
- * Most often an answer comes before.
+ * Most answers come before it fires.
  */
 static bool leave_to_timer(struct rxe_qp *qp, ktime_t now)
 {
@@ -154,8 +154,8 @@ void rxe_wait_settle(struct rxe_qp *qp)
  * rxe_path_suspect - packets in flight may be lost: probe soon
  * @qp: the QP
  *
- * Does nothing while no answer is waited for, or after an RNR NAK. Context: any but hard
- * interrupt, sq.lock not held.
+ * Does nothing if no answer is expected, or during the wait after an RNR NAK. Context: any
+ * but hard interrupt, sq.lock not held.
  */
 void rxe_path_suspect(struct rxe_qp *qp)
 {
@@ -174,9 +174,9 @@ void rxe_path_suspect(struct rxe_qp *qp)
  * rxe_rtt_start - time the acknowledgment of a packet, if none is timed now
  * @sq: the send queue
  * @psn: a new packet that asks for an acknowledgment, or the first packet that is sent
- *	again. Without the latter, nothing would ever be timed on a bad path, and it
- *	is unlikely that another answer is mistaken for its answer
- * @fetch: it is a READ or an atomic
+ *	again. A bad path would have no samples without packets that are sent again. Another
+ *	answer is rarely mistaken for theirs
+ * @fetch: the packet is a READ or an atomic
  */
 void rxe_rtt_start(struct rxe_sq *sq, u32 psn, bool fetch)
 {
@@ -274,7 +274,7 @@ void rxe_timer_init(struct rxe_qp *qp)
 }
 
 /**
- * rxe_timer_arm - act in @ns from now unless armed again or cancelled
+ * rxe_timer_arm - let the wait time out in @ns, unless armed again or cancelled
  * @qp: the QP
  * @ns: nanoseconds
  */

@@ -14,12 +14,12 @@ struct rxe_sq;
 /**
  * struct rxe_rto - the timer: for retransmission, and for the wait after an RNR NAK
  * @timer: fires in softirq
- * @deadline: when it times out; if @lazy, when it computes the deadline; 0: never
- * @lazy: @deadline isn't computed yet, and is earlier than the timeout
- * @graced: it fired late, and @deadline was put off
- * @fired: it timed out, and the receive task must act
- * @moved: this run of recv_task restarts it: something was acknowledged, or data came again
- * @anew: this run of send_task restarts it: it began to send when nothing was in flight
+ * @deadline: when the wait times out; 0: never
+ * @lazy: @deadline is earlier than the timeout. The timer computes the timeout when it fires
+ * @graced: the timer fired late, and @deadline was put off
+ * @fired: the wait timed out, and the receive task must act
+ * @moved: this run of recv_task restarts the timer: a new acknowledgment or old data came
+ * @anew: this run of send_task restarts the timer: it began to send when nothing was in flight
  */
 struct rxe_rto {
 	struct hrtimer	timer;
@@ -35,8 +35,8 @@ struct rxe_rto {
  * enum rxe_rnr_state - what the requester may send after an RNR NAK
  * @RXE_RNR_READY: everything: no RNR NAK came since the last progress
  * @RXE_RNR_WAIT: nothing, until the RNR timer fires
- * @RXE_RNR_ALONE: only the refused work request. A peer with this driver has kept what
- *	followed, and acknowledges that, too. The rest is sent again after the answer
+ * @RXE_RNR_ALONE: only the refused work request. A peer with this driver holds the packets
+ *	behind it, and acknowledges them, too. After the answer, the rest is sent again
  */
 enum rxe_rnr_state {
 	RXE_RNR_READY,
@@ -60,7 +60,7 @@ struct rxe_rnr {
  * @psn: its PSN
  * @una: the oldest unacknowledged PSN at @start
  * @limited: the window has delayed a packet since @start
- * @fetch: it is a request for data of the peer, a READ or an atomic
+ * @fetch: the packet is a READ or an atomic: the peer answers with data
  */
 struct rxe_timed {
 	ktime_t	start;

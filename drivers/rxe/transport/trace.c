@@ -7,7 +7,7 @@
 #define CREATE_TRACE_POINTS	/* only here, since it generates the code */
 #include <transport/allowance.h>
 
-/* Rate 0 means no limit, so it is the highest rate */
+/* Rate 0 means no limit: it is the highest rate */
 static bool is_lower_rate(u64 rate, u64 than)
 {
 	return rate - 1 < than - 1;

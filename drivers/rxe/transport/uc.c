@@ -8,8 +8,8 @@
  *
  * Responder: a message is executed packet by packet, as with RC, and by the same functions
  * (responder.c). If a packet is missing, the message is lost. It doesn't complete, though part
- * of its data may have been written. Its receive work request is kept for the next message. So
- * a completion says that all bytes have come.
+ * of its data may have been written. Its receive work request is kept for the next message. A
+ * completion thus says that all bytes have come.
  *
  * Context: send_task; recv_task, which owns struct rxe_rq.
  */
@@ -62,8 +62,8 @@ bool rxe_uc_requester(struct rxe_qp *qp)
  * @wc_status: status of the receive work request in use
  * @event: not raised
  *
- * The message is dropped silently. Exception: the receive work request is wrong or too small.
- * Then it completes with the error, and the QP goes to ERR [9.9.3].
+ * The message is dropped silently. Exception: if the receive work request is wrong or too
+ * small, it completes with the error, and the QP goes to ERR [9.9.3].
  */
 void rxe_uc_refuse(struct rxe_qp *qp, u8 nak, u8 wc_status, enum ib_event_type event)
 {

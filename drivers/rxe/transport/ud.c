@@ -37,8 +37,8 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 }
 
 /*
- * A MAD to a peer that just refused the one before: it fails, so that the one who waits for an
- * answer learns this now. RDMA_CM would ask 14 times more.
+ * A MAD fails if the peer has just refused the MAD before it. The MAD's sender then needn't
+ * wait for an answer. RDMA_CM would ask 14 times more.
  */
 static bool is_mad_refused(const struct rxe_qp *qp, struct rxe_path *path)
 {
@@ -54,8 +54,8 @@ static bool is_mad_refused(const struct rxe_qp *qp, struct rxe_path *path)
 /*
  * Send a datagram, which is one packet [9.8.3].
  *
- * @cost: out: what it takes from the budget. A datagram to a multicast group is delivered to
- * each member on this device. These may be many, so there is only one such datagram per run.
+ * @cost: out: bytes of the budget. A datagram to a multicast group is delivered to each member
+ * on this device. There may be many members, so a run sends only one such datagram.
  *
  * Return: enum ib_wc_status, success even if the datagram is dropped on its way; or
  * -EAGAIN if it waits for a page.
@@ -186,7 +186,7 @@ bool rxe_ud_requester_due(const struct rxe_qp *qp)
 	       rxe_ring_count_pending(sq->q.ring);
 }
 
-/* Data that kernel consumers need to answer: MAC, VLAN, kind of network header */
+/* Kernel consumers need these data for an answer: MAC, VLAN, kind of network header */
 static void fill_gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc)
 {
 	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
@@ -254,9 +254,9 @@ static void ud_fail_recv(struct rxe_qp *qp, struct sk_buff *skb,
 
 /*
  * Does the datagram fit into the receive work request? If not, the work request completes
- * with an error [11.6.2], so that the next one can be used. The QP stays usable, since any
- * host may have sent the datagram. Exception: on the GSI, no work request completes. All have
- * the same size there, and the GSI's owner treats an error as the end of the QP.
+ * with an error [11.6.2], so that the next work request can be used. The QP stays usable, since
+ * any host may have sent the datagram. Exception: on the GSI, no work request completes. All
+ * have the same size, and the GSI's owner treats an error as the end of the QP.
  */
 static bool ud_recv_fits(struct rxe_qp *qp, struct sk_buff *skb,
 			 const struct rxe_pkt *pkt)
