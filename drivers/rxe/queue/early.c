@@ -2,20 +2,20 @@
 /*
  * Received trains that are held, since they came too early: packets before them are missing.
  *
- * They have limits in bytes, per QP and per device, and a maximum age. There may be thousands of
- * small ones. They are in a tree by PSN. All of them are in one window, so that rxe_psn_diff()
- * orders them.
+ * Held trains have limits in bytes, per QP and per device, and a maximum age. There may be
+ * thousands of small trains, so they are in a tree by PSN. All PSNs are in one window, so that
+ * rxe_psn_diff() orders them.
  *
- * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged. So a
- * held packet is executed only in two cases. In both, the peer is known to have sent it
- * already, and isn't sending it now:
- *   - a later packet came after the gap before the held one was closed; or
- *   - the first held packet came once more, in order, and is the same. A sender that is asked
+ * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged. A held
+ * packet is therefore executed only if the peer is known to have sent it already, and isn't
+ * sending it now. There are two such cases:
+ *   - A later packet came after the gap before the held packet was closed.
+ *   - The first held packet came once more, in order, and is the same. A sender that is asked
  *     for missing packets adds one packet to them (recover.c). A sender that goes back sends
- *     everything.
- * If neither happens, the packet is requested again. When the same packet comes in
- * order, it is executed, and the held copy is dropped. If the two differ, or if two early
- * packets of one PSN differ, all held packets are dropped.
+ *     all packets.
+ * Otherwise, the packet is requested again. When the same packet comes in order, it is
+ * executed, and the held copy is dropped. If a packet differs from the held packet of the same
+ * PSN, all held packets are dropped.
  *
  * Context: bottom halves off; in recv_task, or while it is paused.
  */
@@ -32,7 +32,7 @@ enum same {
 };
 
 /**
- * rxe_early_drop - drop all that came too early
+ * rxe_early_drop - drop all packets that came too early
  * @rxe: the device
  * @early: the early packets
  * @why: the reason
@@ -49,7 +49,7 @@ void rxe_early_drop(struct rxe_dev *rxe, struct rxe_early *early, enum rxe_drop 
 }
 
 /**
- * rxe_early_reset - drop all, and forget what came
+ * rxe_early_reset - drop all packets that came too early, and forget that they came
  * @rxe: the device
  * @early: the early packets of a QP that doesn't receive any more
  */
@@ -59,7 +59,7 @@ void rxe_early_reset(struct rxe_dev *rxe, struct rxe_early *early)
 	early->skipped = false;
 }
 
-/* One after the last PSN of a held train, whose PSNs are in a row */
+/* One after the last PSN of a held train. Its PSNs are in a row */
 static u32 get_end_psn(struct sk_buff *skb)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
@@ -99,7 +99,7 @@ static u32 find_shared_part(u8 opcode, u32 len, u32 *off)
 	return len - min(len, *off + RXE_ICRC_BYTES);
 }
 
-/* Are the packets of @a at @a_off and of @b at @b_off the same? Their PSNs are equal */
+/* Is the packet of @a at @a_off the same as that of @b at @b_off? Their PSNs are equal */
 static bool is_same_packet(struct sk_buff *a, u32 a_off, struct sk_buff *b,
 			   u32 b_off)
 {
@@ -139,7 +139,7 @@ static struct sk_buff *find_held_after(const struct rxe_early *early, u32 psn)
 	return found;
 }
 
-/* Compare the packet of @skb at @off with the held one of the same PSN, if any */
+/* Compare the packet of @skb at @off with the held packet of the same PSN, if any */
 static enum same compare_packet(const struct rxe_early *early, struct sk_buff *skb, u32 off,
 				u32 psn)
 {
@@ -156,7 +156,7 @@ static enum same compare_packet(const struct rxe_early *early, struct sk_buff *s
 	return is_same_packet(skb, off, held, rx->done + n * rx->pkt) ? SAME : DIFFERENT;
 }
 
-/* Compare a train that came too early with the held ones; count its packets that aren't held */
+/* Compare a train that came too early with the held trains; count its packets that aren't held */
 static enum same compare_early(const struct rxe_early *early, struct sk_buff *skb, u32 *fresh)
 {
 	const struct rxe_rx *rx = rxe_rx(skb);
@@ -174,7 +174,7 @@ static enum same compare_early(const struct rxe_early *early, struct sk_buff *sk
 	return result;
 }
 
-/* Compare the packets of @skb that came in order, those before @expected, with the held ones */
+/* Compare the packets of @skb that came in order (before @expected) with the held packets */
 static enum same compare_in_order(const struct rxe_early *early, struct sk_buff *skb,
 				  u32 expected)
 {
@@ -193,7 +193,7 @@ static enum same compare_in_order(const struct rxe_early *early, struct sk_buff 
 	return result;
 }
 
-/* Two packets of one PSN differ, so one of them is forged: trust no held packet */
+/* Two packets of one PSN differ: one of them is forged. Trust no held packet */
 static void drop_distrusted(struct rxe_dev *rxe, struct rxe_early *early)
 {
 	rxe_count(rxe, HELD_DIFFERS);
@@ -309,7 +309,7 @@ static void trim_held(struct rxe_dev *rxe, struct rxe_early *early, struct sk_bu
  * @skb: the train that came in order; rxe_rx.done says how far it was taken in
  * @expected: the expected PSN now
  *
- * If they are the same, the held packets behind them are genuine.
+ * If the two copies are the same, the held packets behind them are genuine.
  */
 void rxe_early_passed(struct rxe_dev *rxe, struct rxe_early *early, struct sk_buff *skb,
 		      u32 expected)
@@ -361,7 +361,7 @@ struct sk_buff *rxe_early_due(struct rxe_early *early, u32 expected)
  * @early: the early packets
  * @expected: the expected PSN
  *
- * Return: packets; 0 if none came early, or the held ones are about to be taken in.
+ * Return: packets; 0 if none came early, or the held packets are about to be taken in.
  */
 u32 rxe_early_missing(const struct rxe_early *early, u32 expected)
 {
@@ -391,9 +391,9 @@ static void drop_old_held(struct rxe_dev *rxe, struct rxe_early *early, struct s
  * @rxe: the device
  * @early: the early packets
  *
- * The peer decides how many trains are held, and with a steady stream, one is due at any
- * time. So all held trains are checked at most RXE_INQ_CHECKS times in inq_age_ms, and a train
- * may be dropped that much later.
+ * The peer decides how many trains are held, and in a steady stream, some train is too old at
+ * any time. All held trains are therefore checked at most RXE_INQ_CHECKS times in inq_age_ms.
+ * A train may be dropped later by one such interval.
  */
 void rxe_early_expire(struct rxe_dev *rxe, struct rxe_early *early)
 {

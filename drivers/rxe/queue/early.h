@@ -17,7 +17,7 @@ struct rxe_dev;
  * @held: the trains (skb->rbnode), sorted by PSN, without overlap
  * @bytes: memory of @held
  * @expires: jiffies before which none of @held is too old
- * @vouched: the next train of @held, and those behind it, are genuine
+ * @vouched: the first train of @held, and those that continue it, are genuine
  * @skipped: an early packet came and wasn't kept
  * @skipped_psn: PSN of the first such packet
  */
@@ -30,7 +30,7 @@ struct rxe_early {
 	u32			skipped_psn;
 };
 
-/* None came */
+/* No packet came too early */
 static inline void rxe_early_init(struct rxe_early *early)
 {
 	*early = (struct rxe_early){ .held = RB_ROOT_CACHED };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Received trains that wait, in the order in which they came. early.c has those that wait for
- * missing packets before them.
+ * Received trains that wait, in the order in which they came. early.c has the trains that wait
+ * for missing packets before them.
  *
- * They have limits in bytes, per QP and per device. What waits in a queue is soon taken in, with
- * two exceptions. One is behind a packet that waits for a page. The other is behind a READ, whose
- * response may take as long as the network needs. Both then count in full, and small ones get
- * memory of their own. Both have a maximum age.
+ * Trains have limits in bytes, per QP and per device. A queued train is soon taken in, with two
+ * exceptions: behind a packet that waits for a page, and behind a READ, whose response may take
+ * as long as the network needs. In both cases, queued trains count in full, have a maximum age,
+ * and small ones get memory of their own.
  *
  * Context: bottom halves off; all but rxe_inq_queue() in recv_task, or while it is
  * paused.
@@ -25,7 +25,7 @@ void rxe_inq_init(struct rxe_inq *in)
 }
 
 /**
- * rxe_inq_reset - drop everything
+ * rxe_inq_reset - drop all trains
  * @rxe: the device
  * @in: the queue of a QP that doesn't receive any more
  *
@@ -37,7 +37,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 
 	local_bh_disable();
 	rxe_early_reset(rxe, &in->early);
-	/* Whoever read the state before it changed has queued its train by now */
+	/* A CPU that read the state before it changed has queued its train after this */
 	spin_lock(&in->queue.lock);
 	spin_unlock(&in->queue.lock);
 	while ((skb = skb_peek(&in->queue))) {
@@ -58,7 +58,7 @@ static bool waits_long(const struct rxe_inq *in)
 	return READ_ONCE(in->parked) || READ_ONCE(in->slow);
 }
 
-/* Does the queue exceed what it may have outside of the device's limit? */
+/* Does the queue exceed the part that doesn't count against the device's limit? */
 static bool exceeds_free_part(struct rxe_dev *rxe, u32 bytes)
 {
 	return bytes > rxe_knob(queue_free_bytes) ||
@@ -214,8 +214,8 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
  * @rxe: the device
  * @in: the queue
  *
- * After inq_age_ms, all trains in it count against the limit of the device's early packets. So
- * do those that come from now on. Those that don't fit are dropped.
+ * After inq_age_ms, all trains in it count against the limit of the device's early packets, as
+ * do all that come later. Trains that don't fit are dropped.
  */
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
 {

@@ -15,27 +15,27 @@ struct rxe_qp;
 /*
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
- * since a queue is normally emptied soon. With many QPs, it is an equal part of
- * queue_free_dev_bytes. Exception: behind a parked packet, all counts.
- * Behind a READ whose response takes longer than inq_age_ms, all counts as if it were held. It
- * is dropped after queue_age_ms. A held train is dropped after inq_age_ms.
+ * since a queue is normally emptied soon. With many QPs, this free part is an equal share of
+ * queue_free_dev_bytes. Exception: behind a parked packet, a queue has no free part.
+ * Behind a READ whose response takes longer than inq_age_ms, trains count as if they were held.
+ * They are dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
 
 /**
  * struct rxe_inq - packets of one kind that came in, requests or responses
  * @queue: trains in the order in which they came; @bytes is under its lock
  * @bytes: memory of @queue
- * @early: those that came too early. Only recv_task uses it and all below, except for @sent,
- *	@row and @waits
+ * @early: trains that came too early. Only recv_task uses it and all members below, except for
+ *	@sent, @row and @waits
  * @sent: value of sq.q.head when the last single-packet message came
- * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; negative: minus
- *	the number of next messages that don't wait
+ * @row: single-packet messages since @sent changed, up to RXE_RX_ROW; if negative, so many of
+ *	the next messages don't wait
  * @sport: UDP source port of the last train that came in order; 0 for none
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
  * @slow: the queue waits for long behind a READ in progress
- * @pager: for that page
+ * @pager: of the page that @parked waits for
  */
 struct rxe_inq {
 	struct sk_buff_head	queue;

@@ -13,7 +13,7 @@
  * @recvq: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
  * @cap: number of work requests, and of SGEs per work request, both checked. Out: the
- *	number of work requests that there is room for
+ *	number of work requests that fit
  *
  * Return: 0, -ENOMEM.
  */
@@ -34,7 +34,7 @@ int rxe_recvq_init(struct rxe_recvq *recvq, struct ib_ucontext *uctx,
 }
 
 /**
- * rxe_recvq_free - free what rxe_recvq_init() made
+ * rxe_recvq_free - free the memory of a receive queue
  * @recvq: the queue; rxe_recvq_init() may have failed
  */
 void rxe_recvq_free(struct rxe_recvq *recvq)
@@ -44,7 +44,7 @@ void rxe_recvq_free(struct rxe_recvq *recvq)
 }
 
 /**
- * rxe_recvq_reset - forget what was posted
+ * rxe_recvq_reset - forget the posted work requests
  * @recvq: the queue; no QP takes from it, but a process may still post
  */
 void rxe_recvq_reset(struct rxe_recvq *recvq)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A receive queue: posted work requests that the responder takes (recvq.c). It is
- * independent of the QP. Several QPs share one that is in a struct rxe_sharedq.
+ * independent of the QP. Several QPs may share a queue, in a struct rxe_sharedq.
  */
 #ifndef RXE_QUEUE_RECVQ_H
 #define RXE_QUEUE_RECVQ_H

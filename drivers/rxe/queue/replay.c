@@ -12,7 +12,7 @@
 #include <queue/replay.h>
 #include <rxe/memory.h>
 
-/* @seq: sequence number of the request; @orig: what the memory held before */
+/* @seq: sequence number of the request; @orig: the memory's former value */
 struct rxe_replay_entry {
 	u64	seq;
 	u64	orig;
@@ -35,7 +35,7 @@ int rxe_replay_init(struct rxe_replay *replay, u32 num)
 }
 
 /**
- * rxe_replay_free - free what rxe_replay_init() made, if anything
+ * rxe_replay_free - free the memory of saved replies, if any
  * @replay: the replies
  */
 void rxe_replay_free(struct rxe_replay *replay)
@@ -55,10 +55,10 @@ void rxe_replay_reset(struct rxe_replay *replay)
 }
 
 /**
- * rxe_replay_keep - save the reply to an atomic, in the place of the oldest
+ * rxe_replay_keep - save the reply to an atomic in place of the oldest reply
  * @replay: the replies
  * @seq: sequence number of the request
- * @orig: what the memory held before
+ * @orig: the memory's former value
  */
 void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig)
 {
@@ -71,7 +71,7 @@ void rxe_replay_keep(struct rxe_replay *replay, u64 seq, u64 orig)
 /**
  * rxe_replay_move - take over replies that were saved before
  * @replay: the replies, none yet
- * @old: the earlier ones; the newest are taken over, as many as there is room for
+ * @old: the earlier replies; the newest of them are taken over, as many as fit
  */
 void rxe_replay_move(struct rxe_replay *replay, const struct rxe_replay *old)
 {
@@ -89,9 +89,9 @@ void rxe_replay_move(struct rxe_replay *replay, const struct rxe_replay *old)
  * rxe_replay_find - find the saved reply to an atomic
  * @replay: the replies
  * @seq: sequence number of the request
- * @orig: out: what the memory held before
+ * @orig: out: the memory's former value
  *
- * Return: false if it wasn't saved, or the request wasn't an atomic.
+ * Return: false if no reply is saved, or the request wasn't an atomic.
  */
 bool rxe_replay_find(const struct rxe_replay *replay, u64 seq, u64 *orig)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue (section 10.2.2): a ring, and copies of what was imported from it.
+ * The send queue (section 10.2.2): a ring, and copies of the imported work requests.
  *
  * Context: init and free: process; the others: sq.lock held.
  */
@@ -26,9 +26,9 @@ static u32 get_data_bytes(const struct ib_qp_cap *cap)
  * @q: the queue, zeroed
  * @uctx: of the process that posts; NULL for a kernel consumer
  * @services: what may be posted: rxe_service.wrs or .kernel_wrs of its QP
- * @mtu: limit of bytes per datagram; NULL: it isn't for datagrams
+ * @mtu: limit of bytes per datagram; NULL: not a queue of datagrams
  * @cap: number of work requests, and SGEs and bytes of inline data per work request;
- *	all checked. Out: what there is room for
+ *	all checked. Out: the numbers that fit
  *
  * Return: 0, -ENOMEM; the caller calls rxe_sendq_free() in both cases.
  */
@@ -64,7 +64,7 @@ int rxe_sendq_init(struct rxe_sendq *q, struct ib_ucontext *uctx,
 }
 
 /**
- * rxe_sendq_free - free what rxe_sendq_init() made
+ * rxe_sendq_free - free the memory of a send queue
  * @q: the queue; rxe_sendq_init() may have failed
  */
 void rxe_sendq_free(struct rxe_sendq *q)
@@ -84,7 +84,7 @@ void rxe_sendq_drop_posted(struct rxe_sendq *q, bool is_user)
 	struct rxe_ring *ring = q->ring;
 	u32 num = rxe_ring_count_pending(ring), i;
 
-	/* A process decides how many there are, and its AHs aren't held */
+	/* A process may have set any number, and its AHs aren't held */
 	for (i = 0; !is_user && i < num; i++)
 		rxe_swqe_put_ah(rxe_ring_peek(ring, i));
 	ring->index = (ring->index + num) & ring->mask;

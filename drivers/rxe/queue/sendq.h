@@ -38,14 +38,14 @@ struct rxe_sendq {
  * @q: the queue
  * @index: @q->tail up to @q->head
  *
- * Return: the copy, or its place.
+ * Return: the copy; for @q->head, the place for the next copy.
  */
 static inline struct rxe_swqe *rxe_sendq_get_wqe(const struct rxe_sendq *q, u32 index)
 {
 	return q->wqes + (size_t)(index & q->ring->mask) * q->stride;
 }
 
-/* The work request is done: give back its AH, if it has one */
+/* The work request is done: put its AH, if any */
 static inline void rxe_swqe_put_ah(const struct rxe_swqe *wqe)
 {
 	if (wqe->ah)

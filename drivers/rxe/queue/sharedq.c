@@ -12,7 +12,7 @@
 #include <rxe/ring.h>
 #include <queue/sharedq.h>
 
-/* Context: lock */
+/* Context: shared->q.lock held */
 static void check_limit(struct rxe_sharedq *shared)
 {
 	if (!shared->limit || rxe_ring_count_pending(shared->q.ring) >= shared->limit)
@@ -38,8 +38,8 @@ static const void *peek_oldest(const struct rxe_sharedq *shared)
 /**
  * rxe_sharedq_take - take the oldest work request out of the queue [10.2.9]
  * @shared: the queue
- * @wqe: out: the work request; a corrupt one has room for 0 bytes, which is an error of
- *	the QP that takes it and of no other
+ * @wqe: out: the work request. A corrupt one has room for 0 bytes: only the QP that takes it
+ *	gets an error
  *
  * Return: false if none is posted.
  */
@@ -66,10 +66,10 @@ bool rxe_sharedq_take(struct rxe_sharedq *shared, struct rxe_rwqe *wqe)
 /**
  * rxe_sharedq_arm - set the limit
  * @shared: the queue
- * @limit: rxe_sharedq.low is scheduled once when fewer work requests than this are left;
+ * @limit: rxe_sharedq.low is scheduled once when fewer than @limit work requests are left;
  *	0: never
  *
- * If fewer are left already, it is scheduled at once.
+ * If fewer are left already, rxe_sharedq.low is scheduled at once.
  *
  * Context: process.
  *
@@ -92,8 +92,8 @@ int rxe_sharedq_arm(struct rxe_sharedq *shared, u32 limit)
 }
 
 /*
- * Direct posters to @new, behind places for the work requests that are posted already. The limit,
- * if it is set, is at most their number. Return: this number, or -EINVAL if they don't fit.
+ * Direct posters to @new, behind places for the work requests that are posted already.
+ * Return: their number, or -EINVAL if they don't fit. A limit that is set is at most this number.
  */
 static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 {
@@ -114,7 +114,7 @@ static int move_begin(struct rxe_sharedq *shared, struct rxe_ring *new)
 	return fits ? num : -EINVAL;
 }
 
-/* Take only from the new ring, and give back the places of what was taken during the move */
+/* Take only from the new ring; release the places of work requests taken during the move */
 static void move_end(struct rxe_sharedq *shared)
 {
 	struct rxe_recvq *q = &shared->q;
@@ -130,10 +130,10 @@ static void move_end(struct rxe_sharedq *shared)
  * @shared: the queue
  * @new: an empty ring with elements of the same size
  *
- * The work requests are copied without the lock, since that may take long. Meanwhile no poster
- * writes to their places in @new: they aren't given back before the end. A process keeps its
- * lock on the queue until it has mapped the new ring. So nothing is posted to the old one. A
- * process that doesn't loses work requests that it posts there.
+ * The work requests are copied without the lock, since that may take long. No poster writes to
+ * their places in @new meanwhile: the places are released at the end. A process must keep its
+ * lock on the queue until it has mapped the new ring. If it doesn't, work requests that it posts
+ * to the old ring are lost.
  *
  * Context: process; one at a time.
  *

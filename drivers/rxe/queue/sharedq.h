@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A receive queue that several QPs take from (sharedq.c). It knows none of them.
+ * A receive queue that several QPs take from (sharedq.c). It doesn't know these QPs.
  */
 #ifndef RXE_QUEUE_SHAREDQ_H
 #define RXE_QUEUE_SHAREDQ_H
@@ -11,9 +11,9 @@
 /**
  * struct rxe_sharedq - a shared receive queue
  * @q: the queue; its lock protects all of this
- * @limit: @low is scheduled when fewer work requests than this are left; 0: disarmed
+ * @limit: @low is scheduled when fewer than @limit work requests are left; 0: disarmed
  * @low: the owner's work; it raises the limit event
- * @old: while a resize moves the work requests: the ring that they come from
+ * @old: during a resize, the ring from which work requests are moved; else NULL
  * @moving: number of work requests that come from @old
  */
 struct rxe_sharedq {

@@ -29,11 +29,10 @@ static struct sk_buff *copy_train(struct sk_buff *skb)
  * rxe_waiting_own_memory - give a small train that may wait for long memory of its own
  * @skb: the train
  *
- * Small packets are parts of a block or a page. One of them keeps all of it from being used
- * again, but counts as itself only.
+ * A small packet is part of a block or a page. It keeps all of that memory in use, but only its
+ * own size counts.
  *
- * Return: the train or a copy, in which case the train isn't needed any more; NULL if memory
- * is short.
+ * Return: the train; or a copy, and the train isn't needed any more; NULL if memory is short.
  */
 struct sk_buff *rxe_waiting_own_memory(struct sk_buff *skb)
 {

@@ -21,8 +21,8 @@ enum rxe_account {
 struct sk_buff *rxe_waiting_own_memory(struct sk_buff *skb);
 
 /*
- * Of a train and what rxe_waiting_own_memory() gave for it, free the one that isn't needed. @used:
- * the latter is needed
+ * rxe_waiting_own_memory() returned @kept for the train @skb. If that is a copy, free one of the
+ * two: @skb if @kept is used, else @kept.
  */
 static inline void rxe_waiting_free_twin(struct sk_buff *skb, struct sk_buff *kept, bool used)
 {
@@ -43,7 +43,7 @@ static inline bool rxe_waiting_charge_bytes(atomic_t *total, u32 bytes, u32 most
 	return false;
 }
 
-/* Count a train against the limit of @account; likewise */
+/* Count a train against the limit of @account. Return: false if the limit is reached */
 static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 				      enum rxe_account account)
 {
@@ -61,7 +61,7 @@ static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 	return false;
 }
 
-/* It waits no more */
+/* The train waits no more: it no longer counts against a limit */
 static inline void rxe_waiting_uncharge(struct rxe_dev *rxe, struct sk_buff *skb)
 {
 	if (rxe_rx(skb)->account == RXE_AS_QUEUED)
@@ -70,7 +70,7 @@ static inline void rxe_waiting_uncharge(struct rxe_dev *rxe, struct sk_buff *skb
 		atomic_sub(skb->truesize, &rxe->rx_held);
 }
 
-/* In jiffies */
+/* How long the train has waited, in jiffies */
 static inline u32 rxe_waiting_age(struct sk_buff *skb)
 {
 	return (u16)(jiffies - rxe_rx(skb)->since);
