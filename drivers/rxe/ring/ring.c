@@ -356,7 +356,7 @@ int rxe_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * rxe_mmap_free - the last reference to a mapping's entry is gone
+ * rxe_mmap_free - free a mapping's entry, which has no reference left
  * @entry: embedded in struct rxe_ring_mmap
  */
 void rxe_mmap_free(struct rdma_user_mmap_entry *entry)

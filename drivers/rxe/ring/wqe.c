@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Importing work requests. The process can change its ring at any time. So work requests are
- * copied to memory that only the kernel can change.
+ * Importing work requests. The process can change its ring at any time. Work requests are
+ * therefore copied to memory that only the kernel can change.
  *
  * Each field is read once. Only the copy is checked and used. If the process writes
  * garbage, its own QP gets an error completion. Kernel consumers post struct
@@ -50,7 +50,7 @@ static void import_atomic(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 			    READ_ONCE(wr->wr.atomic.swap));
 }
 
-/* Return: false if this kind isn't known here. For a SEND, nobody uses @raddr and @rkey */
+/* Return: false if this kind isn't known here. A SEND doesn't use raddr and rkey */
 static bool import_rc(const struct rxe_send_wr *wr, struct rxe_swqe *wqe)
 {
 	if (rxe_wr_type(wqe)->inv) {
@@ -129,7 +129,7 @@ static u64 import_data(const struct rxe_wr_rules *rules,
 }
 
 /**
- * rxe_import_flushed - copy what the completion of a work request needs
+ * rxe_import_flushed - copy only the fields that a completion needs
  * @elem: struct rxe_send_wqe in shared memory, not imported before
  * @wqe: the copy
  */
@@ -182,7 +182,7 @@ void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
  * rxe_import_recv - copy and check a receive work request
  * @max_sge: SGEs that it may have
  * @elem: struct rxe_recv_wqe in shared memory
- * @wqe: out: the copy. If it has more SGEs, it is corrupt, and the copy has none, which is room
+ * @wqe: out: the copy. A work request with more SGEs is corrupt: its copy has no SGE and room
  *	for 0 bytes
  */
 void rxe_import_recv(u32 max_sge, const void *elem, struct rxe_rwqe *wqe)

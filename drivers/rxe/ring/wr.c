@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of send work requests, and their checks. These apply to processes (wqe.c) and to
- * kernel consumers (qp/post.c).
+ * The table of send work requests, and their checks. The checks apply to processes (wqe.c) and
+ * to kernel consumers (qp/post.c).
  *
  * Pure; any context.
  */
