@@ -3,10 +3,10 @@
  * ARP between two ports of a host.
  *
  * The RDMA core asks for the peer's MAC address before it connects, for RoCE v2 as well. It
- * asks on the netdev of the source GID. If the peer's address is that of another netdev of the
- * namespace, the request comes in there. The stack doesn't answer: a request from one of the
- * host's own addresses is a martian. Where both netdevs have an RDMA device, the request is
- * genuine and is answered here. IPv6 needs no help.
+ * asks on the netdev of the source GID. If another netdev of the namespace has the peer's
+ * address, the request comes in by that netdev. The stack doesn't answer: a request from one of
+ * the host's own addresses is a martian. If both netdevs have an RDMA device, the request is
+ * genuine, and this file answers it. IPv6 needs no help.
  *
  * Context: softirq; opening and closing is serialised by net.c.
  */
@@ -16,7 +16,7 @@
 #include <net/arp.h>
 #include "internal.h"
 
-/* What follows struct arphdr, for IPv4 on Ethernet */
+/* The part of an ARP packet behind struct arphdr, for IPv4 on Ethernet */
 struct rxe_arp {
 	u8	sha[ETH_ALEN];
 	__be32	sip;

@@ -10,8 +10,8 @@
  * The ICRC covers none of these fields, so they may change while packets are sent.
  *
  * With RoCE v2, the two low bits of the traffic class are the ECN field, and belong to
- * congestion control (rxe_path.tos). RoCE v1 has no ECN: all eight bits of the GRH's field are
- * the program's, as the base specification has it, and leave as asked for.
+ * congestion control (rxe_path.tos). RoCE v1 has no ECN: the program sets all eight bits of the
+ * GRH's traffic class, as in the base specification.
  *
  * Context: readers are in RCU. A writer holds rxe_tclass_lock and replaces the whole table.
  */
@@ -104,9 +104,9 @@ bool rxe_ecn_is_on(const struct rxe_dev *rxe, u8 priority)
 }
 
 /*
- * The two ECN bits are the driver's, whatever the class says: a program that asks for class 107
- * must not have all its packets look as if a switch had marked them. Multicast isn't
- * ECN-capable: no receiver answers its marks.
+ * The driver sets the two ECN bits, whatever the class says. Otherwise, all packets of a program
+ * that asks for class 107 would look as if a switch had marked them. Multicast isn't ECN-capable:
+ * no receiver answers its marks.
  */
 static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
@@ -123,9 +123,9 @@ static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *pat
  * @path: path whose addresses, SL and max_priority are set
  * @grh: traffic class and hop limit that the program asks for
  *
- * The priority is the SL. Exception: the SL is 0, or the administrator has set the traffic
- * class. Then the priority is the upper three bits of the traffic class. RDMA_CM has a type of
- * service but no SL. The route is looked up again, since it may depend on the traffic class.
+ * The priority is the SL. Exception: if the SL is 0, or the administrator has set the traffic
+ * class, it is the upper three bits of the traffic class. (RDMA_CM has a type of service, but no
+ * SL.) The route is looked up again, since it may depend on the traffic class.
  *
  * Context: any; nothing is sent on the path meanwhile.
  */
@@ -151,13 +151,13 @@ void rxe_path_class(const struct rxe_dev *rxe, struct rxe_path *path,
 }
 
 /**
- * rxe_rx_priority - the priority that a received train says it has
+ * rxe_rx_priority - the priority that a received train carries
  * @skb: received train
  *
  * It is what the VLAN's ingress map made of the tag, or else the upper three bits of the
  * traffic class. An SL that neither of them carries doesn't leave its host.
  *
- * Return: up to RXE_MAX_SL; 0 also if the train doesn't say.
+ * Return: up to RXE_MAX_SL; 0 also if the train carries none.
  */
 u8 rxe_rx_priority(struct sk_buff *skb)
 {

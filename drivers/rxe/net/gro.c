@@ -3,21 +3,22 @@
  * GRO: makes trains where the netdev hands up single packets.
  *
  * Theory. The stack costs the same for a packet and for a train: routing, firewall, lookup of the
- * QP, lock, ACK, wake-up. So consecutive packets of a QP are chained, and pass it once. Each
- * stays an skb of its own, with its own headers (frag_list), since the stack may have to take
- * the chain apart again. A chain ends with a packet that is shorter than the first. A packet of
- * the same flow that doesn't fit also ends it, and begins the next. So no packet overtakes
- * another. A packet waits for the next one until the netdev's poll ends, at the longest.
+ * QP, lock, ACK, wake-up. Consecutive packets of a QP are therefore chained, and pass the stack
+ * once. Each packet stays an skb of its own, with its own headers (frag_list), since the stack
+ * may have to take the chain apart again. A packet that is shorter than the first ends the chain.
+ * A packet of the same flow that doesn't fit also ends it, and begins the next chain: no packet
+ * overtakes another. A packet waits for the next packet at most until the netdev's poll ends.
  *
  * Only packets that form a train are chained. These are packets of one QP, all requests or all
  * responses, of one size except the last. Their PSNs go forward and their IPv4 IDs count up.
- * The receiver doesn't rely on that: see split.c.
+ * The receiver doesn't rely on GRO for that: see split.c.
  *
  * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
- * forwards into a tunnel. It puts the tunnel's headers in front of each packet. Only the first
- * one is sure to have room for them. So both addresses must be this host's: a bridge forwards
- * by the MAC address alone. And neither tc nor netfilter may look at what the netdev receives,
- * since they may mirror or redirect it. RoCE v1 has a segmentation of its own.
+ * forwards into a tunnel: it puts the tunnel's headers in front of each packet, but only the
+ * first packet is sure to have room for them. Both the IP and the MAC address must therefore be
+ * this host's, since a bridge forwards by the MAC address alone. Neither tc nor netfilter may
+ * look at what the netdev receives, since they may mirror or redirect it. RoCE v1 has a
+ * segmentation of its own.
  *
  * Context: NAPI's softirq.
  */
@@ -59,8 +60,8 @@ static bool rxe_gro_bth_joins(const u8 *first, const u8 *bth)
 }
 
 /*
- * A packet that is sent again (an older PSN) begins a new train. At the end of a train
- * that came too early, it would be held back with that train.
+ * A packet that is sent again (an older PSN) begins a new train. In a train that comes too
+ * early, the packet would be held with that train.
  */
 static bool rxe_gro_continues_train(struct sk_buff *train, u32 off, const u8 *bth)
 {
@@ -119,7 +120,7 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
-	/* if it never left this host: a sender counts truesize, which changes here */
+	/* for packets that never left this host: a sender counts truesize, which changes here */
 	skb_orphan(train);
 	skb_orphan(skb);
 	skb_pull(skb, skb_gro_offset(skb));
@@ -139,10 +140,7 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 	return true;
 }
 
-/*
- * Must packets stay single, since a capture would show a train? The switch capture_singly
- * decides.
- */
+/* Must packets stay single, since a capture would show a train? Only with capture_singly on */
 static bool rxe_gro_must_stay_single(u8 proto, struct net_device *ndev)
 {
 	const struct rxe_dev *rxe;
@@ -153,7 +151,7 @@ static bool rxe_gro_must_stay_single(u8 proto, struct net_device *ndev)
 	return !rxe || READ_ONCE(rxe->tune.capture_singly);
 }
 
-/* Does a netdev forward a frame with that MAC address, whatever the IP address is? */
+/* Does the netdev's bridge forward a frame by its MAC address @mac, whatever the IP address? */
 static bool rxe_gro_bridges(struct net_device *ndev, const u8 *mac)
 {
 	const struct net_device *br;
@@ -166,7 +164,7 @@ static bool rxe_gro_bridges(struct net_device *ndev, const u8 *mac)
 	return !br || !ether_addr_equal(mac, br->dev_addr);
 }
 
-/* Does a netdev perhaps send a frame with that MAC address on by another netdev? */
+/* May the netdev pass a frame with the MAC address @mac on to another netdev? */
 static bool rxe_gro_forwards(struct net_device *ndev, const u8 *mac)
 {
 	return rxe_has_ingress_hook(ndev) || rxe_gro_bridges(ndev, mac);
@@ -181,9 +179,8 @@ static int rxe_gro_upper_forwards(struct net_device *ndev, struct netdev_nested_
  * Is the frame for this host, and nobody else? The port of a bridge may be a bond or a VLAN on the
  * netdev. With napi_gro_frags(), skb->pkt_type isn't set yet.
  *
- * tc and nftables may mirror or redirect what comes in, also into a tunnel. There, the stack
- * copies the tunnel's headers in front of each packet, whether or not there is room
- * (skb_segment_list()).
+ * tc and nftables may mirror or redirect a received frame, also into a tunnel. For a tunnel,
+ * skb_segment_list() copies headers in front of each packet, whether or not there is room.
  */
 static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
 {

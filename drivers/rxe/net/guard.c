@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guard: which sockets may send to UDP port 4791. A RoCE peer identifies this host by its
- * address only. So any process that sends to the port could forge packets of queue pairs. Only
- * sockets opened with CAP_NET_RAW may send to the port. This holds for the netdev and the
- * addresses of a device with RoCE v2. The capability allows forging packets anyway.
+ * The guard: which sockets may send to UDP port 4791. Only sockets opened with CAP_NET_RAW may,
+ * by the netdev or from the addresses of a device with RoCE v2. A RoCE peer identifies this host
+ * by its address only. Without the guard, any process could forge packets of queue pairs.
+ * CAP_NET_RAW allows forging packets anyway.
  *
- * The same holds for packets that this host sends to a device of its own, whatever their source.
- * With IPV6_FREEBIND, any process may send with any source, also that of a remote peer.
+ * The same rule holds for packets that this host sends to a device of its own, from any source:
+ * with IPV6_FREEBIND, any process may send with any source, also that of a remote peer.
  *
  * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
  * without a socket. Where a VRF calls the hooks again, the driver's packets have the
  * socket that keeps the port. Packets of some UDP tunnels (FOU, GUE) have no socket, but
  * only an administrator sets up tunnels. Kernel sockets have no opener and may not send:
- * some send what unprivileged users tell them (AF_RXRPC). Those of the other UDP tunnels
- * (VXLAN, Geneve, WireGuard) look the same.
+ * some send what unprivileged users tell them (AF_RXRPC). The sockets of other UDP tunnels
+ * (VXLAN, Geneve, WireGuard) can't be told from them.
  *
  * Forwarded packets have no socket. Most have the address of another host, and are let
  * through. With masquerading (containers, guests), they leave with an address of this host.
@@ -32,8 +32,8 @@
 #include "internal.h"
 
 /*
- * Before the connection is confirmed, which is last: what is dropped leaves no connection,
- * that a flow table could let pass later
+ * Before the connection is confirmed, which is last: a dropped packet must leave no connection
+ * by which a flow table would let later packets pass
  */
 #define RXE_GUARD_BEHIND_NAT	(NF_IP_PRI_CONNTRACK_CONFIRM - 1)
 
@@ -71,8 +71,8 @@ static struct rxe_dev *rxe_guard_find_owner(const struct nf_hook_state *state,
 }
 
 /*
- * The device that the packet claims to be from: that of the netdev, or of the source address; or
- * a device of this host that it is for. That one's packets leave by loopback, or by a VRF.
+ * The device that the packet claims to be from: that of the netdev, or of the source address.
+ * Else the device of this host that it is for: such packets leave by loopback, or by a VRF.
  */
 static struct rxe_dev *rxe_guard_find_dev(const struct nf_hook_state *state,
 					  const struct rxe_guard_addrs *addrs)
@@ -170,8 +170,8 @@ static unsigned int rxe_guard_hook_routed4(void *priv, struct sk_buff *skb,
 
 /*
  * IPv6 marks only forwarded multicast. Other packets that came in by a netdev are forwarded
- * or, with br_netfilter, bridged, which have a route for form's sake only. What a bridge
- * passes on may be from this host's own device, on the other end of a veth.
+ * or, with br_netfilter, bridged. Bridged packets have only a fake route, and may be from this
+ * host's own device, on the other end of a veth.
  */
 static unsigned int rxe_guard_hook_routed6(void *priv, struct sk_buff *skb,
 					   const struct nf_hook_state *state)

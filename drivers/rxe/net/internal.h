@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Declarations that the files of net/ share; <rxe/net.h> has those for other folders.
+ * Declarations that the files of net/ share; <rxe/net.h> is the interface for other folders.
  */
 #ifndef RXE_NET_INTERNAL_H
 #define RXE_NET_INTERNAL_H
@@ -24,7 +24,7 @@ struct socket;
 /*
  * Ethernet has priorities of three bits, so an SL of RoCE is at most 7. In completions of
  * datagrams for user space, the SL field holds the kind of network header. Bit 3 means UDP,
- * and the bits below tell the IP version. 0 means a GRH [A17.4.5.1]. Programs that answer copy
+ * and the bits below give the IP version. 0 means a GRH [A17.4.5.1]. Programs that answer copy
  * the SL to their address vector.
  */
 #define RXE_MAX_SL	7
@@ -57,10 +57,10 @@ struct rxe_unreach {
  * struct rxe_netns - a network namespace, while it has RDMA devices
  * @devs: struct rxe_dev.list; readers in RCU, writers hold rxe_net_lock
  * @socks: own the packets that are sent, by enum rxe_proto; NULL where the protocol is off.
- *	Those of RoCE v2 hold UDP port 4791, that of v1 has no port
+ *	The sockets of RoCE v2 hold UDP port 4791, that of v1 has no port
  * @net: the namespace
  * @users: devices in @devs
- * @v2_users: those with RoCE v2; the sockets and hooks are open for them
+ * @v2_users: devices with RoCE v2; the sockets and hooks are open for them
  * @unreach_lock: protects @unreach
  * @unreach: ICMP errors, by a hash of the destination
  */
@@ -108,7 +108,7 @@ void rxe_train_close(struct rxe_train *train);
 
 /* tx.c */
 /**
- * struct rxe_tx_time - the shortest time measured of late
+ * struct rxe_tx_time - the shortest of the recent measurements of a time
  * @ns: the time; 0 before the second measurement
  * @last: the last measurement, however long, ns; 0 before the first
  * @at: when @ns was set
@@ -190,7 +190,7 @@ static inline void *rxe_rx_l3(struct sk_buff *skb)
 	return skb->head + rxe_rx(skb)->l3_off;
 }
 
-/* Is it an IPv4 address in its mapped form? GIDs of RoCE v1 may be of either family */
+/* Is a GID an IPv4 address in its mapped form? GIDs of RoCE v1 may be of either family */
 static inline bool rxe_gid_is_ipv4(const union ib_gid *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
@@ -208,10 +208,10 @@ static inline u32 rxe_netdev_get_vlan(const struct net_device *ndev)
 }
 
 /**
- * rxe_count_segs - packets of an skb that nobody has taken apart yet
+ * rxe_count_segs - count the packets of an skb that isn't taken apart yet
  * @skb: the skb
  *
- * Return: as many as its GSO says, which may be a guest's; at least 1.
+ * Return: the number that its GSO says, which may be a guest's; at least 1.
  */
 static inline u32 rxe_count_segs(const struct sk_buff *skb)
 {

@@ -3,15 +3,16 @@
  * Joining multicast groups, so that the netdev and its switch let their packets in. All RoCE
  * versions join the MAC address of the group, RoCE v2 also joins by IGMP or MLD.
  *
- * An MGID doesn't say by which netdev its packets come. So all netdevs of the device join it:
- * its own, and VLANs on that without a device of their own. Netdevs that come later join when
- * they go up, or, as VLANs, when they lose their own device. A netdev may lose IP and get it
- * back (IPv6, if the MTU becomes too small). Then the group is joined again.
+ * An MGID doesn't say by which netdev its packets come. All netdevs of the device therefore join
+ * it: its own, and VLANs on that without a device of their own. Later netdevs join when they go
+ * up; VLANs also join when they lose their own device. A netdev may lose IP and get it back
+ * (IPv6, if the MTU becomes too small). Then the group is joined again.
  *
- * The root user of a container can add thousands of VLANs, and each joins all groups. So only
- * the device's netdev and those above it are visited. The link of a netdev to a group is found
- * by ifindex. Each step may be followed by a reschedule. All netdevs of a group are in the
- * device's namespace. A netdev that leaves it leaves the group, before its ifindex can change.
+ * The root user of a container can add thousands of VLANs, and each joins all groups. For speed,
+ * only the device's netdev and the netdevs above it are visited, and the link of a netdev to a
+ * group is found by ifindex. Each step may be followed by a reschedule. All netdevs of a group
+ * are in the device's namespace. A netdev that leaves the namespace first leaves the group,
+ * before its ifindex can change.
  *
  * Context: process; everything under RTNL alone, may sleep. A netdev's in_dev and in6_dev are
  * compared by pointer: the references keep the memory from being reused.
@@ -34,7 +35,7 @@ static LIST_HEAD(rxe_joins);	/* of all devices */
  * struct rxe_join_link - a netdev that has joined a group
  * @ndev: the netdev, reference held
  * @ifindex: of the netdev when it joined: its place in rxe_join.links
- * @tracker: tracks that reference
+ * @tracker: tracks the reference to @ndev
  * @mac: the netdev lets the group's MAC address in
  * @in_dev: IPv4 of the netdev that has joined, reference held; or NULL
  * @in6_dev: the same for IPv6
@@ -206,7 +207,7 @@ static bool is_netdev_of(const struct rxe_dev *rxe, const struct net_device *nde
 	return is;
 }
 
-/* If it is one of the device's netdevs, join on it, or follow its IP */
+/* If @ndev is one of the device's netdevs, join on it, or follow its IP */
 static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 {
 	struct rxe_join_link *link;
@@ -227,13 +228,13 @@ static int link_upper(struct net_device *upper, struct netdev_nested_priv *priv)
 	return link_netdev(priv->data, upper);
 }
 
-/* RTNL keeps the netdevs above where they are, without RCU: link_upper() may sleep */
+/* RTNL alone protects the list of upper netdevs, without RCU: link_upper() may sleep */
 static int link_netdevs(struct rxe_join *join)
 {
 	struct netdev_nested_priv priv = { .data = join };
 	struct rxe_dev *rxe = join->rxe;
 
-	/* Unregistered, the netdev doesn't keep its namespace any more */
+	/* An unregistered netdev doesn't keep its namespace any more */
 	if (!READ_ONCE(rxe->netns) || rxe->ndev->reg_state != NETREG_REGISTERED)
 		return 0;
 	return link_netdev(join, rxe->ndev) ?:

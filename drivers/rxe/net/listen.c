@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Captures should show packets as the wire has them, so no trains are made while one runs.
- * Any packet socket for all protocols counts, whatever its filter.
+ * Captures should show packets as the wire has them, so no trains are made during a capture.
+ * Any packet socket for all protocols counts as a capture, whatever its filter.
  *
  * A netdev that is reached through several bridges, or a router, isn't checked. Before 6.15, the
  * host has one list of the sockets that aren't bound to a netdev, whatever their namespace. If the
@@ -72,8 +72,8 @@ static bool rxe_ports_have_listener(struct net_device *port)
 }
 
 /*
- * The other end of a veth, what is above it, and the other ports of a bridge there get the very
- * skb that this end sends.
+ * The skb that one end of a veth sends is seen on the other end, on the netdevs above that, and
+ * on the other ports of a bridge there.
  */
 static bool rxe_peer_has_listener(struct net_device *ndev)
 {
@@ -108,10 +108,9 @@ static bool rxe_lowers_have_listener(struct net_device *ndev)
  * rxe_listen_below - does a packet socket see what a netdev sends?
  * @ndev: netdev
  *
- * This is cheap: few netdevs have another one below, and only those of a pair (veth) have a
- * peer.
+ * This is cheap: few netdevs have another netdev below, and only a veth has a peer.
  *
- * Return: true if there is a listener on it, on a netdev below, on the other end of a veth and
+ * Return: true if there is a listener on it, on a netdev below, on the other end of a veth or
  * above that, or on a port of a bridge there.
  */
 bool rxe_listen_below(struct net_device *ndev)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Adding devices to a network namespace, moving and removing them. While a namespace has
- * devices with RoCE v2, it has UDP port 4791 and the hooks open. While any namespace has
- * devices with RoCE v1, the Ethertype of v1 is received; while any has devices, ARP is.
+ * devices with RoCE v2, it has UDP port 4791 and the hooks open. The Ethertype of RoCE v1 is
+ * received while any namespace has devices with v1. ARP is received while any device exists.
  *
  * Context: process. Serialised by rxe_net_lock, which may be taken under RTNL. Neither RTNL
  * nor another lock of the driver is taken under rxe_net_lock.

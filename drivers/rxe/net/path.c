@@ -39,7 +39,7 @@ static int rxe_path_set_proto(struct rxe_path *path,
 /*
  * The destination as a GID of this very device, if the same_device switch allows it. RoCE v1
  * ignores the switch: it can't reach its own device otherwise. The GID must be on the source's
- * netdev. The table also has addresses of VLANs, which only the wire leads to.
+ * netdev: the table also has addresses of VLANs, which are reached by wire only.
  */
 static const struct ib_gid_attr *rxe_path_find_own(struct rxe_dev *rxe,
 						   const struct rxe_path *path,
@@ -115,8 +115,8 @@ static u32 rxe_path_get_hash(const struct rxe_path *path)
 }
 
 /*
- * The queues of the device itself need no lookup. They also serve if memory is short. Context:
- * the GID keeps its netdev.
+ * The queues of the device's own netdev need no lookup. They are also used if memory is short.
+ * Context: the GID keeps its netdev.
  */
 static struct rxe_txq *rxe_path_find_txq(const struct rxe_dev *rxe, const struct rxe_path *path)
 {
@@ -216,8 +216,8 @@ static struct net_device *rxe_rx_ndev(struct sk_buff *skb)
 
 /*
  * The GID that a datagram was sent to. A VLAN netdev has the link-local address of the netdev
- * below it, and only the VLAN tags tell them apart. The address may also be that of another
- * netdev of the device than the one it came in by, for example of a VRF.
+ * below it: only the VLAN tags differ. The datagram may also have come in by another netdev of
+ * the device than that with the address, for example in a VRF.
  *
  * Return: the GID with a reference, or an ERR_PTR
  */
@@ -282,8 +282,8 @@ bool rxe_path_has_ids(const struct rxe_path *path)
 }
 
 /*
- * The device may leave its namespace at any time; RCU keeps the namespace. That of the netdev
- * isn't kept, once the netdev is unregistered. Nobody has rights to a device in no namespace.
+ * The device may leave its namespace at any time; RCU keeps the namespace. An unregistered
+ * netdev doesn't keep its own. Nobody has rights to a device without a namespace.
  */
 static bool rxe_has_net_rights(const struct rxe_dev *rxe)
 {
@@ -306,7 +306,7 @@ static bool rxe_has_net_rights(const struct rxe_dev *rxe)
  *
  * The limit is that of SO_PRIORITY. A higher SL is no error, since some harmless programs ask
  * for one. The path keeps the SL, and its packets get the highest priority that needs no
- * privilege. That also holds if the administrator's traffic class, which decides now, is
+ * privilege. The limit is set even if the administrator's traffic class decides now: that may be
  * removed later.
  *
  * Context: process.
@@ -350,7 +350,7 @@ static void release_ah_ref(struct kref *kref)
 }
 
 /**
- * rxe_ah_put - give back a reference to an AH's path
+ * rxe_ah_put - drop a reference to an AH's path
  * @r: from rxe_ah_get() or rxe_ah_hold()
  *
  * Context: any.

@@ -22,7 +22,7 @@ struct sock;
  * @grh_off: offset of the network header in a datagram's GRH [A17.4.5.1]
  * @udp: there is a UDP header, and paths have a route; else packets stay on the link
  * @ids: packets have IDs that count up, and the ICRC covers them
- * @gso: the feature of a netdev that takes a train whole
+ * @gso: the netdev feature for whole trains
  * @push: puts the headers in front of a train of @npkts packets
  * @send: sends a train with its headers, and consumes it. Return: 0, 1 if it was
  *	dropped, or a negative error if the path doesn't work now

@@ -33,9 +33,9 @@ static struct rxe_dev *rxe_net_match(struct rxe_netns *ns,
 /**
  * rxe_net_find - the RDMA device of a netdev
  * @net: namespace
- * @ndev: its netdev, or a VLAN of that (QinQ: a VLAN of a VLAN), without a device in between
+ * @ndev: its netdev, or a VLAN on that (QinQ: a VLAN on a VLAN), without a device in between
  * @roce: RoCE versions, of which the device has at least one enabled;
- *	RXE_ENABLE_NONE: whatever it has
+ *	RXE_ENABLE_NONE: any or none
  *
  * Context: RCU read side, until whose end the device stays valid.
  * Return: the device or NULL.
@@ -98,8 +98,8 @@ struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto)
  * @first: the first of these protocols, enum rxe_proto
  * @last: the last
  *
- * Senders find a socket under RCU and take a reference of their own to its memory
- * (rxe_tx_own()). So they are waited for before the socket's own reference is dropped.
+ * Senders find a socket under RCU and take a reference to its memory (rxe_tx_own()). This
+ * waits for them before it drops the socket's own reference.
  *
  * Context: process.
  */
@@ -154,8 +154,8 @@ static bool rxe_netdev_has(struct net_device *ndev, const struct in6_addr *addr)
  * @by: netdev where a packet for that address came in
  * @addr: IPv6 address, or IPv4 in its mapped form
  *
- * Several netdevs may have it, for example in several routing domains (VRFs): @by comes
- * first, then one in the domain of @by.
+ * Several netdevs may have the address, for example in several routing domains (VRFs): @by
+ * comes first, then a netdev in the domain of @by.
  *
  * Context: RCU read side.
  * Return: the netdev without a reference, or NULL.
@@ -191,8 +191,8 @@ static u32 rxe_vlan_get_tag(const struct net_device *ndev)
  * rxe_vlan_tags - the tags of packets on a VLAN netdev
  * @ndev: VLAN netdev, perhaps on another one (QinQ)
  *
- * Return: 13 bits for the netdev's own tag, then the tag below. Of more than two tags, those
- * below are hashed.
+ * Return: 13 bits for the netdev's own tag, then the tag below. If there are more than two tags,
+ * the lower ones are hashed.
  */
 u32 rxe_vlan_tags(const struct net_device *ndev)
 {
@@ -209,9 +209,9 @@ u32 rxe_vlan_tags(const struct net_device *ndev)
  * @path: path
  * @held: the GID, of which the path holds the deleted entry
  *
- * The RDMA core deletes GIDs and adds them again when a bond changes its active slave. It does
- * the same when the MAC address of the netdev changes. The deleted entry has no netdev any
- * more. Connections go on by the new one, on the same netdev.
+ * The RDMA core deletes GIDs and adds them again when a bond changes its active slave, or when
+ * the MAC address of the netdev changes. The deleted entry has no netdev any more. Connections
+ * continue with the new entry, on the same netdev.
  *
  * Context: bottom halves off or RCU read side.
  * Return: the netdev without a reference; NULL if the address isn't there any more.

@@ -95,7 +95,7 @@ const struct rxe_l3 rxe_l3_v1 = {
 	.fix		= rxe_v1_fix,
 };
 
-/* The link pads a single packet; a train is as long as it says. */
+/* The link may pad a single packet; a train must have the length in its header. */
 static bool rxe_v1_trim(struct sk_buff *skb, u32 bytes)
 {
 	if (skb_is_gso(skb))

@@ -9,11 +9,11 @@
  * length of the whole train.
  *
  * The type needs ip_summed to be CHECKSUM_PARTIAL or CHECKSUM_UNNECESSARY, else the stack
- * segments at once. RoCE v1 has no checksum to complete, so it is CHECKSUM_UNNECESSARY.
+ * segments at once. RoCE v1 has no checksum to complete: ip_summed is CHECKSUM_UNNECESSARY.
  *
- * In a tunnel, GSO must also provide room for the tunnel's headers in front of each packet. It
- * must also provide the sum of the packet's bytes for the tunnel's checksum. Packets in a
- * frag_list have no such room. So in a tunnel, all trains are cut from fragments.
+ * In a tunnel, GSO must provide room for the tunnel's headers in front of each packet, and the
+ * sum of the packet's bytes for the tunnel's checksum. Packets in a frag_list have no such room.
+ * In a tunnel, all trains are therefore cut into new skbs.
  *
  * The offload stays as long as the module, since NAPI may hold trains at any time.
  *
@@ -53,12 +53,12 @@ void rxe_v1_offload(struct sk_buff *skb, u32 pkt, u32 npkts)
 {
 	rxe_v1_set_gso(skb, npkts);
 	skb_shinfo(skb)->gso_size = pkt;
-	/* Traffic shapers count its offset as the headers of each packet */
+	/* Traffic shapers count the offset of this header as the headers of each packet */
 	skb_set_transport_header(skb, RXE_GRH_BYTES);
 }
 
 /**
- * rxe_v1_gso_ok - is a GSO skb one that rxe_v1_offload() or GRO made?
+ * rxe_v1_gso_ok - did rxe_v1_offload() or GRO make a GSO skb?
  * @skb: received
  *
  * Return: false if it is another protocol's GSO.

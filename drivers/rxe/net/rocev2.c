@@ -38,7 +38,7 @@ void rxe_v2_push_udp(struct sk_buff *skb, const struct rxe_path *path)
 	udp->source = htons(path->sport);
 	udp->dest = htons(RXE_ROCE_UDP_PORT);
 	udp->len = htons(len);
-	udp->check = 0;		/* the ICRC does better [A17.3.1.2] */
+	udp->check = 0;		/* the ICRC protects better [A17.3.1.2] */
 }
 
 /* UDP checksum of the pseudo header; the stack or the netdev completes it later. */
@@ -58,7 +58,7 @@ static void rxe_v2_set_partial_csum(struct sk_buff *skb)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 }
 
-/* Without memory for that, the packet leaves without a checksum */
+/* If memory is short, the packet leaves without a checksum */
 static void rxe_v2_set_csum(struct sk_buff *skb)
 {
 	rxe_v2_set_partial_csum(skb);
@@ -170,11 +170,10 @@ static struct net_device *rxe_v2_find_owner(struct net_device *ndev,
 }
 
 /*
- * May a packet for @owner's device come in by @ndev? It may by loopback or a VRF's netdev, which
- * this host itself sends to, and by another port of the host. It may not by other netdevs. The
- * stack takes packets for each address of the host on any netdev. But behind another netdev,
- * anybody may have the peer's address (a container's network). An adapter, too, receives only
- * from its own wire.
+ * May a packet for @owner's device come in by @ndev? Only by loopback or a VRF's netdev, which
+ * this host itself sends to, and by another port of the host. The stack takes packets for each
+ * address of the host on any netdev. But behind another netdev, for example a container's,
+ * anybody may have the peer's address. An adapter, too, receives only from its own wire.
  */
 static bool rxe_v2_leads_to(const struct net_device *ndev, const struct net_device *owner)
 {
@@ -250,8 +249,8 @@ static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
 }
 
 /*
- * Did the packet come in fragments? No more than an adapter does the driver reassemble. A bridge
- * whose packets pass netfilter may have done so before the IP layer.
+ * Did the packet come in fragments? The driver doesn't take reassembled packets, as an adapter
+ * doesn't. A bridge whose packets pass netfilter may have reassembled them before the IP layer.
  */
 static bool rxe_v2_was_fragmented(const struct sk_buff *skb, u8 proto)
 {
@@ -385,7 +384,7 @@ static const struct nf_hook_ops rxe_v2_hooks[] = {
 
 /*
  * Receive a packet at the socket, on which nothing is ever queued. skb->data is at the UDP
- * header. A tunnel's GSO is refused. The UDP layer doesn't split it, and a tunnel header is at
+ * header. A tunnel's GSO is refused: the UDP layer doesn't split it, and a tunnel header is in
  * the place of the BTH.
  */
 static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)

@@ -3,11 +3,10 @@
  * Routes of RoCE v2 paths: looked up once and kept in the path. They are checked before
  * each use, since the stack invalidates them by a generation number.
  *
- * A cached route of IPv6, or of IPsec, refers to its namespace and doesn't keep it. So none
- * may be left when the namespace ends. All paths with a route are in lists, by the netdev that
- * the route was looked up for. They may be of any QP, AH or device. When the netdev leaves its
- * namespace, the routes by it are given back. No namespace ends before all its netdevs have
- * left it.
+ * A cached route of IPv6, or of IPsec, refers to its namespace and doesn't keep it: no such
+ * route may be left when the namespace ends. All paths with a route, of any QP, AH or device, are
+ * in lists by the netdev that the route was looked up for. When the netdev leaves its namespace,
+ * its routes are dropped. No namespace ends before all its netdevs have left it.
  *
  * Context: bottom halves off. Several senders at a time read rxe_path.dst under RCU. It is
  * written under the lock of the path's lists.
@@ -133,8 +132,8 @@ static bool rxe_route_can_be_unbound(const struct rxe_path *path, const struct n
  * Packets leave by the netdev of the source GID. Exception: a peer that is another port of
  * this host is only reached through loopback.
  *
- * A lookup for a netdev takes the first of several equal routes. So a lookup without a netdev
- * is tried first, which selects the route by the flow. Its result is used if it leads to the
+ * A lookup for a netdev takes the first of several equal routes. A lookup without a netdev
+ * selects the route by the flow. It is tried first, and its result is used if it leads to the
  * netdev.
  *
  * @cookie is set for IPv6.
@@ -285,7 +284,7 @@ struct dst_entry *rxe_route(struct rxe_path *path)
 	return rxe_route_renew(path);
 }
 
-/* Readers of the route may go on until the end of their RCU read side. Context: lock */
+/* Readers may use the route until the end of their RCU read side. Context: lock held */
 static void rxe_route_clear(struct rxe_routes *routes, struct rxe_path *path)
 {
 	hlist_del_init(&path->by_node);
@@ -294,7 +293,7 @@ static void rxe_route_clear(struct rxe_routes *routes, struct rxe_path *path)
 }
 
 /**
- * rxe_route_drop - give back the cached route of a path
+ * rxe_route_drop - drop the cached route of a path
  * @path: path that is no longer sent on; may be all zero
  *
  * When it returns, rxe_routes_forget() doesn't use the path any more. A path that never had
@@ -314,7 +313,7 @@ void rxe_route_drop(struct rxe_path *path)
 	spin_unlock_irqrestore(&routes->lock, flags);
 }
 
-/* Other netdevs may be in the same list */
+/* Drop the routes by @ndev; routes by other netdevs may be in the same list */
 static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device *ndev)
 {
 	struct hlist_node *next;
@@ -330,14 +329,13 @@ static void rxe_routes_clear(struct rxe_routes *routes, const struct net_device 
 }
 
 /**
- * rxe_routes_forget - give back all cached routes by a netdev that leaves its namespace
- * @ndev: the netdev; of a device, on top of one, such as a VLAN, or any other
+ * rxe_routes_forget - drop all cached routes by a netdev that leaves its namespace
+ * @ndev: any netdev, with or without a device
  *
- * The netdev is down, and a grace period has passed since then. So all senders that saw it up
- * have cached their route. No other one gets a route by it, until it is up in its new
- * namespace.
+ * The netdev is down, and a grace period has passed since then: all senders that saw it up have
+ * cached their route. No other sender gets a route by it until it is up in its new namespace.
  *
- * Called for every netdev of the host that goes. Mostly, no path has a route by it.
+ * Called for every netdev of the host that leaves. Usually no path has a route by it.
  *
  * Context: process, RTNL held.
  */

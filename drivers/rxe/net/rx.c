@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving trains: the common part of RoCE v1, v2 and the same-device path. Also the network
- * headers as the ICRC and the GRH need them.
+ * Receiving trains: the common part of RoCE v1, v2 and the same-device path. Also provides the
+ * network headers for the ICRC and the GRH.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -202,9 +202,9 @@ static bool rxe_rx_is_unsent(const struct sk_buff *skb, u8 proto)
 
 /*
  * Can the ICRC go unverified? Yes, as with TCP's checksum, if the train never left this host's
- * memory. Then it is in the driver's own pages (rxe_blocks_made()), and has the form in which
- * it was sent. The form alone proves nothing: a router's GRO and a guest's network card set
- * CHECKSUM_PARTIAL on any packet.
+ * memory. Such a train is in the driver's own pages (rxe_blocks_made()), and has the form in
+ * which it was sent. The form alone proves nothing: a router's GRO and a guest's network card
+ * set CHECKSUM_PARTIAL on any packet.
  */
 static bool rxe_rx_trusts(const struct rxe_dev *rxe, const struct sk_buff *skb,
 			  u8 proto)
@@ -247,8 +247,8 @@ static bool rxe_rx_is_usable(struct rxe_dev *rxe, const struct sk_buff *skb, u8 
 }
 
 /*
- * A train may be queued for long. Meanwhile it must not hold references to objects of
- * the stack, nor point to any that may be freed.
+ * A train may be queued for long. A queued train must not hold references to objects of the
+ * stack, nor point to objects that may be freed.
  */
 static void rxe_rx_detach(struct sk_buff *skb)
 {

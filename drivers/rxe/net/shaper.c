@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queueing disciplines that segment trains when they enqueue them: those that shape. They free the
- * train. With RoCE v2, its packets don't count as queued any more (tx.c), and nothing would keep
- * their queue short. With RoCE v1, they count, but their queue may be shorter than one train. So
- * single packets are sent through them.
+ * Only single packets are sent through queueing disciplines that shape. They segment a train
+ * when they enqueue it, and free the train. With RoCE v2, the packets then don't count as queued
+ * any more (tx.c), and nothing would keep the queue short. With RoCE v1, they count, but the
+ * queue may be shorter than one train.
  *
- * The kernel doesn't tell which queueing disciplines do this, hence the list of names. netem isn't
- * in it, since it segments only the trains that it corrupts.
+ * The kernel doesn't tell which queueing disciplines segment, hence the list of names. netem isn't
+ * in the list, since it segments only the trains that it corrupts.
  *
  * Context: bottom halves off; the netdev must not go away.
  */
@@ -23,7 +23,7 @@ static bool rxe_is_shaper(const struct Qdisc *q)
 	return match_string(names, ARRAY_SIZE(names), q->ops->id) >= 0;
 }
 
-/* The hash table has all but the root */
+/* The hash table has all queueing disciplines but the root */
 static bool rxe_has_shaper(const struct net_device *ndev)
 {
 	const struct Qdisc *q = rcu_dereference_bh(ndev->qdisc);

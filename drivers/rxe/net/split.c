@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains that weren't necessarily built by a sender like this driver: GRO of a router, a
- * guest or this host, or a process with UDP_SEGMENT, also builds trains.
+ * Received trains, which this driver need not have built: GRO of a router, a guest or this
+ * host, or a process with UDP_SEGMENT, also builds trains.
  *
- * Other builders group packets by address and port, which two queue pairs may share. So
- * each packet is checked before the transport gets a train: RC or UC, one QP, all requests
- * or all responses, headers that continue the first packet's. If any check fails, the
- * train is taken apart: each packet is copied into an skb of its own.
+ * Other builders group packets by address and port, which two queue pairs may share. Each
+ * packet is therefore checked before the transport gets a train: RC or UC, one QP, all
+ * requests or all responses, headers that continue the first packet's. If any check fails,
+ * the train is taken apart: each packet is copied into an skb of its own.
  *
  * Packets that are chained by frag_list still have their own network headers before their
  * data. For other packets, the headers are those that segmentation would make. GRO of a
- * router may also chain skbs of many packets each, when the fragments of one are used up.
+ * router may also chain skbs of many packets each, when an skb has no fragment left.
  *
  * Context: softirq or bottom halves off. A received skb is read only.
  */
@@ -21,7 +21,7 @@
 
 /*
  * The @n-th packet of a train: @len bytes at @off of @skb, behind the network
- * headers @l3. These are the packet's if @own is set, else the train's.
+ * headers @l3. The headers are the packet's if @own is set, else the train's.
  */
 struct piece {
 	const struct sk_buff	*skb;
@@ -73,7 +73,7 @@ static bool rxe_l3_continues(const void *first, const void *l3, u8 proto, u32 n)
 	       ntohs(ip->id) == (u16)(ntohs(was->id) + n);
 }
 
-/* For the same queue of the same QP? */
+/* Is the packet for the same queue of the same QP as the first? */
 static bool rxe_bth_continues(const u8 *first, const u8 *bth)
 {
 	u32 qpns = get_unaligned_be32(first + 4) ^ get_unaligned_be32(bth + 4);
@@ -82,7 +82,7 @@ static bool rxe_bth_continues(const u8 *first, const u8 *bth)
 	       (bth[0] == first[0] || rxe_is_same_queue(first[0], bth[0]));
 }
 
-/* By frag_list: the first packet is in the skb, each other one in a frame */
+/* Chained by frag_list: the first packet is in the skb, each other packet in a frame */
 static bool rxe_frames_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 				 u8 proto, const u8 *first)
 {
@@ -136,7 +136,7 @@ static bool rxe_bytes_are_train(const struct sk_buff *skb, u32 off, u32 pkt,
 }
 
 /**
- * rxe_is_train - do several packets that came as one belong together?
+ * rxe_is_train - do the packets of an skb form a train?
  * @skb: the packets; its network header is set
  * @off: bytes from skb->data to the first BTH
  * @pkt: bytes of each packet but the last, BTH to ICRC

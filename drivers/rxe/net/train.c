@@ -234,7 +234,7 @@ static bool rxe_takes_trains(const struct net_device *ndev, u8 proto)
 	return ndev->features & gso;
 }
 
-/* What one skb may carry on a route. The netdev's limits aren't meant for single packets */
+/* Limit an skb on a route. The netdev's limits aren't meant for single packets */
 static void rxe_train_set_limit(struct rxe_train *train, u8 proto,
 				const struct net_device *ndev, u32 len)
 {
@@ -248,7 +248,7 @@ static void rxe_train_set_limit(struct rxe_train *train, u8 proto,
 }
 
 /*
- * Look for captures of what leaves, and for queueing disciplines that segment trains. This costs
+ * Look for captures of sent packets, and for queueing disciplines that segment trains. This costs
  * as much as a route lookup, so the results are kept for one tick.
  */
 static void rxe_train_look_below(struct rxe_path *path, struct net_device *ndev)

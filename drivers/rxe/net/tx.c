@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A limit on what the senders by a netdev have in the queues of the stack and the netdev.
+ * Limits the bytes that the senders by a netdev have in the queues of the stack and the netdev.
  *
  * Theory. A queue longer than what keeps the netdev busy only makes packets late, until
- * a queueing discipline drops them. So there is a limit on the bytes of all senders by a
- * netdev together. It follows the rate at which the netdev drains the queue, as TCP's
- * small queues do:
+ * a queueing discipline drops them. The bytes of all senders by a netdev together are therefore
+ * limited. The limit follows the rate at which the netdev drains the queue, as TCP's small
+ * queues do:
  *
  *   limit = rate * (2 * own + txq_ns)
  *
- * where rate is the bytes per time that left while senders waited. Own is the time an skb
- * takes through an empty queue. Normally own is near zero. It is larger for a netdev that
+ * where "rate" is the bytes per time that left while senders waited, and "own" the time that an
+ * skb takes through an empty queue. Normally own is near zero. It is larger for a netdev that
  * completes late, or a queueing discipline that delays (netem). The limit changes by a factor
  * of two at most per txq_period_ns.
  *
@@ -19,11 +19,11 @@
  * of a QP are two senders, but one flow.
  *
  * One packet may always be queued. Senders that must wait get their turn in order of
- * arrival, when half of the limits is free. In its turn a sender sends what its task
- * sends in one run. So many senders share a slow netdev evenly.
+ * arrival, when half of the limits is free. In its turn, a sender sends as much as its task
+ * sends in one run. Many senders thus share a slow netdev evenly.
  *
  * The limit is per netdev of a source GID: that of the device, or one on top of it, such as a
- * VLAN. So a stuck netdev stops only its own senders. A path refers to its netdev's queues. A
+ * VLAN. A stuck netdev thus stops only its own senders. A path refers to its netdev's queues. A
  * connected QP takes them over from its path, and a UD QP from that of the next datagram.
  *
  * If nothing leaves for txq_stuck_ns, each waiting sender may send once, txq_force of them per
@@ -100,9 +100,9 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 }
 
 /*
- * Let some waiting senders send once. There may be a great many, so each call takes the next few
- * to the end of the list. A first sender of this round shows that all have had theirs, whether or
- * not they sent: some have nothing to send any more, or wait for a page.
+ * Let some waiting senders send once. There may be a great many, so each call moves the next few
+ * to the end of the list. If the first sender was moved in this round, the round is complete,
+ * whether or not all have sent: some have nothing to send any more, or wait for a page.
  *
  * Context: lock held. Return: true if some may be left in this round.
  */
@@ -147,7 +147,7 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	return restart;
 }
 
-/* Queues whose last reference is gone are passed over. Context: txqs_lock */
+/* Skips queues whose last reference is gone. Context: txqs_lock */
 static struct rxe_txq *txq_find(const struct net_device *ndev)
 {
 	struct rxe_txq *q;
@@ -268,8 +268,8 @@ static void tx_release(struct kref *ref)
 /**
  * rxe_tx_wait - wait until no queue holds an skb with a destructor of this module
  *
- * Also waits until tx_free() of the last skb has returned. It may run in a softirq. It may
- * also run in a process that frees a queue, and is preempted at its very end.
+ * Also waits until tx_free() of the last skb has returned. tx_free() may run in a softirq, or in
+ * a process that frees a queue and is preempted at its very end.
  *
  * Context: process, at module unload.
  */
@@ -291,8 +291,8 @@ static bool tx_has_many(const struct rxe_tx *tx, u32 skbs)
 }
 
 /*
- * Find the first waiting sender that has half of its own limit free. Few senders are passed
- * over, since all their skbs are within the device's limit.
+ * Find the first waiting sender that has half of its own limit free. Few senders are skipped,
+ * since all their skbs are within the limit of the queues.
  */
 static struct rxe_tx *txq_find_next(const struct rxe_txq *q)
 {
@@ -365,9 +365,9 @@ void rxe_tx_destroy(struct rxe_tx *tx)
  * @txp: its place; replaced
  * @q: the other queues
  *
- * A sender of datagrams may alternate between two netdevs. So the old one is kept for the way
- * back, and its own limit goes on. If memory is short, the sender counts for the old queues as
- * before.
+ * A sender of datagrams may alternate between two netdevs. The old sender is therefore kept for
+ * the way back, and keeps its own limit. If memory is short, the sender counts for the old queues
+ * as before.
  *
  * Context: the owner's task, or while it is paused.
  */
@@ -375,7 +375,7 @@ void rxe_tx_move(struct rxe_tx **txp, struct rxe_txq *q)
 {
 	struct rxe_tx *old = *txp, *tx = old->last;
 
-	rxe_tx_leave(old);	/* nobody would end its turn any more */
+	rxe_tx_leave(old);	/* nothing else would end its turn */
 	if (!tx || tx->q != q) {
 		tx = tx_create(q, old->owner, GFP_ATOMIC | __GFP_NOWARN);
 		if (!tx)
@@ -397,10 +397,10 @@ static bool txq_has_drained(const struct rxe_txq *q, u32 bytes)
 /*
  * Wait behind the other senders. If there is room by now, the first of them gets its turn.
  *
- * A sender that waits already asks again whenever its task runs, as for arriving packets. Then
- * nobody gets a turn before the queues have drained. Otherwise each packet that leaves would be
- * replaced at once. Always-full queues starve some packets if the queueing discipline serves
- * new flows first (fq_codel).
+ * Exception: a sender that waits already asks again whenever its task runs, for example for
+ * arriving packets. Then no sender gets a turn before the queues have drained. Otherwise each
+ * packet that leaves would be replaced at once, and queues that are always full starve some
+ * packets if the queueing discipline serves new flows first (fq_codel).
  */
 static void txq_add_waiter(struct rxe_txq *q, struct rxe_tx *tx)
 {
@@ -479,7 +479,7 @@ bool rxe_tx_stuck(const struct rxe_tx *tx, u64 ns)
 }
 
 /**
- * rxe_tx_room - how much fits into the queues
+ * rxe_tx_room - how many bytes fit into the queues
  * @tx: the sender
  *
  * Return: bytes, a guess.
@@ -508,7 +508,7 @@ u32 rxe_tx_share(const struct rxe_tx *tx)
  * rxe_tx_shared - do senders wait for the queues?
  * @tx: the sender
  *
- * Return: true if any waits or has its turn: that of @tx may be far off.
+ * Return: true if any sender waits or has its turn: the turn of @tx may be far off.
  */
 bool rxe_tx_shared(const struct rxe_tx *tx)
 {
@@ -565,13 +565,13 @@ static noinline void txq_start_timing(struct rxe_txq *q, struct sk_buff *skb)
 }
 
 /**
- * rxe_tx_time_add - add a measurement to the shortest time of late
+ * rxe_tx_time_add - add a measurement to the shortest recent time
  * @t: the time
  * @ns: the measurement
  * @now: when it was made
  *
- * A single long measurement may tell of a CPU that stood still. So a longer time, at first and
- * after txq_memory_ns, is the shorter one of the last two measurements.
+ * A single long measurement may only show that a CPU stood still. At first, and after
+ * txq_memory_ns, the time is therefore the shorter one of the last two measurements.
  *
  * Context: any; the caller serializes
  */
@@ -658,7 +658,7 @@ void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 }
 
 /**
- * rxe_tx_is_loaded - do bytes wait in the queues that could hold up others?
+ * rxe_tx_is_loaded - do so many bytes wait in the queues that they could delay other senders?
  * @tx: the sender
  *
  * Return: true if they are more than half of the smallest limit.
@@ -672,8 +672,8 @@ bool rxe_tx_is_loaded(const struct rxe_tx *tx)
  * rxe_tx_park - count an skb for its sender only, no longer for the device's queues
  * @skb: after rxe_tx_own(); it is about to wait for the address of its next hop
  *
- * The neighbour may be dead. Otherwise, what waits for it for seconds would hold up the senders
- * to all others. Its own queue has a limit in bytes.
+ * The neighbour may be dead. Packets that wait for it for seconds must not stop the senders to
+ * all others. The neighbour's own queue has a limit in bytes.
  */
 void rxe_tx_park(struct sk_buff *skb)
 {
@@ -689,8 +689,8 @@ void rxe_tx_park(struct sk_buff *skb)
  * @train: an skb, which is freed next
  * @last: the last of its packets, without owner
  *
- * Queueing disciplines that shape (tbf, cake) segment trains when they enqueue them. This does
- * what skb_segment() does for skbs of sockets.
+ * Queueing disciplines that shape (tbf, cake) segment trains when they enqueue them. This
+ * function does what skb_segment() does for skbs of sockets.
  *
  * Context: any.
  */

@@ -2,14 +2,14 @@
 /*
  * Why a peer doesn't answer: the ICMP errors that came for packets of RoCE v2 to it.
  *
- * Anybody can forge an ICMP error. So an error changes neither a queue pair nor a route. The
+ * Anybody can forge an ICMP error: an error changes neither a queue pair nor a route. The
  * last error for a destination is kept. The log names it when a queue pair has used up its
- * retries. Errors are kept by namespace, in a small table. Another destination may take over a
- * place; then only a line in the log is lost, or a MAD is sent once more.
+ * retries. Errors are kept by namespace, in a small table. If another destination takes over a
+ * place, only a line in the log is lost, or a MAD is sent once more.
  *
  * Exception: MADs of the GSI. RDMA_CM asks 15 times for a connection, for more than a minute. If
  * the peer has no RoCE v2, its first answer is an ICMP error, as for TCP's SYN to a closed port.
- * Then the next MAD to that peer isn't sent, but fails. The error must enclose a packet that the
+ * The next MAD to that peer then fails, and isn't sent. The error must enclose a packet that the
  * GSI has sent just before. A forger elsewhere doesn't know that packet's PSN.
  *
  * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
@@ -78,7 +78,7 @@ static struct rxe_unreach *find_unreach_slot(struct rxe_netns *ns, const struct 
 
 /*
  * The ICMP header that the skb began with. For IPv4 and IPv6, it has 8 bytes with type and
- * code in the same places. What it encloses follows.
+ * code in the same places. The enclosed packet follows.
  */
 static const struct icmphdr *find_icmp_header(const struct sk_buff *skb)
 {
@@ -145,7 +145,7 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 	refused = icmp_is_refusal(icmp, v6) && find_enclosed_gsi(skb, &pkt);
 	spin_lock_bh(&ns->unreach_lock);
 	slot = find_unreach_slot(ns, &dst);
-	/* The errors for other packets to that destination don't take the refusal back */
+	/* Errors for other packets to that destination don't revoke the refusal */
 	if (refused || !ipv6_addr_equal(&slot->dst, &dst)) {
 		slot->refused = refused;
 		slot->refused_when = jiffies;
@@ -187,7 +187,7 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
  * @path: to the peer
  * @psn: the GSI's next PSN
  *
- * A refusal counts for a while only, which is longer than RDMA_CM waits for an answer.
+ * A refusal counts for RXE_REFUSED_SECS only, longer than RDMA_CM waits for an answer.
  *
  * Context: bottom halves off.
  * Return: true if another MAD would be refused, too.

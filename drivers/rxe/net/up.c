@@ -57,9 +57,8 @@ static bool rxe_dev_has_gid_in_vlan(const struct rxe_rx *rx, const union ib_gid 
 }
 
 /*
- * Is the destination a GID of @ndev? With RoCE v2, it may be that of another netdev of the
- * device, but in the same VLAN. A multicast group may have members here, which rxe_demux() looks
- * up.
+ * Is the destination a GID of @ndev? With RoCE v2, it may be a GID of another netdev of the
+ * device in the same VLAN. A multicast group is always accepted: rxe_demux() looks for members.
  */
 static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 				    const struct net_device *ndev)

@@ -59,8 +59,8 @@ static void rxe_seal_skb(struct sk_buff *skb, u8 proto, u32 hdr_len,
 }
 
 /*
- * No wire, so no ICRC; the headers only carry the addresses. If one of those is gone, the
- * path is down. The wire is no fallback: its packets have another size.
+ * Without a wire, no ICRC is needed; the headers only carry the addresses. If an address is gone,
+ * the path is down. The wire is no fallback: its packets have another size.
  */
 static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 			     struct rxe_train *train, struct sk_buff *skb)
@@ -82,7 +82,7 @@ static int rxe_xmit_same_dev(struct rxe_dev *rxe, struct rxe_path *path,
 
 /*
  * Give a multicast datagram to the members on this device, without the wire. The sender may
- * be a member, too. On loopback nothing else is sent, since @skb would only come back.
+ * be a member, too. On loopback, nothing else is sent, since @skb would come back.
  *
  * Return: true if there is no wire.
  */
