@@ -2,21 +2,21 @@
 /*
  * On-demand paging: which pages of a process, or of a dma-buf that may move, are present.
  *
- * Theory. Users of the table of pages are the tasks of QPs. They hold a reference to the
- * region for one run, with bottom halves off, and take no lock. The notifier marks the page as
- * not present. Then it waits for a grace period if the region has users. It also waits if a
- * memory window was used since the last one. The page's address stays in the table until the
- * end of the grace period. A task that found the page present may use it until its run ends.
+ * Theory. The tasks of QPs use the table of pages. A task holds a reference to the region for
+ * one run, with bottom halves off, and takes no lock. The notifier marks a page as not present.
+ * Then it waits for a grace period if the region has users, or if a memory window was used since
+ * the last grace period. The page's address stays in the table until the end of the grace
+ * period: a task that found the page present may use it until its run ends.
  *
  * The table consists of chunks with a notifier each. A chunk is added at the first fault in
  * it, if the process has memory there. Later the process may unmap that memory, and map other
- * memory elsewhere. Chunks of the past must not pile up. So those without a present page are
- * removed when the number of chunks has doubled since the last removal. It must also be at
- * least RXE_ODP_SWEEP. So a removal costs little per chunk that was added.
+ * memory elsewhere. To limit their number, chunks without a present page are removed when the
+ * number of chunks has doubled since the last removal, and is at least RXE_ODP_SWEEP. A removal
+ * thus costs little per added chunk.
  *
- * A chunk is removed only while no page is present and no fault uses it. Also, no callback may
- * wait for tasks that use its pages. It goes out of the table first, then its notifier goes. A
- * grace period later, no task looks at it any more.
+ * A chunk is removed only while no page is present, no fault uses the chunk, and no callback
+ * waits for tasks that use its pages. The chunk first leaves the table, then its notifier is
+ * removed. A grace period later, no task looks at the chunk any more.
  *
  * A dma-buf has one chunk without a notifier: the exporter calls the driver itself (dmabuf.c).
  *
@@ -50,10 +50,10 @@ void rxe_odp_use_window(struct rxe_odp *odp)
  * @odp: the memory
  * @addr: first byte
  * @len: bytes, at least 1
- * @write: they are to be written
+ * @write: the bytes are to be written
  *
- * Context: bottom halves off, with a reference to the region. The bytes may be used until
- * that is given back.
+ * Context: bottom halves off, with a reference to the region. The bytes may be used until the
+ * reference is dropped.
  *
  * Return: bytes that are present from @addr on, at most @len.
  */
@@ -89,7 +89,7 @@ void *rxe_odp_run(struct rxe_odp *odp, u64 addr, u32 *len)
 	unsigned long i = page - chunk->first;
 	u32 off = offset_in_page(addr), run = PAGE_SIZE - off;
 
-	/* The notifier may clear the bits at any time, but not yet the address */
+	/* The notifier may clear the bits at any time, but the address only after this run */
 	at = READ_ONCE(chunk->pages[i]) & PAGE_MASK;
 	for (; run < *len && ++i < chunk->num; run += PAGE_SIZE) {
 		next = READ_ONCE(chunk->pages[i]);
@@ -117,7 +117,7 @@ void rxe_odp_start_batch(struct rxe_odp_chunk *chunk, struct rxe_odp_batch *batc
 	mutex_unlock(&chunk->lock);
 }
 
-/* Faults keep what they have before the first of these pages. Context: chunk->lock held */
+/* End the faults' batches before the first of these pages. Context: chunk->lock held */
 static void cut_batches(struct rxe_odp_chunk *chunk, unsigned long first, unsigned long end)
 {
 	struct rxe_odp_batch *batch;
@@ -185,9 +185,9 @@ static void wait_for_windows(struct rxe_odp *odp)
  * Wait for tasks that may use pages which aren't present any more. A task that takes its
  * reference to the region, or uses a window, after this point doesn't find the pages.
  *
- * A region that has ended has no user. Either no key ever named it. Or rxe_dereg_mr() has
- * refused further windows while none was bound. It has hidden the key, and has waited for the
- * last reference. References by way of a window end before the window is unbound.
+ * A region that has ended has no user. Either no key ever named it, or rxe_dereg_mr() has refused
+ * further windows while none was bound, has hidden the key, and has waited for the last
+ * reference. References by way of a window end before the window is unbound.
  */
 static void wait_for_users(struct rxe_odp *odp)
 {
@@ -341,9 +341,9 @@ int rxe_odp_add_whole(struct rxe_odp *odp)
 }
 
 /*
- * Take a chunk without a present page and without faults out of the table. If its lock is
- * taken, it isn't unused. Without a fault, no page of it becomes present any more. Since
- * nobody has its lock, no callback waits for tasks that use its pages.
+ * Take a chunk without a present page and without faults out of the table. A chunk whose lock is
+ * taken is in use. If it is free, no callback waits for tasks that use the chunk's pages.
+ * Without a fault, no page of the chunk becomes present any more.
  */
 static bool unlink_unused(struct rxe_odp *odp, unsigned long index, struct rxe_odp_chunk *chunk)
 {
@@ -412,8 +412,8 @@ static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 }
 
 /*
- * Does the process have memory at @addr? A chunk costs memory, so none is added elsewhere.
- * Otherwise a peer could make the driver allocate them by probing a large region.
+ * Does the process have memory at @addr? Chunks cost memory, and are added only there.
+ * Otherwise, a peer could make the driver allocate chunks by probing a large region.
  */
 static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 {
@@ -427,7 +427,7 @@ static bool is_mapped(struct mm_struct *mm, unsigned long addr)
 	return mapped;
 }
 
-/* The chunk of a page, if there is one; the caller gives it back by rxe_odp_put_chunk() */
+/* The chunk of a page, or NULL; the caller gives it back by rxe_odp_put_chunk() */
 static struct rxe_odp_chunk *get_known_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	struct rxe_odp_chunk *chunk;
@@ -440,7 +440,7 @@ static struct rxe_odp_chunk *get_known_chunk(struct rxe_odp *odp, unsigned long 
 	return chunk;
 }
 
-/* The same, but add it if need be. Its memory is charged to the active cgroup */
+/* As get_known_chunk(), but add a missing chunk. Its memory is charged to the active cgroup */
 static struct rxe_odp_chunk *get_or_add_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	struct rxe_odp_chunk *chunk;

@@ -7,25 +7,24 @@
  * kernel's own mapping (dma_buf_vmap()). Memory of a device that the CPU can't use like RAM is
  * refused. There are two kinds of buffers:
  *
- * - One that stays where it is. It is mapped once, for the life of the region. The device is
- *   attached to the buffer, at which some exporters pin it. Before Linux 6.2, a buffer that can
+ * - Buffers that stay where they are. Such a buffer is mapped once, for the life of the region.
+ *   Attaching the device makes some exporters pin the buffer. Before Linux 6.2, a buffer that can
  *   move is pinned, too: its exporter takes the buffer's lock to map it for the CPU, so the
  *   driver could not map and unmap it under this lock.
  *
- * - One that its exporter may move. Its pages are paged as those of on-demand paging (odp.c):
+ * - Buffers that the exporter may move. Their pages are paged as with on-demand paging (odp.c):
  *   a fault makes all of them present. Before the buffer moves, the exporter calls
- *   take_pages_back(). No task uses the pages any more when that returns, so no fence is needed.
+ *   take_pages_back(). When that returns, no task uses the pages any more: no fence is needed.
  *
  * An exporter need not tell of a move unless the importer has a mapping for DMA
- * (dma_buf_map_attachment()). So such a buffer gets one of these first. It isn't used, and its
- * list of pages belongs to the exporter. But it also brings the buffer into RAM, since the
- * device doesn't support peer-to-peer DMA. Some kernels pin a buffer while it is mapped for DMA:
- * those that have the option CONFIG_DMABUF_MOVE_NOTIFY, and were built without it. Some exporters
- * pin a buffer while it is mapped for the CPU (amdgpu since Linux 6.17), perhaps in memory of the
- * device, which is refused.
+ * (dma_buf_map_attachment()). A buffer that may move is therefore first mapped for DMA. This
+ * mapping isn't used, and its list of pages belongs to the exporter. But it brings the buffer
+ * into RAM, since the device doesn't support peer-to-peer DMA. Kernels that have the option
+ * CONFIG_DMABUF_MOVE_NOTIFY, and were built without it, pin a buffer while it is mapped for DMA.
+ * Some exporters (amdgpu since Linux 6.17) pin a buffer while it is mapped for the CPU, perhaps
+ * in memory of the device, which is refused.
  *
- * The functions of the RDMA core (ib_umem_dmabuf_get()) attach a device that the driver gave
- * for DMA. This driver has none.
+ * ib_umem_dmabuf_get() of the RDMA core needs a device for DMA. This driver has none.
  *
  * Context: process. Lock order: rxe_dmabuf.lock, the buffer's lock, rxe_odp_chunk.lock.
  */
@@ -78,7 +77,7 @@ static void end_cpu_access(struct rxe_dmabuf *dmabuf)
 	dmabuf->begun = false;
 }
 
-/* Nothing needs to be mapped. Context: the buffer's lock held */
+/* Undo map_movable(), however far it came. Context: the buffer's lock held */
 static void unmap_movable(struct rxe_dmabuf *dmabuf)
 {
 	if (!iosys_map_is_null(&dmabuf->map))
@@ -123,7 +122,7 @@ static int map_for_cpu(struct rxe_dmabuf *dmabuf)
 	return 0;
 }
 
-/* The buffer may still be moving to the pages that are mapped. Context: its lock held */
+/* The buffer may still be moving to the mapped pages. Context: the buffer's lock held */
 static int wait_for_contents(const struct dma_buf *buf)
 {
 	long left = dma_resv_wait_timeout(buf->resv, DMA_RESV_USAGE_KERNEL, false,
@@ -339,7 +338,7 @@ free:
  * rxe_dmabuf_close - unmap and detach a buffer
  * @dmabuf: the buffer, whose pages no task uses
  *
- * A fault that is under way is waited for. Later ones fail.
+ * Waits for a fault that is under way. Later faults fail.
  */
 void rxe_dmabuf_close(struct rxe_dmabuf *dmabuf)
 {
@@ -370,8 +369,8 @@ void rxe_dmabuf_put(struct rxe_dmabuf *dmabuf)
  * @length: bytes
  * @access: enum ib_access_flags
  *
- * Return: 0; -EINVAL if the buffer hasn't these bytes; -EACCES to write what may only be
- * read.
+ * Return: 0; -EINVAL if the buffer doesn't have these bytes; -EACCES to write a read-only
+ * buffer.
  */
 int rxe_dmabuf_check(const struct rxe_dmabuf *dmabuf, u64 offset, u64 length, int access)
 {

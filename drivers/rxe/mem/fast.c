@@ -4,9 +4,9 @@
  * by work requests.
  *
  * A region has two lists of pages: the pages of its memory, and those of the next
- * registration. The latter is filled by ib_map_mr_sg(), also while the region is valid. The
- * first Fast Register work request after that swaps the two lists. Further ones register the
- * same pages again. The key is invalidated by invalidate.c.
+ * registration. ib_map_mr_sg() fills the latter, also while the region is valid. The next Fast
+ * Register work request swaps the two lists. Further Fast Register work requests register the
+ * same pages again. invalidate.c invalidates the key.
  *
  * Context: alloc: process; map: any; register: bottom halves off.
  */

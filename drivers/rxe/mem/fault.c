@@ -3,14 +3,14 @@
  * Faults: a task of a QP asks for pages and stops; a worker makes them present and wakes
  * the task.
  *
- * A QP has three pagers. They are for what it sends, for requests of the peer, and for
- * responses to its own requests. While one waits, the other two and all other QPs go on. A
- * pager gets memory for a fault at its first missing page.
+ * A QP has three pagers: for the data that it sends, for requests of the peer, and for
+ * responses to its own requests. While one pager waits, the other two and all other QPs go on.
+ * A pager gets memory for a fault at its first missing page.
  *
- * A fault may take any time, since a process can serve the page faults of another one
- * (userfaultfd, FUSE). So nothing waits for the work. A QP that is reset or destroyed
- * leaves the fault to the work, which frees it (rxe_pager_reset()). A region that ends
- * doesn't wait either (rxe_odp_end()).
+ * A fault may take any time, since a process can serve the page faults of another process
+ * (userfaultfd, FUSE). Nothing waits for the work: a QP that is reset or destroyed leaves the
+ * fault to the work, which frees it (rxe_pager_reset()). A region that ends doesn't wait
+ * either (rxe_odp_end()).
  *
  * Context: the QP's tasks, bottom halves off; the work: process.
  */
@@ -113,9 +113,9 @@ bool rxe_fault_is_busy(const struct rxe_fault *fault)
 }
 
 /**
- * rxe_pager_is_late - has a worker had the fault for a long time?
+ * rxe_pager_is_late - has a worker had the fault for longer than @ms?
  * @pager: the pager
- * @ms: so long, milliseconds
+ * @ms: milliseconds
  *
  * Return: true if so.
  */
@@ -153,7 +153,7 @@ static bool has_failed(const struct rxe_fault *fault, const struct rxe_odp *odp,
 
 /*
  * If memory is short, the task runs again soon, and asks again. Return: -EAGAIN while a worker
- * has the fault, or memory is short; -EFAULT if it has failed for that page
+ * has the fault, or memory is short; -EFAULT if the fault has failed for that page
  */
 static int request_fault(struct rxe_pager *pager, struct rxe_odp *odp, u64 addr, u64 len,
 			 bool write)

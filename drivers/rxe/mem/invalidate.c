@@ -20,8 +20,8 @@ static bool key_is_for(const struct rxe_key *key, const struct ib_qp *qp)
 }
 
 /*
- * May this QP invalidate the key? Not that of a window of type 1. A peer may if the key has
- * any remote access right.
+ * May this QP invalidate the key? The key of a window of type 1 can't be invalidated. A peer may
+ * invalidate a key that has any remote access right.
  */
 static bool may_invalidate(const struct rxe_key *key, const struct ib_qp *qp, bool remote)
 {
@@ -58,9 +58,9 @@ int rxe_key_invalidate(const struct ib_qp *qp, bool remote, u32 value)
 }
 
 /**
- * rxe_key_restore - undo rxe_key_end() after -EAGAIN: its work request isn't executed any more
+ * rxe_key_restore - undo rxe_key_end() after -EAGAIN: the work request won't be executed
  * @qp: the QP whose work request is flushed, or has failed
- * @ending: the key that it was making invalid, or 0; set to 0
+ * @ending: the key that the work request was invalidating, or 0; set to 0
  *
  * The key has its old rights again, unless another work request has ended it meanwhile
  * [10.3.1.1].

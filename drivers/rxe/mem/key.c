@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys (sections 10.6.3, 10.6.4): the only place that turns an L_Key or R_Key into
- * memory.
+ * Keys (sections 10.6.3, 10.6.4): the only place that finds the memory of an L_Key or R_Key.
  *
  * A key is looked up by its index and checked. Its region is then referenced during
  * one run of a task. The L_Key and R_Key of a region are the same number.
@@ -21,7 +20,7 @@
  * rxe_key_publish - give a key its value and let lookups find it
  * @rxe: device
  * @key: all but its value is set
- * @valid: it is valid at once
+ * @valid: the key is valid at once
  *
  * Indices are assigned cyclically, and the variant is random, so that a stale key
  * hardly ever matches.
@@ -189,7 +188,7 @@ int rxe_key_get_all(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int
 	return *key ? 0 : -EACCES;
 }
 
-/* Apart, so that rxe_key_keep() mostly needs no stack */
+/* A function of its own, so that rxe_key_keep() needs no stack in the usual case */
 static noinline int replace_key(struct ib_pd *pd, const struct ib_qp *remote, u32 value,
 				int access, u64 va, u64 len, struct rxe_key **key)
 {
@@ -224,8 +223,8 @@ int rxe_key_keep(struct ib_pd *pd, const struct ib_qp *remote, u32 value, int ac
  *
  * No lookup finds the key from now on.
  *
- * Return: 0; -EAGAIN while a task uses the key's memory, which it does for at most one run:
- * the caller tries again later.
+ * Return: 0; -EAGAIN while a task uses the key's memory, for at most one run. The caller tries
+ * again later.
  */
 int rxe_key_end(struct rxe_key *key)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions as verbs objects (sections 10.6, 11.2.7). They are all of the kernel's
- * memory, memory of a process (pinned or paged on demand), and dma-bufs. Regions for fast
+ * Memory regions as verbs objects (sections 10.6, 11.2.7). A region is all of the kernel's
+ * memory, memory of a process (pinned or paged on demand), or a dma-buf. Regions for fast
  * registration are in fast.c.
  *
  * Context: process.
@@ -242,8 +242,8 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
  * @udata: of the process; the ABI has nothing in it
  *
  * A region of 0 bytes may be at any address; no memory is pinned for it. With
- * IB_ACCESS_ON_DEMAND no memory is pinned at all, and @length U64_MAX with @start 0 is all
- * memory of the process.
+ * IB_ACCESS_ON_DEMAND, no memory is pinned, and @length U64_MAX with @start 0 means all memory
+ * of the process.
  *
  * Return: the region; ERR_PTR: -EINVAL for a range that wraps around, or if memory with
  * IB_ACCESS_FLUSH_PERSISTENT isn't persistent; -EOPNOTSUPP for access flags that the
@@ -266,8 +266,8 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 }
 
 /*
- * A dma-buf that may move is paged, too: a position in the region is one in the buffer. Its pages
- * are made present at once, so that the caller learns if that can't be.
+ * A dma-buf that may move is paged, too: a position in the region is a position in the buffer.
+ * Its pages are made present at once, so that the caller gets an error if that fails.
  */
 static int mr_make_movable(struct rxe_mr *mr, u64 offset, u64 length)
 {
@@ -352,8 +352,8 @@ static bool mr_close(struct rxe_mr *mr)
 }
 
 /*
- * A process that inherited the verbs context (fork()) may change the region. It has no right to
- * have the memory pinned anew: the addresses would be its own.
+ * A process that inherited the verbs context (fork()) may change the region, but can't have the
+ * memory pinned anew: the addresses would mean its own memory.
  */
 static bool is_callers_memory(const struct rxe_mr *mr)
 {
@@ -384,11 +384,10 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Normally the region is changed in place. In some cases, a new region with a new key is made,
- * and the RDMA core frees the old one. It is made for other memory, and for write access to
- * memory that was pinned for reading. It is made for a change between pinned and on-demand
- * memory, or between persistent and other access. It is also made if both PD and access
- * change.
+ * Normally the region is changed in place. Exceptions, with a new region and a new key, while the
+ * RDMA core frees the old region: other memory; write access to memory that was pinned for
+ * reading; a change between pinned and on-demand memory, or between persistent and other access;
+ * a change of both PD and access.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or an ERR_PTR, with the old region unchanged: as rxe_reg_user_mr(), -EBUSY if a

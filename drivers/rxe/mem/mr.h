@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all kinds of regions share (mr.c).
+ * Functions for all kinds of regions (mr.c).
  */
 #ifndef RXE_MEM_MR_H
 #define RXE_MEM_MR_H

@@ -8,9 +8,9 @@
  * invalidated before it is bound again. Type 2A isn't offered: the verbs can't tell it from
  * 2B.
  *
- * Each QP has a list of its bound windows of type 2B. So the cost of destroying a QP doesn't
- * depend on the number of keys of the device. A window is on the list exactly while it is
- * bound.
+ * Each QP has a list of its bound windows of type 2B, so that the cost of destroying a QP
+ * doesn't depend on the number of the device's keys. A window is on the list exactly while it
+ * is bound.
  *
  * Context: alloc and dealloc: process; the others: bottom halves off.
  */
@@ -181,8 +181,8 @@ static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
 }
 
 /*
- * Is it the window that the work request names, and may it be bound? [10.6.7] Local write
- * access is accepted without effect, as on hardware. An R_Key has no local rights.
+ * Does the work request name this window, and may the window be bound? [10.6.7] Local write
+ * access is accepted without effect, as on hardware: an R_Key has no local rights.
  */
 static bool may_bind(const struct rxe_window *window, const struct ib_qp *qp,
 		     const struct rxe_bind *bind)
@@ -234,8 +234,8 @@ static int bind_locked(struct rxe_window *window, const struct ib_qp *qp,
 /**
  * rxe_window_bind - execute a Bind Memory Window work request [10.6.7]
  * @qp: the QP that has it
- * @windows: that QP's bound windows
- * @bind: what it asks for
+ * @windows: the QP's bound windows
+ * @bind: the parameters of the work request
  *
  * The caller holds no reference to the memory of a key.
  *

@@ -3,20 +3,20 @@
  * On-demand paging: memory of a process that isn't pinned; making its pages present.
  *
  * Theory. The driver keeps a table of the pages that are present. A fault makes a page
- * present. The process's memory management takes it back when it unmaps, migrates, swaps
+ * present. The process's memory management takes the page back when it unmaps, migrates, swaps
  * out, copies or protects the page. It calls the driver's notifier first, and the notifier
- * doesn't return while a task may be using the page. So the driver needs no reference to
+ * doesn't return while a task may be using the page. The driver thus needs no reference to
  * the page.
  *
  * A fault gets the page by get_user_pages_remote(). It makes the page present unless the
- * notifier has taken this page back since the fault began. Then it gives the reference back.
- * The kernel's sequence number isn't used for this, since it is that of the whole chunk. A
+ * notifier has taken this page back since the fault began. Then it drops its reference. The
+ * kernel's sequence number isn't used for this, since there is only one for the whole chunk: a
  * process that unmaps other pages all the time, as memory allocators do, would make every
  * fault fail. Each page has its own write permission: a fault for reading doesn't break copy
  * on write.
  *
  * A region consists of chunks with a notifier each. A region of up to RXE_ODP_WHOLE pages is
- * one chunk. A larger one gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is
+ * one chunk. A larger region gets chunks of 2^RXE_ODP_CHUNK_ORDER pages, and only where it is
  * used (chunk.c). It may be all of a process's memory (implicit on-demand paging).
  *
  * Context: process, may sleep. Locks: chunk.c.
@@ -322,10 +322,9 @@ void rxe_odp_close(struct rxe_odp *odp)
  * rxe_odp_end - take all pages back, and give back the region's reference
  * @odp: memory of a region without references
  *
- * No grace period is waited for, since the region has no users. Otherwise each chunk would
- * cost one. Faults of a process aren't waited for either, since they may take any time: they
- * have their own references. The fault of a dma-buf is waited for, since the buffer is detached
- * from the device.
+ * Doesn't wait for a grace period per chunk, since the region has no users. Doesn't wait for
+ * faults of a process either, which may take any time: they have their own references. Waits
+ * for the fault of a dma-buf, since the buffer is detached from the device.
  *
  * Context: process.
  */

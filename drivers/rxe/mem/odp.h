@@ -22,7 +22,7 @@
 #define RXE_PAGE_DIRTY	BIT(2)	/* being taken back, and may have been written */
 
 /**
- * struct rxe_process - what the regions of a process share
+ * struct rxe_process - a process; shared by its regions
  * @node: in the table of processes
  * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
  * @user: the user whose limit it counts against; holds a reference
@@ -30,8 +30,8 @@
  * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
  * @wq: faults, which may sleep in the process's memory; each holds a reference to a struct
  *	rxe_odp
- * @prefetch_wq: prefetches, likewise. They are apart, since a prefetch may be long, and a QP
- *	waits for a fault
+ * @prefetch_wq: prefetches, likewise. A prefetch may be long, and must not delay a fault that a
+ *	QP waits for
  */
 struct rxe_process {
 	struct hlist_node	node;
@@ -171,8 +171,7 @@ enum rxe_odp_how {
 };
 
 /*
- * Find the chunk that has a page; NULL: there is none. Context: RCU read side, which bottom
- * halves that are off are.
+ * Find the chunk that has a page, or NULL. Context: RCU read side; bottom halves off will do.
  */
 static inline struct rxe_odp_chunk *
 rxe_odp_find_chunk(struct rxe_odp *odp, unsigned long page)

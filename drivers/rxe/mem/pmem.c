@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Persistent memory (annex A19): which regions consist of it, and how what was written to
- * them becomes persistent.
+ * Persistent memory (annex A19): which regions consist of it, and how written data becomes
+ * persistent.
  *
- * The responder writes with the CPU. What the CPU wrote survives a loss of power once it has
- * left the caches for persistent memory. So a region may have IB_ACCESS_FLUSH_PERSISTENT only
- * if all of its memory is persistent. A persistent FLUSH writes the caches back.
+ * A region may have IB_ACCESS_FLUSH_PERSISTENT only if all of its memory is persistent. The
+ * responder writes with the CPU. Written data survives a loss of power once it has left the
+ * caches for persistent memory: a persistent FLUSH writes the caches back.
  */
 #include <linux/ioport.h>
 #include <linux/libnvdimm.h>
@@ -15,7 +15,7 @@
 /*
  * Does the firmware describe the memory as persistent? LEGACY: on machines without NVDIMM
  * tables, or by the kernel command line. Persistent memory that is used as RAM (kmem) isn't
- * zone device memory. Its contents mean nothing after a loss of power.
+ * zone device memory: its contents are useless after a loss of power.
  */
 static bool is_persistent(struct scatterlist *sg)
 {
@@ -52,7 +52,7 @@ bool rxe_pmem_holds(const struct ib_umem *umem)
 }
 
 /**
- * rxe_key_persist - make what was written persistent
+ * rxe_key_persist - make written data persistent
  * @key: from rxe_key_get() with IB_ACCESS_FLUSH_PERSISTENT
  * @va: first byte
  * @len: bytes, in the key's range

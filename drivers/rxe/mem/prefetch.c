@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
- * wait for them. A worker makes the pages present. Exception: if RXE_ODP_PREFETCHES of the
- * process are pending already, or memory is short, the caller makes them present itself. It
- * also does so for a dma-buf that may move, which takes a finite time.
+ * wait for them. A worker makes the pages present. Exception: the caller makes them present
+ * itself if RXE_ODP_PREFETCHES of the process are pending, if memory is short, and for a
+ * dma-buf that may move, which takes a finite time.
  *
  * Context: process.
  */
@@ -122,7 +122,7 @@ static int prefetch_sge(struct ib_pd *pd, const struct ib_sge *sge,
  * @num_sge: number of ranges
  * @attrs: of the process; unused
  *
- * Ranges are handled in order; those before one with an error are prefetched.
+ * Ranges are handled in order. Ranges before the first error are prefetched.
  *
  * Context: process, may sleep.
  *

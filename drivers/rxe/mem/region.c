@@ -2,7 +2,7 @@
 /*
  * Regions: reference counts that keep the memory while a task copies from or to it.
  *
- * Context: references anywhere but NMI.
+ * Context: references: any but NMI.
  */
 #include <mem/key.h>
 
@@ -23,7 +23,7 @@ static void set_region_idle(struct kref *kref)
 }
 
 /**
- * rxe_region_put - give back a reference
+ * rxe_region_put - drop a reference
  * @region: the region
  */
 void rxe_region_put(struct rxe_region *region)
@@ -32,7 +32,7 @@ void rxe_region_put(struct rxe_region *region)
 }
 
 /**
- * rxe_region_end - give back the owner's reference, and wait for the others
+ * rxe_region_end - drop the owner's reference, and wait for the others
  * @region: the region, which no key names any more
  *
  * The pages must stay pinned until this returns. Process context.

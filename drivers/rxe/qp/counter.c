@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own. Or it binds
- * the QP to one that it shares with others by type or process. The QP then counts there, and
- * no longer in the port's counters. The RDMA core adds both when it shows the port.
+ * Counters of queue pairs: `rdma statistic qp` binds a QP to a counter of its own, or to a
+ * counter that QPs of one type or process share. The QP then counts there, and no longer in the
+ * port's counters. The RDMA core adds both when it shows the port.
  *
  * Context: process. The RDMA core holds the lock of the counter, except in
  * rxe_counter_dealloc(). Older cores may still read a counter then.
@@ -12,7 +12,7 @@
 #include <stats/counters.h>
 
 /**
- * struct counter_set - what belongs to a struct rdma_counter of the RDMA core
+ * struct counter_set - the driver's part of a struct rdma_counter
  * @stats: the counters
  */
 struct counter_set {

@@ -2,8 +2,8 @@
 /*
  * The QP state machine (section 10.3.1): modify_qp.
  *
- * Everything is checked before anything is changed. Both tasks are paused while
- * attributes change, so they read attributes without a lock.
+ * All checks come before all changes. Both tasks are paused while attributes change, so they
+ * read attributes without a lock.
  *
  * Context: process; rxe_qp_slow.mutex.
  */
@@ -38,8 +38,8 @@ static bool is_mtu_ok(const struct rxe_qp *qp, enum ib_mtu mtu)
 }
 
 /*
- * Access flags aren't checked. Some programs set the same ones for all adapters, also for
- * operations that this driver lacks, such as FLUSH.
+ * Access flags aren't checked. Some programs set the same flags for all adapters, also for
+ * operations that a QP type or device lacks, such as FLUSH.
  */
 static int check_attr(const struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
@@ -114,7 +114,7 @@ static bool uses_local_path(const struct rxe_qp *qp, const struct ib_qp_attr *at
 	return same;
 }
 
-/* It may wait for the memory of a cgroup, so path_lock isn't held */
+/* Allocating may wait for the memory of a cgroup, so path_lock isn't held */
 static int prepare_replay(const struct ib_qp_attr *attr, int mask, struct prepared *prep)
 {
 	prep->replay = (struct rxe_replay){};

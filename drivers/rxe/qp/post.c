@@ -2,12 +2,12 @@
 /*
  * Posting work requests.
  *
- * User space writes its rings itself, and only rings a doorbell here: a call without
- * work requests. Kernel consumers' work requests are checked here and put into
- * rings of the same kind.
+ * User space writes its rings itself, and only rings a doorbell: a call without work
+ * requests. Work requests of kernel consumers are checked here, and put into rings of the
+ * same kind.
  *
  * Context: any, for kernel consumers; post_sq_lock and rxe_recvq.lock order
- * them. doorbell/cork.c describes where and when the work is done.
+ * them. doorbell/cork.c describes where and when work requests are sent.
  */
 #include <rxe/transport.h>
 #include <qp/qp.h>
@@ -142,9 +142,9 @@ static bool can_send(u8 state)
 }
 
 /*
- * Posting isn't allowed in this state. Drop what a process has put into its ring anyway, so
- * that it isn't sent later. Context: process, for a process's QP. Return: false if the state
- * has changed, and posting is allowed now.
+ * Posting isn't allowed in this state. Drop work requests that a process has put into its ring
+ * anyway, so that they aren't sent later. Context: process, for a process's QP. Return: false if
+ * the state has changed, and posting is allowed now.
  */
 static bool drop_posted(struct rxe_qp *qp)
 {

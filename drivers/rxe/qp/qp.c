@@ -11,9 +11,9 @@
 #include <qp/qp.h>
 
 /*
- * The RDMA core allocates it with kmalloc(), whose next size is 4 KiB. What sending and receiving
- * don't use belongs into struct rxe_qp_slow. Checked with W=1 only: a later kernel, or one with
- * lock debugging, may have larger members, and must build nevertheless.
+ * The RDMA core allocates struct rxe_qp with kmalloc(), whose next size is 4 KiB. Members that
+ * sending and receiving don't use belong into struct rxe_qp_slow. Checked with W=1 only: a later
+ * kernel, or one with lock debugging, may have larger members, and must still build.
  */
 #ifdef RXE_CHECK_SIZES
 static_assert(sizeof(struct rxe_qp) <= SZ_2K);
@@ -40,7 +40,7 @@ void rxe_qp_stop(void)
 	kmem_cache_destroy(slow_cache);
 }
 
-/* With an SRQ, the QP has no receive queue, and what was asked for it has no meaning */
+/* With an SRQ, the QP has no receive queue: capabilities of a receive queue are ignored */
 static int check_cap(struct rxe_dev *rxe, const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
@@ -438,7 +438,7 @@ static void suspect_path(struct rxe_qp *qp, void *unused)
 }
 
 /**
- * rxe_qps_rerouted - rxe_net_ops.rerouted: what the QPs have in flight may be lost
+ * rxe_qps_rerouted - rxe_net_ops.rerouted: packets in flight may be lost
  * @rxe: the device
  *
  * Context: any but hard interrupt.

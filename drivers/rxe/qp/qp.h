@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of qp/ share.
+ * Shared by the files of qp/.
  */
 #ifndef RXE_QP_QP_H
 #define RXE_QP_QP_H
