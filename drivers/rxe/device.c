@@ -119,7 +119,7 @@ static int rxe_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Keep the administrator's settings and what identifies the device */
+/* Keep the administrator's settings and the identity of the device */
 static void hand_over_settings(struct rxe_dev *rxe, struct rxe_dev *heir)
 {
 	heir->tune = rxe->tune;
@@ -157,7 +157,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 
 /*
  * ib_device_ops.enable_driver: the RDMA core shows the device, for the first time or after "rdma
- * dev set netns". Events of the netdev before that had no device to tell.
+ * dev set netns". Earlier events of the netdev found no device.
  */
 static int rxe_enable_driver(struct ib_device *ibdev)
 {
@@ -285,7 +285,7 @@ static int check_ndev(struct net_device *ndev)
 	return 0;
 }
 
-/* From the MAC address; random for netdevs without one (loopback, tunnels) */
+/* From the MAC address; random for netdevs without a MAC address (loopback, tunnels) */
 static void set_node_guid(struct rxe_dev *rxe)
 {
 	const struct net_device *ndev = rxe->ndev;
@@ -305,8 +305,8 @@ static void set_node_desc(struct rxe_dev *rxe, const char *name)
 }
 
 /*
- * The device has no DMA. But an exporter of a dma-buf may have to map the buffer for it, before it
- * tells of moves (mem/dmabuf.c). A machine that can't map all addresses refuses this mapping.
+ * The device has no DMA. But an exporter of a dma-buf may tell of moves only if it has mapped the
+ * buffer for DMA (mem/dmabuf.c). A machine that can't map all addresses refuses this mapping.
  */
 static void set_dma_mask(struct rxe_dev *rxe)
 {
@@ -382,7 +382,7 @@ static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 ro
 	return rxe;
 }
 
-/* The device may already have been deleted again, and the netdev may be going */
+/* The device may have been deleted already, and the netdev may be going away */
 static int finish_registration(struct rxe_dev *rxe)
 {
 	bool alive;
@@ -405,15 +405,15 @@ static int finish_registration(struct rxe_dev *rxe)
 }
 
 /*
- * The RDMA core takes a name with '%' for a pattern, even for the format of a string. It refuses
- * to add such a device, but not to rename a device like that.
+ * The RDMA core takes a name with '%' for a pattern, even for a format string. It refuses to add
+ * a device with such a name, but not to rename a device to it.
  */
 static bool name_is_pattern(const char *name)
 {
 	return strchr(name, '%');
 }
 
-/* On failure, the device is removed again */
+/* Register the device; on failure, remove it */
 static int dev_register(struct rxe_dev *rxe, const char *name)
 {
 	int err;
@@ -596,9 +596,9 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
  * @rxe: device; the caller holds a reference of struct device, and to the module
  * @roce: the versions (enum rxe_roce_enable)
  *
- * The RDMA core asks for a port's protocols once, when a device is registered. So a
- * change removes the device and adds another one with its name and settings; users see a
- * removal. Steps that may fail for a reason that the administrator can fix (memory, the UDP
+ * The RDMA core asks for a port's protocols once, when a device is registered. A change
+ * therefore removes the device, and adds another device with its name and settings; users see
+ * a removal. Steps that may fail for a reason that the administrator can fix (memory, the UDP
  * port) come before the removal.
  *
  * Context: process, no lock held, outside of the files' active protection.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files that make, show and connect a device share; the device itself is in rxe/dev.h.
+ * Shared by the files that make, show and connect a device; the device itself is in rxe/dev.h.
  */
 #ifndef RXE_DEVICE_H
 #define RXE_DEVICE_H

@@ -3,12 +3,12 @@
  * GIDs of a device. The RDMA core finds them and keeps the table; this file decides
  * which device has the addresses of a VLAN.
  *
- * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()). They
- * are its netdev, a VRF above, and VLANs in the same namespace, also VLANs on VLANs (QinQ).
- * Exception: if a VLAN netdev has a device of its own, only that device has its addresses, and
- * those of VLANs on it. RDMA_CM takes the first device that has an address. The core also offers
- * the addresses of other netdevs above, like a bridge or a macvlan. But their packets come in by
- * these.
+ * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()): its
+ * netdev, a VRF above, and VLANs in the same namespace, also VLANs on VLANs (QinQ). Exception:
+ * if a VLAN netdev has a device of its own, only that device has its addresses, and those of
+ * VLANs on it, since RDMA_CM takes the first device that has an address. The core also offers
+ * the addresses of other netdevs above, like a bridge or a macvlan. They are refused: packets
+ * for them come in by the upper netdev.
  *
  * Context: process, may sleep.
  */
@@ -23,8 +23,8 @@
 
 /*
  * The port's netdev is the VLAN netdev. Exception: while the RDMA core looks for addresses, it
- * is the real netdev. The core finds the addresses of a VLAN only there. The core looks while
- * the device is being registered, and later from work items.
+ * is the real netdev, by which alone the core finds the addresses of a VLAN. The core looks
+ * while the device is being registered, and later from work items.
  */
 static struct net_device *rxe_vlan_get_netdev(struct ib_device *ibdev, u32 port)
 {
@@ -51,7 +51,7 @@ static bool is_vlan_of(const struct rxe_dev *rxe, const struct net_device *ndev)
 	return false;
 }
 
-/* Does a VLAN, or one between it and the device's netdev, have a device of its own there? */
+/* Does @vlan, or a VLAN between it and the device's netdev, have a device of its own? */
 static bool has_nearer_dev(const struct rxe_dev *rxe, const struct net_device *vlan)
 {
 	for (; vlan != rxe->ndev; vlan = rxe_vlan_get_below(vlan)) {
@@ -70,8 +70,8 @@ static bool is_our_vlan(const struct rxe_dev *rxe, const struct net_device *ndev
 
 /*
  * A VRF's own addresses are reached by its slaves: without a VLAN tag, since the VRF has none.
- * The namespace of a netdev that is being removed may be gone. Of one that is still registered
- * in this RCU read side, it stays until the end.
+ * The namespace of a netdev that is being removed may be gone. The namespace of a netdev that
+ * is registered in this RCU read side stays until the end.
  */
 static bool owns_gids_of(const struct rxe_dev *rxe, struct net_device *ndev)
 {
@@ -127,8 +127,8 @@ void rxe_gid_init(struct rxe_dev *rxe)
 }
 
 /*
- * The device that a VLAN's device took its addresses from, with a reference, or NULL. Devices in
- * other namespaces have none of them.
+ * The device from which a VLAN's device took its addresses, with a reference, or NULL. Devices in
+ * other namespaces have none of these addresses.
  */
 static struct ib_device *get_device_below(const struct rxe_dev *rxe)
 {
@@ -143,7 +143,7 @@ static struct ib_device *get_device_below(const struct rxe_dev *rxe)
 	return below;
 }
 
-/* A device that takes addresses, and the one that gives them */
+/* A device that takes addresses, and the device that gives them */
 struct claim {
 	struct rxe_dev		*to;
 	struct ib_device	*from;
@@ -162,7 +162,7 @@ static int claim_upper(struct net_device *upper, struct netdev_nested_priv *priv
 	return 0;
 }
 
-/* RTNL keeps the netdevs above where they are, without RCU: claim_upper() may sleep */
+/* RTNL alone protects the list of upper netdevs, without RCU: claim_upper() may sleep */
 static void claim_gids(struct rxe_dev *rxe)
 {
 	struct claim claim = { .to = rxe, .from = get_device_below(rxe) };
@@ -248,7 +248,7 @@ void rxe_gid_moved(struct rxe_dev *rxe)
 {
 	struct netdev_nested_priv priv = { .data = rxe };
 
-	/* RTNL keeps the netdevs above where they are, without RCU: del_stray_gids() may sleep */
+	/* RTNL alone protects the list of upper netdevs, without RCU: del_stray_gids() may sleep */
 	netdev_walk_all_upper_dev_rcu(rxe->ndev, del_stray_gids, &priv);
 	claim_gids(rxe);
 }

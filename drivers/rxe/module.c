@@ -81,9 +81,9 @@ err_crc32:
 }
 
 /*
- * No process has a device open, since that holds a reference to the module. A task that has
- * put its reference may still be preempted in the module's text, such as in
- * rxe_dev_set_roce(). So rxe_net_exit() waits for such tasks, too (rxe_tx_wait()).
+ * No process has a device open, since an open device holds a reference to the module. A task
+ * that has put its reference may still be preempted in the module's text, such as in
+ * rxe_dev_set_roce(). rxe_net_exit() waits for such tasks, too (rxe_tx_wait()).
  */
 static void __exit rxe_exit(void)
 {

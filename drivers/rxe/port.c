@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The port of a device: what it tells of its netdev, and how it follows the netdev.
+ * The port of a device: reports the state of the netdev, and follows the netdev.
  *
  * Context: process; the netdev may change at any time, unless RTNL is held.
  */
@@ -201,7 +201,7 @@ static void dispatch_port_event(struct rxe_dev *rxe)
 		return;
 	if (xchg(&rxe->port_active, active) != active) {
 		if (active)
-			rxe_qps_rerouted(rxe);	/* what left meanwhile is lost */
+			rxe_qps_rerouted(rxe);	/* packets that left meanwhile are lost */
 		else
 			rxe_count(rxe, LINK_DOWNED);
 		ib_dispatch_event(&event);

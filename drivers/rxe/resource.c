@@ -4,8 +4,8 @@
  * of the RDMA core.
  *
  * Context: process. The RDMA core keeps the memory of an object while it is shown. But the
- * driver may have destroyed the object already. So nothing behind a pointer in it may be read.
- * A value may be a moment old.
+ * driver may have destroyed the object already: pointers in it must not be followed. A value
+ * may be out of date.
  */
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>

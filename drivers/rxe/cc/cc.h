@@ -21,8 +21,8 @@ struct rxe_cc;
  * @at: when it ended, ns
  * @mtu: payload bytes of a full packet
  * @limited: the window kept packets back
- * @fetch: of a READ or an atomic: @rtt includes the transfer of the peer's data, and
- *	@delivered is that data
+ * @fetch: the round trip of a READ or an atomic: @rtt includes the transfer of the peer's data,
+ *	which @delivered counts
  * @lossy: packets were lost recently
  */
 struct rxe_cc_sample {
@@ -50,8 +50,8 @@ struct rxe_cc_sample {
  * @sent: @bytes are sent at a limited rate; NULL: not called. @now: the time, ns
  * @ecn: packets leave ECN-capable, so that switches can mark them
  *
- * Each is called once per round trip, loss, CNP or paced train. The allowance is read
- * per packet, so it is a member of struct rxe_cc and needs no call.
+ * Each function is called once per round trip, loss, CNP or paced train. The allowance is read
+ * per packet, without a call: it is in struct rxe_cc.
  *
  * Context: sq.lock held, bottom halves off.
  */
@@ -73,8 +73,8 @@ struct rxe_cc_ops {
  * @target: rate to return to, bytes/s
  * @alpha: estimate of the congestion, in units of 2^-20
  * @byte_stage: increases by the byte counter since the last cut
- * @time_stage: increases by the timer since then
- * @assumed: the first cut was of a rate that nobody measured, and no round trip ended since
+ * @time_stage: increases by the timer since the last cut
+ * @assumed: the first cut was of an assumed rate, and no round trip has ended since
  * @bytes: sent since the last increase by the byte counter
  * @time_from: when the timer last fired, or the rate was cut, ns
  * @alpha_from: when @alpha last decayed, or the rate was cut, ns
@@ -113,14 +113,14 @@ struct rxe_swift {
  * @before: @window before the last loss
  * @rate: allowance: bytes/s; 0: only the window limits. May be read without the lock
  * @next: time at which the next packet may leave at @rate, ns
- * @seen: throughput of the last round trip that the window limited, or of a later one that was
- *	better, bytes/s; 0: none yet
+ * @seen: throughput of the last round trip that the window limited, or of a better later round
+ *	trip, bytes/s; 0: none yet
  * @seen_rtt: duration of the last round trip, ns
- * @seen_at: when that ended, ns
+ * @seen_at: when the last round trip ended, ns
  * @enough: limit up to which @window may double after a loss
  * @recover: first PSN that wasn't in flight yet at the last loss
  * @queued: the last round trip was long enough for a queue on the path
- * @cut: @window was reduced for that loss, and @recover isn't acknowledged yet
+ * @cut: @window was reduced for the last loss, and @recover isn't acknowledged yet
  * @restart: the last loss was a timeout
  * @dcqcn: state of dcqcn.c
  * @swift: state of swift.c

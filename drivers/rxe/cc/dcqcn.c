@@ -20,10 +20,10 @@
  * with F = rp_threshold, AI = rp_ai_rate, HAI = rp_hai_rate and 1 - g = rp_dce_tcp_g / 1024.
  * The factor alpha / 2 is alpha * 2^(10 - rp_gd). These are the parameters and units of mlx5.
  *
- * A QP without CNPs has no rate limit, and costs nothing. The first CNP cuts the throughput of
- * the last round trip in which the window was the limit. The result is the rate. If there was
- * none yet, it cuts rp_max_rate. Then the next round trip sets the rate anew, if the window
- * was the limit in it. At rp_max_rate, the limit ends. No timer runs: timer events are handled
+ * A QP without CNPs has no rate limit, and costs nothing. The first CNP sets the rate: the
+ * throughput of the last round trip in which the window was the limit, after a cut. Without such
+ * a round trip, rp_max_rate is cut. The next round trip in which the window is the limit then
+ * sets the rate anew. At rp_max_rate, the limit ends. No timer runs: timer events are handled
  * when the next train leaves, or the next CNP comes. The window also limits the packets in
  * flight, and reacts to loss.
  *
@@ -63,7 +63,7 @@ static void increase_rate(struct rxe_cc *cc)
 	cc->rate = (cc->rate + d->target + 1) / 2;
 }
 
-/* The last round trip, if it isn't too old to tell of the path; else 0 */
+/* The last round trip; 0 if it is too old to describe the path */
 static u64 get_recent_rtt(const struct rxe_cc *cc, u64 now)
 {
 	s64 age = now - cc->seen_at;	/* perhaps below 0: the caller took the time earlier */
@@ -73,8 +73,8 @@ static u64 get_recent_rtt(const struct rxe_cc *cc, u64 now)
 
 /*
  * Scale a timer of @us to the round trip. Marks on packets sent before a cut say nothing about
- * the rate after the cut. So cuts are at least one measured round trip apart. The other timers
- * keep their ratio to the time between cuts. Thus under continuous CNPs, neither alpha decays
+ * the rate after the cut. Cuts are therefore at least one measured round trip apart. The other
+ * timers keep their ratio to the time between cuts: under continuous CNPs, neither alpha decays
  * nor the rate rises between two cuts. In the paper, queues are short, and the timers are
  * longer than round trips anyway.
  */
@@ -142,9 +142,9 @@ static void handle_first_cnp(struct rxe_cc *cc, u64 now)
 }
 
 /*
- * Does a cut set the target to the rate? With rp_clamp_tgt_rate, each one does. Otherwise the
- * rate must have risen since the last cut. A rise by the byte counter counts, one by the timer
- * only if rp_clamp_tgt_rate_ati is set.
+ * Does a cut set the target to the rate? With rp_clamp_tgt_rate, each cut does. Otherwise the
+ * rate must have risen since the last cut. An increase by the timer counts only if
+ * rp_clamp_tgt_rate_ati is set; an increase by the byte counter always counts.
  */
 static bool moves_target(const struct rxe_dcqcn *d)
 {
@@ -208,8 +208,8 @@ static void repeat_cut(struct rxe_cc *cc, u64 at)
 
 /*
  * Is the window less than twice what the rate sends in a round trip? Otherwise, the window
- * needn't grow. Without this check it would. If the first round trips include a queue, so does
- * rtt_min, and the queue isn't detected.
+ * needn't grow. Without this check, it would grow if the first round trips include a queue:
+ * rtt_min then includes the queue, too, which isn't detected.
  */
 static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
@@ -218,7 +218,7 @@ static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sampl
 	return cc->window < 2 * sent;
 }
 
-/* A READ's round trip has the time of its data, so the shortest of all is closer to the path's */
+/* A READ's round trip includes the transfer of its data: another recent sample is better */
 static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
 	if (s->fetch && get_recent_rtt(cc, s->at))
@@ -228,8 +228,8 @@ static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 }
 
 /*
- * If the window was not the limit, this is no measure of what the path takes, but a lower bound:
- * READ responses of this QP may be most of what it sends, and no round trip measures them.
+ * If the window was not the limit, the throughput is only a lower bound of what the path takes.
+ * Most of the QP's packets may be READ responses, which no round trip measures.
  */
 static void note_throughput(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
@@ -244,7 +244,7 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 	struct rxe_cc_sample sample = *s;
 
 	note_rtt(cc, s);
-	/* What a READ or an atomic fetches isn't sent by this QP, and has no part in its rate */
+	/* The peer sends the data of a READ or an atomic: it has no part in this QP's rate */
 	if (!s->fetch)
 		note_throughput(cc, s);
 	if (!s->fetch && cc->rate) {

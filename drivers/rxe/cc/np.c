@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DCQCN, the notification point: when to send a CNP (annex A17.9). Marks come in bursts,
- * and a sender reacts at most once per control period. So a flow is answered with at most one
- * CNP in np_min_time_between_cnps. The flows of a datagram QP are told apart by a hash.
+ * DCQCN, the notification point: when to send a CNP (annex A17.9). A flow gets at most one CNP
+ * in np_min_time_between_cnps: marks come in bursts, and a sender reacts at most once per
+ * control period. The flows of a datagram QP are told apart by a hash.
  *
  * Context: recv_task, the only user of struct rxe_np.
  */

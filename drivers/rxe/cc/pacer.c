@@ -2,15 +2,15 @@
 /*
  * The pacer: turns a rate in bytes per second into the times at which trains may leave.
  *
- * Theory. A train takes the time bytes / rate. The next one leaves when that has passed. A
- * slow flow should not send bursts. So a train is limited to what the rate allows in pace_ns.
- * The caller sends one packet if that is more:
+ * Theory. A train takes the time bytes / rate. The next train leaves when this time has passed.
+ * A slow flow should not send bursts: a train has at most the bytes that the rate allows in
+ * pace_ns. Exception: the caller may always send one packet.
  *
  *   room = rate * pace_ns
  *   next = max(next, now - pace_late_ns) + bytes / rate
  *
- * Timers fire late. A flow may catch up with what it couldn't send in the meantime. It may do
- * so with no more than pace_late_ns of its rate.
+ * Timers fire late. A flow may send what it couldn't send in the meantime, but no more than the
+ * rate allows in pace_late_ns.
  *
  * Context: as struct rxe_cc_ops.
  */

@@ -21,8 +21,8 @@
  * A decrease is at most by swift_mdf, except on a timeout. Decreases happen at most once
  * per round trip. A cwnd below 1 is a rate: one packet per rtt / cwnd.
  *
- * The paper takes a sample from each acknowledgment, and so divides an increase by the
- * window. Here one packet per round trip is timed, so nothing is divided.
+ * The paper takes a sample from each acknowledgment, and divides an increase by the window.
+ * This driver times one packet per round trip, and doesn't divide.
  *
  * Context: as struct rxe_cc_ops.
  */

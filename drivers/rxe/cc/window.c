@@ -3,8 +3,8 @@
  * The window: the limit on packets in flight per QP.
  *
  * Theory. Without a queue, a path holds bandwidth times delay. More packets in flight wait
- * in a queue, which delays all packets and finally drops some. So the window grows while
- * there is no queue, and otherwise follows delay and loss:
+ * in a queue, which delays all packets and finally drops some. The window therefore grows
+ * while there is no queue, and otherwise follows delay and loss:
  *
  *   calm   = 2 * (rtt_min + rtt_var) + window_queue_ns
  *				the longest round trip without a significant queue
@@ -16,9 +16,9 @@
  *            is window_lossy on a lossy path, so that READs aren't requested in small
  *            pieces. Elsewhere it is window_calm, so that an acknowledgment covers
  *            enough packets to be worth its cost. Only loss goes below these bounds.
- *   loss     with a queue: window /= 2. Without a queue the path itself loses packets.
- *            Then the window shrinks by an eighth. At a loss rate p it settles near
- *            1 / p packets. There is one such cut for all packets that were in flight.
+ *   loss     with a queue: window /= 2. Without a queue, the path itself loses packets:
+ *            window -= window / 8. At a loss rate p, the window settles near 1 / p packets.
+ *            There is one cut for all packets that were in flight.
  *   timeout  window = 1; it may grow again at once.
  *
  * Packets in the host's own queues don't count as in flight (net/tx.c).

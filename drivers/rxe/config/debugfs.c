@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file rdma_rxe/knobs in debugfs: a line for each number of rxe/knobs.h. Writing
- * "NAME VALUE" to it sets one. The folder cc_params has a file for each number of
+ * "NAME VALUE" to the file sets a knob. The folder cc_params has a file for each number of
  * congestion control by ECN.
  *
  * Context: process.
@@ -15,7 +15,7 @@
 #include <rxe/knobs.h>
 #include <config/config.h>
 
-/* Longer than any line that makes sense */
+/* Longer than any valid line */
 #define KNOB_LINE	128
 
 static struct dentry *debugfs_root;

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbells: in which context, and when, the sends of a process are sent.
+ * Doorbells: in which context, and when, the work requests of a process are sent.
  *
  * Theory. A process that waits for an answer needs its message to leave at once. A process
- * that posts small messages in a row doesn't wait. Each of them costs a train, an ACK and a
- * wake-up of the peer. Together, many messages need one of each. So small messages of a row
- * wait for one another. Numbers are knobs of rxe/knobs.h:
+ * that posts small messages in a row doesn't wait. Each message costs a train, an ACK and a
+ * wake-up of the peer. Sent together, many messages cost one of each. Small messages of a row
+ * therefore wait for one another. Numbers are knobs of rxe/knobs.h:
  *
  *   - Default: a message leaves at once, in the context of the poster. This is fastest for a
  *     single message.
- *   - A doorbell within cork_gap_ns of the one before may continue a row. It does so if the
- *     process hasn't polled completions, or polls them one by one and has more of them. Such a
- *     process doesn't wait for an answer. A request of the peer, or a polled receive, ends the
- *     row.
+ *   - A doorbell within cork_gap_ns of the last doorbell continues a row if the process doesn't
+ *     wait for an answer: it hasn't polled completions, or polls them one by one and has more
+ *     of them. A request of the peer, or a polled receive, ends the row.
  *   - After cork_row doorbells of a row, messages of at most cork_bytes wait. They leave
  *     when there are cork_msgs, or when cork_ns have passed. A worker sends them.
  *   - If cork_stream messages leave at once, they are a stream, which is likely to continue.
  *     The next row needs one doorbell less.
  *   - If cork_most messages wait, the worker is too slow, and the poster sends them itself.
- *   - A process may post so slowly that few messages gather. After cork_vain waits in a row
- *     that gathered less than cork_few, the next cork_skip messages don't wait.
+ *   - A slow poster isn't corked: after cork_vain waits in a row that gathered less than
+ *     cork_few messages, the next cork_skip messages don't wait.
  *   - Datagrams and paths without trains aren't corked, since waiting would save nothing.
  *
- * Large messages: if the next completion belongs to another QP, the process doesn't wait for
- * this one. Then a worker sends it, on an idle CPU if there is one. So a thread with many
- * QPs uses more than its own CPU.
+ * Large messages: a worker sends a large message if the process doesn't wait for it, that is,
+ * if the next completion belongs to another QP. It runs on an idle CPU if there is one. A thread
+ * with many QPs thus uses more than its own CPU.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or cork_ns late.
@@ -55,7 +54,7 @@ void rxe_cork_stop(void)
 	destroy_workqueue(rxe_cork_wq);
 }
 
-/* In ERR, the task that completes the send queue flushes what is posted */
+/* In ERR, the task that completes the send queue flushes the posted work requests */
 static struct rxe_task *get_sq_task(struct rxe_qp *qp)
 {
 	return rxe_sq_is_in_flush(qp) ? &qp->recv_task : &qp->send_task;
@@ -77,7 +76,7 @@ void rxe_sq_kick(struct rxe_qp *qp)
  * rxe_cork_fits - does a process post without waiting for an answer?
  * @cork: the QP's cork
  * @polled: changes when the process polls send completions
- * @more: the next completion is one of this QP: the process hasn't polled them all
+ * @more: the next completion is of this QP: the process hasn't polled them all
  * @asked: changes when a request comes in, and when the process polls receives
  * @now: the time of the doorbell
  *
@@ -167,7 +166,7 @@ static void have_worker_send(struct rxe_qp *qp)
 	queue_work(rxe_cork_wq, &qp->slow->cork_work);
 }
 
-/* Note whether the messages that leave now are many enough to be a stream */
+/* Note whether so many messages leave now that they are a stream */
 static void note_stream(struct rxe_qp *qp)
 {
 	u32 pending = rxe_ring_count_pending(qp->sq.q.ring);
@@ -269,7 +268,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 		send_corked(qp);
 		return;
 	}
-	/* If the timer is armed already, it sees what was posted before this barrier */
+	/* A timer that is armed already sees messages that were posted before this barrier */
 	if (!atomic_xchg(&qp->cork.armed, 1))
 		hrtimer_start(&qp->slow->cork_timer, ns_to_ktime(rxe_knob(cork_ns)),
 			      HRTIMER_MODE_REL_SOFT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Corks: small messages that a process posts in a row wait for one another. The rule is at
- * the head of cork.c.
+ * Corks: small messages that a process posts in a row wait for one another. cork.c has the
+ * theory.
  */
 #ifndef RXE_DOORBELL_CORK_H
 #define RXE_DOORBELL_CORK_H
@@ -17,9 +17,9 @@ struct rxe_qp;
  * @last: time of the last doorbell
  * @armed: messages wait for rxe_qp_slow.cork_timer
  * @polled: argument of rxe_cork_fits() at the last doorbell
- * @asked: likewise
+ * @asked: argument of rxe_cork_fits() at the last doorbell
  * @row: doorbells since the process last waited for an answer, up to cork_row
- * @vain: up to cork_vain: corks in a row that gathered few; above cork_vain: the
+ * @vain: up to cork_vain: corks in a row that gathered few messages. Above cork_vain: the
  *	excess is the number of messages that don't wait
  * @working: rxe_qp_slow.cork_work is sending or queued
  * @stream: the last messages were a stream; the next row is shorter by one

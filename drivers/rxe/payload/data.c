@@ -45,8 +45,8 @@ void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len)
 /**
  * rxe_skb_icrc - continue an ICRC over bytes of an skb
  * @skb: see rxe_skb_run()
- * @off: where the bytes start
- * @len: how many
+ * @off: offset of the first byte
+ * @len: number of bytes
  * @state: in and out: the ICRC state
  *
  * Return: false if the skb is too short.
@@ -75,7 +75,7 @@ static void find_seg_run(struct rxe_data *data)
 		seg = ++data->seg;
 		data->off = 0;
 	}
-	/* A train takes no more. To look for all of the rest would walk a large region's pages */
+	/* More don't fit into a train. A longer search would walk all pages of a large region */
 	data->run = min_t(u32, seg->len - data->off, SZ_64K);
 	if (seg->key)
 		data->at = rxe_key_run(seg->key, seg->va + data->off, &data->run);
@@ -124,7 +124,7 @@ static const void *take_run(struct rxe_data *data, u32 *len)
 
 /**
  * rxe_data_rewind - go back by @data->taken bytes
- * @data: payload in segments, with no key given back since
+ * @data: payload in segments, whose keys are still held
  */
 void rxe_data_rewind(struct rxe_data *data)
 {
@@ -145,7 +145,7 @@ void rxe_data_rewind(struct rxe_data *data)
 /**
  * rxe_data_skip - skip payload
  * @data: the payload; advances
- * @len: bytes, at most what is left
+ * @len: bytes; no more than are left
  */
 void rxe_data_skip(struct rxe_data *data, u32 len)
 {

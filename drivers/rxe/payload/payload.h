@@ -13,7 +13,7 @@ struct sk_buff;
 /**
  * struct rxe_seg - a piece of memory
  * @key: names the memory, reference held; NULL: the kernel's own memory
- * @va: address of the first byte: by @key, or a kernel address if that is NULL
+ * @va: address of the first byte: by @key, or a kernel address if @key is NULL
  * @len: bytes, not 0
  */
 struct rxe_seg {
@@ -28,9 +28,9 @@ struct rxe_seg {
  * @seg: the segment at the position; more may follow
  * @at: the position: contiguous bytes
  * @run: number of bytes at @at
- * @off: offset of the bytes behind those, in the train or the segment
+ * @off: offset of the bytes behind these @run bytes, in the train or the segment
  * @chunk: payload bytes of each of several MIDDLE packets; 0: a single packet
- * @gap: bytes between two of them; 0 if each has a linear skb of its own
+ * @gap: bytes between the payload of two packets; 0 if each has a linear skb of its own
  * @taken: bytes consumed since the user last set it to 0
  */
 struct rxe_data {
@@ -47,8 +47,8 @@ struct rxe_data {
 /**
  * struct rxe_source - memory that sends read
  * @pd: protection domain of its L_Keys
- * @is_user: a process's: L_Key 0 isn't valid
- * @key: the key that was used last, or NULL; the caller gives it back at the end of the run
+ * @is_user: of a process: L_Key 0 isn't valid
+ * @key: the key that was used last, or NULL; the caller drops it at the end of the run
  * @pager: for pages that aren't present
  */
 struct rxe_source {
@@ -62,10 +62,10 @@ struct rxe_source {
  * struct rxe_list - a scatter list
  * @sge: the list
  * @num_sge: its length
- * @is_user: a process's: L_Key 0 isn't valid
+ * @is_user: of a process: L_Key 0 isn't valid
  * @pd: protection domain of its L_Keys
  * @key: the key that was used last, or NULL; saves a lookup per packet. The caller
- *	gives it back at the end of the run.
+ *	drops it at the end of the run.
  * @pager: for pages that aren't present
  */
 struct rxe_list {

@@ -29,9 +29,9 @@ static int find_seg(struct rxe_source *source, const struct ib_sge *sge, u64 off
 }
 
 /**
- * rxe_unmap - give back the keys that rxe_map() took
+ * rxe_unmap - drop the keys that rxe_map() took
  * @segs: its segments
- * @num: how many
+ * @num: number of segments
  */
 void rxe_unmap(struct rxe_seg *segs, u32 num)
 {

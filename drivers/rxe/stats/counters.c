@@ -14,7 +14,7 @@ static const struct rdma_stat_desc rxe_counter_descs[] = {
 	RXE_COUNTER_ALIASES(RXE_COUNTER_DESC)
 };
 
-/* What each alias shows */
+/* The counter that each alias shows */
 #define RXE_COUNTER_OF_ALIAS(e, n) RXE_CNT_##e,
 static const u8 rxe_counter_of_alias[] = {
 	RXE_COUNTER_ALIASES(RXE_COUNTER_OF_ALIAS)
@@ -73,7 +73,7 @@ u64 rxe_count_sum(const struct rxe_dev *rxe, int index)
  *
  * Context: any.
  *
- * Return: how many were read.
+ * Return: number of values.
  */
 int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values)
 {
@@ -90,10 +90,10 @@ int rxe_stats_fill(const struct rxe_stats __percpu *stats, u64 *values)
  * rxe_get_hw_stats - read the counters
  * @ibdev: the device
  * @stats: answer
- * @port: port number; 0 asks for counters of the device, of which there are none
- * @index: the one that is wanted; all are read
+ * @port: port number; 0 asks for counters of the device, which has none
+ * @index: the requested counter; ignored, as all are read
  *
- * Return: how many were read, or -EINVAL.
+ * Return: number of counters, or -EINVAL.
  */
 int rxe_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index)

@@ -15,19 +15,19 @@
 #define PMA_PORT	1		/* the only port */
 #define PMA_ALL_PORTS	0xff		/* PortSelect: all ports */
 
-/* A counter of this width stays at its greatest value [16.1.3.5] */
+/* A counter of @bits bits doesn't wrap around: it stays at its greatest value [16.1.3.5] */
 static u64 pma_limit(u64 value, u32 bits)
 {
 	return min(value, BIT_ULL(bits) - 1);
 }
 
-/* In units of four bytes */
+/* A counter of bytes, in units of four bytes */
 static u64 pma_get_words(const struct rxe_dev *rxe, enum rxe_counter bytes)
 {
 	return rxe_count_sum(rxe, bytes) / 4;
 }
 
-/* Packets that came with an error, or found no buffer */
+/* Received packets with an error, or without a buffer */
 static u64 pma_count_rcv_errors(const struct rxe_dev *rxe)
 {
 	return rxe_count_sum(rxe, RXE_CNT_DROP_ICRC) +
@@ -84,7 +84,7 @@ static void pma_fill_port_counters_ext(const struct rxe_dev *rxe, void *data)
 	cnt->port_multicast_rcv_packets = cpu_to_be64(rcvd_mcast);
 }
 
-/* Counters are those of the port that the request names */
+/* Does the request name the only port? */
 static bool pma_is_port_named(const struct ib_pma_mad *in)
 {
 	const struct ib_pma_portcounters *cnt = (const void *)in->data;

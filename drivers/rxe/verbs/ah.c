@@ -5,8 +5,8 @@
  * User space puts the number of an AH into its work requests; the address itself
  * stays in the kernel. A kernel consumer passes the pointer.
  *
- * Context: create and destroy may be atomic for kernel consumers. Their AHs have no number and
- * so aren't in the xarray. Lookups are RCU, in any context but NMI.
+ * Context: create and destroy may be atomic for kernel consumers, whose AHs have no number and
+ * aren't in the xarray. Lookups are RCU, in any context but NMI.
  */
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>

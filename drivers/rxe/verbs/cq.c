@@ -227,10 +227,10 @@ static u32 cq_get_cons(const struct rxe_ring *ring)
 }
 
 /*
- * Direct new completions to @new, behind places for those that aren't polled yet. The
- * consumer doesn't see them before cq_move_end(). @cons: out: index in the old ring of the
- * first completion that isn't polled. Return: how many these are; -EINVAL if they don't
- * fit.
+ * Direct new completions to @new, behind places for completions that aren't polled yet. The
+ * consumer doesn't see new completions before cq_move_end(). @cons: out: index in the old ring
+ * of the first completion that isn't polled. Return: number of completions that aren't polled;
+ * -EINVAL if they don't fit.
  */
 static int cq_move_begin(struct rxe_cq *cq, struct rxe_ring *new, u32 *cons)
 {
@@ -289,8 +289,8 @@ static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
  * @cqe: new size
  * @udata: of the process; NULL for a kernel consumer
  *
- * A process keeps its lock on the CQ until it has mapped the new ring. So nothing is polled
- * from the old one meanwhile.
+ * A process keeps its lock on the CQ until it has mapped the new ring: it polls nothing from
+ * the old ring meanwhile.
  *
  * Context: process.
  *
@@ -378,7 +378,7 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
- * rxe_cq_next - how far has a process polled, and what will it find next?
+ * rxe_cq_next - how far has a process polled, and of which QP is the next completion?
  * @cq: its completion queue
  * @polled: out: a number that changes when the process polls
  *
@@ -405,9 +405,9 @@ u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled)
 }
 
 /*
- * Have the QPs at the head of the list flushed, at most RXE_FLUSH_ARMED. This is done under
- * the lock, and a process decides how long the list is. The next call takes the next QPs. A QP
- * whose turn doesn't come is flushed by its own delayed work (watch_rq()).
+ * Have the QPs at the head of the list flushed: at most RXE_FLUSH_ARMED, since the lock is held,
+ * and a process decides how long the list is. The next call takes the next QPs. A QP whose turn
+ * doesn't come is flushed by its own delayed work (watch_rq()).
  */
 static void cq_flush_some(struct rxe_cq *cq)
 {
@@ -428,7 +428,7 @@ static void cq_flush_some(struct rxe_cq *cq)
  * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED; with IB_CQ_REPORT_MISSED_EVENTS, report
  *	completions that are there already
  *
- * Receives that a process posts on a QP in ERR ring no doorbell. So they are flushed when the
+ * Receives that a process posts on a QP in ERR ring no doorbell. They are flushed when the
  * process asks for an event, for at most RXE_FLUSH_ARMED QPs per request.
  *
  * Context: any but NMI.

@@ -7,8 +7,8 @@
  * called later, without locks, since it may poll, arm and post. It runs on the CPU of the CQ's
  * completion vector.
  *
- * Moderation: the event of an armed CQ is held back until @count completions have come that
- * would raise it. It is held back no longer than @period_us after the first of them.
+ * Moderation: the event of an armed CQ is held back until rxe_cq.count completions have come
+ * that would raise it, or rxe_cq.period_us have passed since the first of them.
  *
  * Context: any but NMI, unless noted.
  */
@@ -91,9 +91,9 @@ static void cq_kick(struct rxe_cq *cq, bool here)
  * rxe_cq_event - call the completion handler if an event is due
  * @cq: completion queue
  *
- * The handler of a process's CQ is called directly on the right CPU. That of a kernel consumer
- * is always called from a tasklet. It may take a lock that the consumer holds here, while it
- * posts.
+ * The handler of a process's CQ is called directly if this is the right CPU. The handler of a
+ * kernel consumer is always called from a tasklet: it may take a lock that the consumer holds
+ * while it posts.
  *
  * Context: bottom halves off, no driver lock held.
  */
@@ -192,9 +192,9 @@ static void cq_wait_handler(struct rxe_cq *cq)
  * rxe_cq_settle - wait for a kernel consumer's callback in progress
  * @cq: completion queue; no wait unless the RDMA core polls it in a work
  *
- * The work may have queued itself again on return, and may call the consumer for further
- * completions. This suffices for MADs: ib_mad posts no receive once its port is off its list
- * of ports. It takes the port off before it destroys the QP.
+ * On return, the work may have queued itself again, and may call the consumer for further
+ * completions. That suffices for MADs: ib_mad takes its port off its list of ports before it
+ * destroys the QP, and then posts no more receives.
  *
  * Context: process, not in that work.
  */

@@ -151,8 +151,8 @@ static int attach_qp(struct rxe_dev *rxe, u32 qpn, const union ib_gid *mgid)
  * @mgid: the group's multicast address
  * @lid: has no meaning with RoCE
  *
- * A QP that is attached twice gets one copy of a packet. It is a member until it has been
- * detached twice. This happens, since the RDMA core counts one group with two LIDs as two.
+ * A QP that is attached twice gets one copy of a packet, and is a member until it has been
+ * detached twice. The RDMA core counts one group with two LIDs as two groups.
  *
  * Return: 0; -ENOMEM if the group has RXE_MAX_MCAST_QP_ATTACH members, the device
  * RXE_MAX_MCAST_GRP groups or RXE_MAX_TOTAL_MCAST_QP_ATTACH attachments, or memory is

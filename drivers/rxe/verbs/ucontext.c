@@ -35,8 +35,8 @@ int rxe_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
  * rxe_dealloc_ucontext - a process closes the device
  * @ibuc: the context, whose objects are destroyed
  *
- * The RDMA core calls this under a lock that unregistering the device also takes.
- * So the module stays until this has returned.
+ * The RDMA core calls this under a lock that unregistering the device also takes: the module
+ * stays until this has returned.
  */
 void rxe_dealloc_ucontext(struct ib_ucontext *ibuc)
 {

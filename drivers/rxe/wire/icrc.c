@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invariant CRC (section 7.8.1, annexes A16 and A17): CRC-32 over everything from the L3
- * header to the last pad byte. Each field that a router may change is replaced by ones. In
- * front are eight bytes of ones in place of the LRH.
+ * Invariant CRC (section 7.8.1, annexes A16 and A17): CRC-32 from the L3 header to the last
+ * pad byte. Each field that a router may change counts as ones. Eight bytes of ones in front
+ * take the place of the LRH.
  *
  * Pure; any context.
  */
@@ -20,12 +20,12 @@
 #define RXE_ICRC_RESIDUE	0xdebb20e3
 
 /*
- * A CRC is linear: what a bit of the message changes in the state doesn't depend on the other
- * bits. So a train's network headers need one pass, not one per packet. And the BTH needs no
- * masked copy. Its byte 4 (FECN, BECN and reserved bits), which counts as ones, is corrected
+ * Theory. A CRC is linear: the change of the state by a bit of the message doesn't depend on the
+ * other bits. A train's network headers thus need one pass, not one per packet. The BTH needs no
+ * masked copy: its byte 4 (FECN, BECN and reserved bits), which counts as ones, is corrected
  * in the state.
  *
- * What each bit of the IPv4 ID changes in the state behind the UDP header:
+ * The change by each bit of the IPv4 ID in the state behind the UDP header:
  */
 static const u32 id_bit[16] = {
 	0x9b73ead4, 0xed96d3e9, 0x005ca193, 0x00b94326,
@@ -34,13 +34,13 @@ static const u32 id_bit[16] = {
 	0x7f6b7f3d, 0xfed6fe7a, 0x26dcfab5, 0x4db9f56a,
 };
 
-/* The change of the state before the BTH that equals flipping one bit of its byte 4 ... */
+/* The change of the state before the BTH that equals flipping one bit of the BTH's byte 4 */
 static const u32 bth4_bit[8] = {
 	0xdb710641, 0x6d930ac3, 0xdb261586, 0x6d3d2d4d,
 	0xda7a5a9a, 0x6f85b375, 0xdf0b66ea, 0x6567cb95,
 };
 
-/* ... and flipping all of them */
+/* The change of the state before the BTH that equals flipping all bits of the BTH's byte 4 */
 #define RXE_ICRC_BTH4_ONES	0x0f6a70d9
 
 /* The change of the state by the bits that are set in @bits */
@@ -144,8 +144,8 @@ u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph)
 /**
  * rxe_icrc_ip_id - the state of a packet that differs in its IPv4 ID only
  * @state: from rxe_icrc_start_ipv4()
- * @from: the ID that @state is for
- * @to: the packet's
+ * @from: the ID for which @state was computed
+ * @to: the packet's ID
  *
  * Return: state for rxe_icrc_bth().
  */

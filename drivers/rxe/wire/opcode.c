@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of opcodes (section 9.2, table 38). It says what a packet is, which headers it
- * carries, how long they are, and which access it takes. Parser, builder and transport all use
- * it. An opcode without a row isn't supported, and its packets are dropped.
+ * The table of opcodes (section 9.2, table 38): the kind of a packet, its headers, their length,
+ * and the access rights that it needs. Parser, builder and transport use the table. An opcode
+ * without a row isn't supported, and its packets are dropped.
  *
  * Constant data; any context.
  */
@@ -49,7 +49,7 @@
 		.access = ACCESS(f) \
 	}
 
-/* What follows the BTH isn't known. All responses are defined, so it counts as a request */
+/* The bytes behind the BTH aren't known. All responses are defined: this counts as a request */
 #define RC_RESERVED(num) \
 	[IB_OPCODE_RC + (num)] = { \
 		.name = "RC_RESERVED_" #num, \
@@ -104,7 +104,7 @@ const struct rxe_opcode rxe_opcode[256] = {
 	ROW(UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE,	WRT | ONLY | RETH | IMM),
 	ROW(UD_SEND_ONLY,			SND | ONLY | DETH),
 	ROW(UD_SEND_ONLY_WITH_IMMEDIATE,	SND | ONLY | DETH | IMM),
-	/* For any service. It counts as a response, so that it never waits behind requests */
+	/* For any service. A CNP counts as a response, so that it never waits behind requests */
 	[RXE_OPCODE_CNP] = {
 		.name = "CNP", .flags = RXE_OP_VALID | RESP | ONLY | CNP,
 		.hdr_len = HDR_LEN(CNP),
