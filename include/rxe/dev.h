@@ -59,13 +59,13 @@ enum rxe_roce_enable {
 #define RXE_PKEY		0xffff		/* the default partition, full member */
 
 /**
- * struct rxe_tune - settings of a device (sysfs.c), read without a lock. The switches are
- *	all on by default
+ * struct rxe_tune - settings of a device (sysfs.c), read without a lock. All switches are on
+ *	by default
  * @trains: send packets in trains where the path supports it
  * @zero_copy: copy the payload to a QP of the same device only once
  * @same_device: bypass the network stack for packets to a QP of the same device.
  *	A change applies to QPs connected and AHs created afterwards; of two QPs,
- *	the one connected first decides. RoCE v1 ignores it and always bypasses.
+ *	that connected first decides. RoCE v1 ignores the switch and always bypasses.
  * @trust_local: don't check the ICRC of packets that never left this host's memory
  * @cork: send small messages together that are posted one after the other
  * @guard_port: local senders other than this driver need CAP_NET_RAW to send to
@@ -110,11 +110,11 @@ struct rxe_mcast {
  * @ibdev: the RDMA core's device; embeds the reference count
  * @dma_parms: of @ibdev, which has no DMA, for exporters of dma-bufs
  * @ndev: the netdev underneath; a reference is held until the device is freed
- * @ndev_tracker: tracks that reference
+ * @ndev_tracker: tracks the reference to @ndev
  * @roce: RoCE versions (enum rxe_roce_enable); fixed before it is registered
  * @registered: the RDMA core has its GIDs; set once, after it is registered
- * @heir: the device that replaces it, see rxe_dev_set_roce()
- * @renewer: the task that replaces it by @heir, or NULL
+ * @heir: the device that replaces this device, see rxe_dev_set_roce()
+ * @renewer: the task that replaces this device by @heir, or NULL
  * @list: link in the namespace's list of devices (net/), RCU
  * @netns: the namespace whose list has this device, or NULL; private to net/
  * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, so the
@@ -194,11 +194,11 @@ static inline struct rxe_dev *to_rxe_dev(const struct ib_device *ibdev)
 
 /**
  * rxe_limit_get - count one more object of a limited kind
- * @num: how many exist
- * @max: how many processes may make
- * @user: it is a process's
+ * @num: number of objects
+ * @max: limit for processes
+ * @user: the object is a process's
  *
- * A consumer in the kernel isn't refused. Otherwise, a process that makes all objects could stop
+ * A kernel consumer isn't refused. Otherwise, a process that makes all objects could stop
  * connections of others, and swapping over NFS/RDMA could not reconnect to free memory.
  *
  * Return: true if the object may be created; undo with atomic_dec(). False if the

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Numbers that may change at run time, for all devices together. The file rdma_rxe/knobs in
- * debugfs shows and sets them. Related numbers are elsewhere. Those fixed at build time are in
- * rxe/constants.h, and limits that programs see in rxe/dev.h. The settings of one device are
- * in struct rxe_tune.
+ * debugfs shows and sets them. Numbers that are fixed at build time are in rxe/constants.h.
+ * Limits that programs see are in rxe/dev.h. The settings of one device are in struct rxe_tune.
  */
 #ifndef RXE_KNOBS_H
 #define RXE_KNOBS_H
@@ -48,7 +47,7 @@
 	KNOB(rp_initial_alpha_value, 1023, 0, 1023, "alpha at the first CNP, / 1024")
 
 /*
- * All numbers. The suffix of a name is the unit: _ns, _ms or _bytes. A name without one is
+ * All numbers. The suffix of a name is the unit: _ns, _ms or _bytes. A name without a unit is
  * a count, unless the description says otherwise.
  *
  *   name  default  minimum  maximum  description

@@ -32,7 +32,7 @@ struct rxe_mcast_grp {
  * @list: link in rxe_mcast_grp.members
  * @rcu: frees it after the last lookup
  * @qpn: the QP's number; it isn't used again before the QP is detached
- * @attached: how often it was attached. The RDMA core wants a detach for each
+ * @attached: number of attachments, each of which the RDMA core detaches
  */
 struct rxe_mcast_member {
 	struct list_head	list;

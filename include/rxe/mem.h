@@ -26,8 +26,8 @@ struct scatterlist;
  * struct rxe_region - memory
  * @ref: one for the owner, one or more for each task run that copies
  * @idle: completed when @ref reaches zero
- * @pages: kernel address of each page. NULL: a position in the region is itself an
- *	address: in the process if @odp is set, else in the kernel
+ * @pages: kernel address of each page. If NULL, a position in the region is itself an address:
+ *	in the process if @odp is set, else in the kernel
  * @odp: memory of a process that isn't pinned, or NULL
  * @shift: log2 of the bytes per page
  */
@@ -41,10 +41,10 @@ struct rxe_region {
 
 /**
  * struct rxe_key - what a key allows
- * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0; 0, which
- *	is no key, while it is invalid
+ * @value: L_Key and R_Key: key index in bits 31..8, key variant in bits 7..0; 0 while the key
+ *	is invalid
  * @access: enum ib_access_flags
- * @pd: protection domain; NULL: the key is a memory window's, see struct rxe_window
+ * @pd: protection domain; NULL for the key of a memory window, see struct rxe_window
  * @iova: address of the first byte in work requests and on the wire
  * @length: bytes
  * @start: position of the first byte in the region
@@ -52,12 +52,12 @@ struct rxe_region {
  * @name: @value when it was valid last; 0: the key has been retired
  * @kind: enum rxe_key_kind
  * @paged: the memory isn't pinned, so rxe_key_prepare() is called before each use
- * @ending: a work request is making it invalid; a task may still use its memory
+ * @ending: a work request is invalidating the key; a task may still use its memory
  * @lock: orders changes of the key
  *
  * Found under RCU; freed after a grace period. While @value is set, only @access and @pd ever
  * change. A task takes a reference to the region, and then checks that @value is still set.
- * Until the task gives the reference back, the key can't become valid with other values.
+ * Until the task drops the reference, the key can't become valid with other values.
  */
 struct rxe_key {
 	u32			value;
@@ -131,7 +131,7 @@ static inline void rxe_key_hold(struct rxe_key *key)
 }
 
 /**
- * rxe_key_put - give back a reference
+ * rxe_key_put - drop a reference
  * @key: from rxe_key_get(), in the same task run
  */
 static inline void rxe_key_put(struct rxe_key *key)
@@ -140,7 +140,7 @@ static inline void rxe_key_put(struct rxe_key *key)
 }
 
 /**
- * rxe_key_drop - give back the key that rxe_key_keep() kept
+ * rxe_key_drop - drop the key that rxe_key_keep() kept
  * @key: where it is kept; set to NULL
  */
 static inline void rxe_key_drop(struct rxe_key **key)

@@ -12,7 +12,7 @@
 #include <rxe/knobs.h>
 
 /*
- * For objects of processes, which may be many or large. They are charged to the caller's
+ * For objects of processes, which may be many or large. Allocations are charged to the caller's
  * memory cgroup, and fail rather than invoke the OOM killer.
  */
 #define RXE_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
@@ -35,15 +35,15 @@ static inline bool rxe_has_memory_left(size_t bytes)
 }
 
 /**
- * rxe_alloc_cyclic - enter an object in a table, behind the one that was entered last
+ * rxe_alloc_cyclic - enter an object in a table, behind the last object that was entered
  * @xa: the table
  * @id: out: its number
  * @entry: the object, or NULL to only reserve the number
  * @limit: of the numbers
  * @next: where to begin; the number after @id if successful
  *
- * As xa_alloc_cyclic(), which begins anew on any error: a process at its cgroup's limit would
- * have numbers reused early.
+ * xa_alloc_cyclic() isn't used, since it begins anew on any error: a process at its cgroup's
+ * limit would have numbers reused early.
  *
  * Return: 0; -ENOMEM; -EBUSY if no number is free.
  */

@@ -19,7 +19,7 @@ struct rxe_dev;
 struct rxe_mcast_grp;
 
 /**
- * struct rxe_rx - what net/ knows of a received train; lives in skb->cb
+ * struct rxe_rx - description of a received train; in skb->cb
  * @rxe: the device it came in on
  * @pkt: bytes of each packet but the last, BTH to ICRC; skb->len if single
  * @npkts: number of packets
@@ -36,23 +36,22 @@ struct rxe_mcast_grp;
  * @psn: transport/: PSN of the packet at @done, while the train is held; before that,
  *	rxe_read_resp.sent when the train came
  * @since: transport/: jiffies when it was queued, low 16 bits
- * @held: transport/: it came too early; all packets up to @end were verified
+ * @held: transport/: the train came too early; all packets up to @end were verified
  * @account: queue/: limit of the device against which it counts (enum rxe_account)
  * @mcast: the destination is a multicast group
  * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
  *	after the first packet, so that a train is answered once
- * @noticed: transport/: the packet at @done was given to rxe_notice() already: it waits
+ * @noticed: transport/: the packet at @done waits, and was given to rxe_notice() already
  * @l3_off: skb->head offset of the IPv4/IPv6 header or GRH
- * @vlan: VLAN tags of the netdev that it came in by, or, if this host sent it, of the
- *	netdev that has the address; RXE_NO_VLAN if there are none. The VLAN ID of the netdev
- *	itself is in the low 12 bits
+ * @vlan: VLAN tags of the receiving netdev, or, if this host sent the train, of the netdev
+ *	that has the address; RXE_NO_VLAN if there are none. The VLAN ID of the netdev itself
+ *	is in the low 12 bits
  *
  * skb->data points to the first packet's BTH, skb->len is the bytes of all packets. The linear
  * part may be empty or end at any byte: read with skb_header_pointer() or skb_copy_bits(). If
  * there is a frag_list, each of its skbs is one packet, and the train's own skb holds the
- * first. A received skb is never written to. The member skb->dev isn't the netdev, which may
- * go away while the train waits. It is NULL, or, while the train is held, in a union with
- * skb->rbnode.
+ * first. A received skb is never written to. skb->dev doesn't name the netdev, which may go
+ * away while the train waits. It is NULL; while the train is held, skb->rbnode takes its place.
  */
 struct rxe_rx {
 	struct rxe_dev	*rxe;
@@ -97,7 +96,7 @@ static inline u32 rxe_rx_count_left(struct sk_buff *skb)
 /**
  * rxe_skb_copy_bth - copy a BTH
  * @skb: train
- * @off: its offset, mostly at the start of the linear part or of the pages
+ * @off: its offset, usually at the start of the linear part or of the pages
  * @bth: out: RXE_BTH_BYTES
  *
  * Return: false if the skb is too short.

@@ -2,8 +2,8 @@
 /*
  * On-demand paging: keys on memory of a process that isn't pinned.
  *
- * The tasks of a QP may use a page only while it is present. If it isn't, the task hands
- * a struct rxe_fault to a worker and stops. The worker, which may sleep, makes the page
+ * The tasks of a QP may use a page only while it is present. If a page isn't present, the task
+ * hands a struct rxe_fault to a worker and stops. The worker, which may sleep, makes the page
  * present and wakes the task.
  */
 #ifndef RXE_ODP_H
@@ -17,7 +17,7 @@ struct rxe_fault;
 
 /**
  * struct rxe_pager - has missing pages made present for one task and direction of a QP
- * @fault: the page fault; NULL until the first one, since most QPs never have any
+ * @fault: the page fault; NULL until the first fault, since most QPs never have any
  * @owner: the task, argument of rxe_fault_set_wake()'s function
  *
  * Context: only the task uses it.
@@ -53,19 +53,19 @@ static inline bool rxe_pager_is_busy(const struct rxe_pager *pager)
 /**
  * rxe_key_prepare - make sure that the bytes of a key are present
  * @key: from rxe_key_get(), still held
- * @write: they are to be written
+ * @write: the bytes are to be written
  * @va: first byte
  * @len: bytes, at least 1, in the key's range
  * @rest: bytes that will be needed soon, including @len
  * @pager: the task's; NULL: the caller can't wait
  *
- * Present bytes may be used until the reference to the key's memory is given back.
+ * Present bytes may be used until the reference to the key's memory is dropped.
  *
  * Context: bottom halves off.
  *
- * Return: 0 if they are. -EAGAIN if not: the owner of @pager is woken when it should call
- * this again. -EFAULT if the process doesn't have the memory or lacks the permission, or if
- * bytes are missing and @pager is NULL.
+ * Return: 0 if all bytes are present. -EAGAIN if not: the owner of @pager is woken when it
+ * should call this again. -EFAULT if the process doesn't have the memory or lacks the
+ * permission, or if bytes are missing and @pager is NULL.
  */
 static inline int rxe_key_prepare(const struct rxe_key *key, bool write, u64 va, u64 len,
 				  u64 rest, struct rxe_pager *pager)
@@ -75,7 +75,7 @@ static inline int rxe_key_prepare(const struct rxe_key *key, bool write, u64 va,
 	return rxe_fault_pages(pager, key, write, va, len, rest);
 }
 
-/* How many of @len bytes to ask for at a time: pages that aren't present come in steps */
+/* How many of @len bytes to ask for at a time: missing pages are made present in steps */
 static inline u32 rxe_key_step(const struct rxe_key *key, u32 len)
 {
 	return key->paged ? min_t(u32, len, RXE_READ_STEP) : len;
@@ -95,7 +95,7 @@ static inline u32 rxe_key_step(const struct rxe_key *key, u32 len)
  *
  * Context: bottom halves off.
  *
- * Return: 0; -EACCES as rxe_key_get(); -EAGAIN (not now) or -EFAULT as rxe_key_prepare().
+ * Return: 0; -EACCES as rxe_key_get(); -EAGAIN (not yet) or -EFAULT as rxe_key_prepare().
  */
 static inline int rxe_key_use(struct ib_pd *pd, const struct ib_qp *remote, u32 value,
 			      int access, u64 va, u64 len, u64 rest,

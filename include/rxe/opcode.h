@@ -10,7 +10,7 @@
 
 /**
  * enum rxe_op_flags - what an opcode is and which headers follow its BTH
- * @RXE_OP_VALID: it has a row
+ * @RXE_OP_VALID: the opcode has a row in the table
  * @RXE_OP_DETH: a datagram's extended header follows
  * @RXE_OP_FETH: a flush extended header follows
  * @RXE_OP_RETH: an RDMA extended header follows
@@ -32,10 +32,10 @@
  * @RXE_OP_PAYLOAD: may carry payload
  * @RXE_OP_CNP: congestion notification packet: 16 reserved bytes follow
  * @RXE_OP_RESERVED: a request of RC that isn't defined: it has a row, since it gets an answer
- * @RXE_OP_SINGLE: the requests of one packet that are answered by one packet
- * @RXE_OP_RD_ATOMIC: the requests that take one of the responder's resources
- * @RXE_OP_MESSAGE: the requests that may be one of several packets of a message
- * @RXE_OP_ANSWER: the responses to one such request each, not to all before it
+ * @RXE_OP_SINGLE: all requests of one packet that are answered by one packet
+ * @RXE_OP_RD_ATOMIC: all requests that take one of the responder's resources
+ * @RXE_OP_MESSAGE: all requests that may be one of several packets of a message
+ * @RXE_OP_ANSWER: all responses that answer one request, and not all requests before it
  *
  * The order of the header flags is the order of the headers on the wire.
  */
@@ -73,8 +73,7 @@ enum rxe_op_flags {
  * @name: the specification's name, for traces
  * @flags: enum rxe_op_flags; 0 for an opcode whose packets are dropped
  * @hdr_len: bytes of BTH and all extended headers
- * @access: enum ib_access_flags that the QP must have for such a request, whatever its headers
- *	say
+ * @access: enum ib_access_flags that the QP must have for any such request
  */
 struct rxe_opcode {
 	const char	*name;

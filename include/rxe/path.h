@@ -21,15 +21,15 @@ enum rxe_proto {
 	RXE_ROCE_V1,
 	RXE_ROCE_V2_IPV4,
 	RXE_ROCE_V2_IPV6,
-	RXE_PROTOS,		/* how many there are */
+	RXE_PROTOS,		/* their number */
 };
 
 /**
  * struct rxe_path - addresses and route from a QP or an AH to its peer
  * @sgid_attr: our GID, reference held; its netdev is the egress device
  *	(the device's netdev or a VLAN upper)
- * @egress: that netdev as of rxe_path_init(), only to compare, not to dereference
- * @txq: the queues below that netdev, reference held (net/tx.c)
+ * @egress: the egress device as of rxe_path_init(), only to compare, not to dereference
+ * @txq: the queues below the egress device, reference held (net/tx.c)
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -56,12 +56,12 @@ enum rxe_proto {
  * @dst: cached route (v2), RCU; checked before each use
  * @dst_cookie: argument of dst_check() for @dst (IPv6)
  * @look_tick: jiffies of the last look at what is below the netdev
- * @by: the netdev that @dst was looked up for, only to compare; NULL until there was a route
+ * @by: the netdev that @dst was looked up for, only to compare; NULL before the first route
  * @by_node: in the list of @by, while @dst is set (net/route.c)
  *
  * Immutable after rxe_path_init(), with two exceptions. Senders on several CPUs may change
- * the last nine members concurrently. rxe_path_class() changes its members while nothing
- * is sent.
+ * the last nine members concurrently. rxe_path_class() changes the members that it sets while
+ * nothing is sent.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
@@ -103,7 +103,7 @@ struct rxe_path {
  * @ibpd: protection domain of the AH
  * @path: path to the destination
  *
- * It outlives the ib_ah, whose memory the RDMA core frees right after destroy_ah.
+ * Outlives the ib_ah, whose memory the RDMA core frees right after destroy_ah.
  */
 struct rxe_ah_ref {
 	struct kref		ref;

@@ -2,10 +2,10 @@
 /*
  * Rings: the queues of <rdma/rdma_user_rxe.h> that a process maps and writes.
  *
- * The process can change every byte of a ring at any time. So the kernel keeps its
- * own index, element size and mask here. It reads the other side's index with
- * acquire semantics and masks it. It copies an element once, and then checks the
- * copy. Kernel consumers use the same rings, without mmap.
+ * The process can change every byte of a ring at any time. The kernel therefore keeps its
+ * own index, element size and mask in struct rxe_ring. It reads the other side's index with
+ * acquire semantics and masks it. It copies an element once, and then checks the copy.
+ * Kernel consumers use the same rings, without mmap.
  *
  * A ring of 2^n elements holds at most 2^n - 1 (producer == consumer: empty).
  */
@@ -49,7 +49,7 @@ static inline void *rxe_ring_get_elem(const struct rxe_ring *ring, u32 index)
 }
 
 /**
- * rxe_ring_get_capacity - how many elements fit
+ * rxe_ring_get_capacity - number of elements that fit
  * @ring: the ring
  *
  * Return: one less than the number of places.
@@ -79,7 +79,7 @@ static inline const void *rxe_ring_get_head(const struct rxe_ring *ring)
 }
 
 /**
- * rxe_ring_count_pending - how many elements wait to be consumed
+ * rxe_ring_count_pending - number of elements that wait to be consumed
  * @ring: a ring whose producer is user space or a kernel poster
  *
  * Return: at most rxe_ring_get_capacity(), even if the producer wrote a bad index.
@@ -144,7 +144,7 @@ static inline void rxe_ring_release(struct rxe_ring *ring, u32 index)
  */
 
 /**
- * rxe_ring_get_post_place - where the next work request is written
+ * rxe_ring_get_post_place - the place of the next work request to be posted
  * @ring: a ring whose producer is a kernel poster
  *
  * Return: the place, or NULL if the ring is full.
@@ -177,7 +177,7 @@ static inline void rxe_ring_post(struct rxe_ring *ring)
  */
 
 /**
- * rxe_ring_get_space - where the kernel may produce next
+ * rxe_ring_get_space - the place of the next element that the kernel produces
  * @ring: a ring whose consumer is user space or a kernel poller
  *
  * Return: the place, or NULL if the ring is full.

@@ -21,7 +21,7 @@ struct sk_buff;
  * @qkey: Q_Key of received datagrams; 0: that of the QP
  * @qpn: fixed QP number; 0: any number
  * @kernel_only: a kernel consumer's QP, on port 1 and without SRQ. It is destroyed before its CQ
- * @mads: its datagrams are MADs. Their owner waits for answers, and handles SQE
+ * @mads: datagrams are MADs, whose owner waits for answers, and handles SQE
  * @keep_short_recv: a receive work request that is too short for a datagram doesn't complete
  * @acked: requests are acknowledged, and the receive task completes the send queue.
  *	If false, the send task completes it
@@ -31,9 +31,9 @@ struct sk_buff;
  * @due: may @send have something to do? Return: false if not. Context: recv_task
  * @take: takes in a verified packet, or a run of MIDDLE packets. Return: true if it
  *	came too early, and the caller may hold it. Context: recv_task
- * @take_local: the same for a packet of the peer, which is on this device and has entered
- *	recv_task; NULL for datagrams. Return: false if the packet must be queued, since it
- *	waits (rxe_inq.parked). A READ request is served at once, as far as possible
+ * @take_local: takes in a packet of a peer on this device, which has entered recv_task; NULL
+ *	for datagrams. A READ request is served at once, as far as possible. Return: false if
+ *	the packet must be queued, since it waits (rxe_inq.parked)
  * @refuse: refuses a request that can't be executed; NULL for datagrams. @nak: AETH
  *	syndrome that says why; @wc_status: status of the receive work request in use, if
  *	any; 0: it doesn't complete, and @event is raised. Context: recv_task

@@ -2,8 +2,8 @@
 /*
  * Sending: trains, and the accounting of a sender's skbs in the lower queues.
  *
- * A train is an skb that holds one or more complete packets of one QP. Each goes from BTH to
- * ICRC inclusive. All have the same size; only the last may be shorter. A train of several
+ * A train is an skb that holds one or more complete packets of one QP, each from BTH to ICRC
+ * inclusive. All packets have the same size; only the last may be shorter. A train of several
  * packets is always RC or UC, and has either requests or responses. Received trains have the
  * same form.
  */
@@ -30,11 +30,11 @@ struct rxe_txq;
  * @wait: link in the list of waiting senders
  * @turn: it may send now, though others wait; until rxe_tx_end_turn()
  * @forced: it may send once, though the queues are full
- * @round: when it was last forced: rxe_txq.round at that time
+ * @round: rxe_txq.round when it was last forced
  * @owner: argument of rxe_net_ops.sent
  * @last: the same sender in the queues where it sent before, or NULL, see rxe_tx_move()
  *
- * It outlives its owner: destroying a QP needn't wait for a queue that is stuck.
+ * Outlives its owner: destroying a QP needn't wait for a queue that is stuck.
  */
 struct rxe_tx {
 	struct kref		ref;
@@ -108,9 +108,10 @@ struct rxe_l3_icrc {
  * struct rxe_train - a train being built
  * @skb: the train
  * @tx: the sender that is charged for it, or NULL; set before the train is sent
- * @l3_icrc: ICRC state of the last train of this path and sender, or NULL; likewise
- * @grp: a datagram's group if it has members on this device, or NULL; likewise. Bottom halves
- *	stay off from the lookup on
+ * @l3_icrc: ICRC state of the last train of this path and sender, or NULL; set before the train
+ *	is sent
+ * @grp: a datagram's group if it has members on this device, or NULL; set before the train is
+ *	sent. Bottom halves stay off from the lookup on
  * @next: where the next packet goes, if @ready isn't 0
  * @sqpn: QP number of a connected sender; set before the train is sent
  * @ready: packets of @pkt bytes that fit into the memory at @next
@@ -122,8 +123,8 @@ struct rxe_l3_icrc {
  * @max_pkts: limit of packets per skb
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
- * @cnp: it is a CNP, which has a traffic class and priority of its own
- * @mad: it is a datagram of the GSI
+ * @cnp: the packet is a CNP, which has a traffic class and priority of its own
+ * @mad: the packet is a datagram of the GSI
  * @singly: one packet per skb, since a packet socket captures on the netdev
  */
 struct rxe_train {
@@ -153,8 +154,8 @@ struct rxe_train {
  * then, and a train has one builder.
  *
  * The first two return contiguous memory for a packet of @len bytes, BTH to ICRC inclusive. If
- * the train is full or memory is short, rxe_train_push() returns NULL: send it and start
- * another. All packets but the last have the length of the first.
+ * the train is full or memory is short, rxe_train_push() returns NULL: the caller sends the
+ * train and starts another. All packets but the last have the length of the first.
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);
@@ -175,7 +176,7 @@ static inline bool rxe_train_is_full(const struct rxe_train *train)
 	return train->npkts && !rxe_train_takes(train, train->pkt);
 }
 
-/* Packets of @len bytes that still fit; if none does, the number that fits into a new train */
+/* Packets of @len bytes that still fit; if none, the number that fits into a new train */
 static inline u32 rxe_train_get_room(const struct rxe_train *train, u32 len)
 {
 	if (!train->npkts || len > train->pkt || rxe_train_is_full(train))

@@ -5,15 +5,15 @@
  * Contexts. Two tasks per QP, each of which runs on one CPU at a time (task.c),
  * with bottom halves off:
  *   - send_task: the requester. Imports work requests, builds and sends trains.
- *   - recv_task: everything that comes in. The completer (responses to our
+ *   - recv_task: received packets. The completer (responses to this QP's
  *     requests), the responder (requests of the peer), timeouts, flushing.
  * State that both tasks use is in struct rxe_sq under its lock. State of one task
  * needs no lock. Exception: an SRQ, from which the recv_tasks of many QPs take work
  * requests (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
  *
  * Lock order: sq.lock, then rxe_key.lock, state_lock or cq.lock; rxe_key.lock, then
- * rxe_windows.lock. The others (task.lock, post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest
- * with none of them. With a lock held, nothing is sent, and no consumer's handler is called.
+ * rxe_windows.lock. Other locks (task.lock, post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest
+ * with none of these. With a lock held, nothing is sent, and no consumer's handler is called.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H
@@ -59,14 +59,14 @@ struct rxe_qpn {
  * struct rxe_qp_attr - the attributes that the tasks use; see struct ib_qp_attr
  * @qkey: Q_Key
  * @dest_qp_num: QP number of the peer
- * @qp_access_flags: enum ib_access_flags, what the peer may do
+ * @qp_access_flags: enum ib_access_flags: operations that the peer may use
  * @path_mtu: enum ib_mtu
  * @timeout: code of the retransmission timeout
  * @retry_cnt: retries without an answer
  * @rnr_retry: retries after RNR NAKs
  * @min_rnr_timer: code of the time that an RNR NAK asks for
  * @max_rd_atomic: READs and atomics in flight, as requester
- * @max_dest_rd_atomic: likewise, as responder
+ * @max_dest_rd_atomic: READs and atomics in flight, as responder
  * @en_sqd_async_notify: raise IB_EVENT_SQ_DRAINED
  */
 struct rxe_qp_attr {
@@ -156,7 +156,7 @@ static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 	return to_rxe_cq(qp->ibqp.recv_cq);
 }
 
-/* Must recv_task flush the send queue? If the service isn't acknowledged, send_task does */
+/* Must recv_task flush the send queue? If the service isn't acknowledged, send_task flushes it */
 static inline bool rxe_sq_is_in_flush(const struct rxe_qp *qp)
 {
 	return qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;

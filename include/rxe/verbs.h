@@ -50,22 +50,22 @@ struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
  * @wakes: values of @armed for which the unpublished completions raise an event
  * @event_due: an armed completion came; the handler is yet to be called
  * @overflow: a completion was lost; the CQ is dead
- * @moving: a resize is copying the old ring's completions to the new @ring; new
- *	ones stay hidden from the consumer until that is done
+ * @moving: a resize is copying the old ring's completions to the new @ring; new completions
+ *	stay hidden from the consumer until then
  * @count: moderation: completions after which an event is raised; 0: only @period_us
  *	counts
  * @period_us: moderation: microseconds that an event may be held back; 0: no moderation
  * @held: moderation: completions whose event is held back
  * @resize: one resize at a time
- * @flushing: QPs of processes in ERR whose receives complete here; the next request for an
- *	event flushes the first ones, and puts them behind the others
+ * @flushing: QPs of processes in ERR whose receives complete in this CQ. The next request for
+ *	an event flushes the first of them, and moves them to the end
  * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
  * @told: the work has raised the event
  * @closing: the CQ is being destroyed; the handler isn't called any more
  * @cpu: CPU of the completion handler, from the completion vector
  * @kicked: the handler was requested on @cpu and hasn't run yet
  * @csd: sends the request to @cpu
- * @tasklet: runs the handler there
+ * @tasklet: runs the handler on @cpu
  * @timer: moderation: ends @period_us
  */
 struct rxe_cq {

@@ -30,7 +30,7 @@ struct rxe_mw {
 };
 
 /**
- * struct rxe_bind - what a Bind Memory Window work request asks for
+ * struct rxe_bind - parameters of a Bind Memory Window work request
  * @mw_rkey: the window's R_Key until now
  * @new_rkey: its R_Key from now on
  * @mr_lkey: L_Key of the region

@@ -37,8 +37,8 @@
 #define RXE_MAX_HDR_BYTES	(RXE_BTH_BYTES + RXE_ATOMIC_ETH_BYTES)
 
 /*
- * What RoCE adds to an IB MTU: GRH, UDP, the longest transport header, ICRC.
- * An Ethernet MTU of at least an IB MTU plus this carries that IB MTU.
+ * Bytes that RoCE adds to an IB MTU: GRH, UDP, the longest transport header, ICRC.
+ * An Ethernet MTU carries an IB MTU if it is larger by at least this number.
  */
 #define RXE_MAX_OVERHEAD	(RXE_GRH_BYTES + 8 + RXE_MAX_HDR_BYTES + \
 				 RXE_ICRC_BYTES)
@@ -175,8 +175,8 @@ static inline u8 rxe_opcode_type(u8 opcode)
 }
 
 /**
- * rxe_pkt_parse_psn - parse a packet with the same headers as the one before
- * @pkt: the headers of the one before; PSN and AckReq are updated
+ * rxe_pkt_parse_psn - parse a packet with the same headers as the packet before it
+ * @pkt: the headers of the packet before; PSN and AckReq are updated
  * @hdr: BTH; its first eight bytes are the same
  */
 static inline void rxe_pkt_parse_psn(struct rxe_pkt *pkt, const void *hdr)
@@ -192,9 +192,9 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC [7.8.1] [A17.3.3]. To compute: start with the network headers, then rxe_icrc()
- * does the rest. To check: rxe_icrc_bth() counts byte 4 of the BTH as ones. Then update with
- * everything from the BTH on, ICRC included.
+ * ICRC [7.8.1] [A17.3.3]. To compute it, start with the network headers; rxe_icrc() does the
+ * rest. To check it, let rxe_icrc_bth() count byte 4 of the BTH as ones. Then update the state
+ * with all bytes from the BTH on, ICRC included.
  */
 u32 rxe_icrc_start_v1(const void *grh);
 u32 rxe_icrc_start_ipv4(const void *iph, const void *udph);

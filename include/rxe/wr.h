@@ -14,8 +14,7 @@ struct rxe_ah_ref;
  * struct rxe_swqe - the kernel's copy of a send work request
  * @wr_id: for the completion
  * @raddr: remote address (not for SEND)
- * @rkey: R_Key of @raddr, or to invalidate; of the window to bind; of the region to
- *	register
+ * @rkey: R_Key: of @raddr; to invalidate; of the window to bind; or of the region to register
  * @ah_num: UD, posted by a process: AH number, to look up @ah
  * @length: bytes of payload; READ: bytes to fetch; atomics: 8; FLUSH, local: 0
  * @imm: immediate data
@@ -37,7 +36,7 @@ struct rxe_ah_ref;
  * @status: enum ib_wc_status: not 0 if it can't be sent
  * @started: PSNs are assigned; local: it has been executed
  * @num_sge: entries in @sge; 0 if the data is inline
- * @sge: where the data is
+ * @sge: memory of the data
  * @data: the data, if IB_SEND_INLINE
  */
 struct rxe_swqe {
@@ -93,7 +92,7 @@ struct rxe_swqe {
  * @length: bytes that fit
  * @num_sge: entries in @sge
  * @valid: a work request is here
- * @sge: where the data goes; room for the QP's maximum of SGEs
+ * @sge: memory for the data; room for the QP's maximum of SGEs
  */
 struct rxe_rwqe {
 	u64			wr_id;
@@ -107,14 +106,14 @@ struct rxe_rwqe {
 #define RXE_WR_NONE		(IB_WR_REG_MR + 1)
 
 /**
- * enum rxe_wr_kind - what a send work request does with its memory. The peer answers those behind
+ * enum rxe_wr_kind - what a send work request does with its memory. The peer answers kinds behind
  *	RXE_WR_LOCAL with more than an ACK
- * @RXE_WR_NO_KIND: a row that doesn't say is refused
- * @RXE_WR_DATA: sends it
+ * @RXE_WR_NO_KIND: a row without a kind is refused
+ * @RXE_WR_DATA: sends the memory's data
  * @RXE_WR_LOCAL: has no memory, and sends nothing: it changes a key of this device
- * @RXE_WR_READ: fills it, from one response packet per MTU
- * @RXE_WR_ATOMIC: fills its eight bytes, from one response
- * @RXE_WR_ATOMIC_WRITE: sends its eight bytes; the response has no data
+ * @RXE_WR_READ: fills the memory, from one response packet per MTU
+ * @RXE_WR_ATOMIC: fills eight bytes of memory, from one response
+ * @RXE_WR_ATOMIC_WRITE: sends eight bytes of memory; the response has no data
  * @RXE_WR_FLUSH: has no memory; the response has no data
  */
 enum rxe_wr_kind {
@@ -140,10 +139,10 @@ enum rxe_wr_kind {
  * @flags: enum ib_send_flags that it may have
  * @wc: enum ib_wc_opcode of its completion
  * @kind: enum rxe_wr_kind
- * @first: BTH opcode, without the service's bits, of the FIRST of several packets. That of
- *	MIDDLE packets is the next one [table 38]. Only RXE_WR_DATA has several packets
+ * @first: BTH opcode, without the service's bits, of the FIRST of several packets. MIDDLE
+ *	packets have the next opcode [table 38]. Only RXE_WR_DATA has several packets
  * @last: likewise, of the LAST of several packets
- * @only: likewise, of its only packet
+ * @only: likewise, of an ONLY packet
  * @remote: it names memory of the peer
  * @inv: it has a key to invalidate, which is posted in the place of immediate data
  */
@@ -182,7 +181,7 @@ static inline const struct rxe_wr_type *rxe_wr_type(const struct rxe_swqe *wqe)
 	return &rxe_wr_types[wqe->opcode];
 }
 
-/* The peer answers with more than an ACK; initiator depth limits such work requests */
+/* Does the peer answer with more than an ACK? Initiator depth limits such work requests */
 static inline bool rxe_is_rd_atomic(const struct rxe_swqe *wqe)
 {
 	return rxe_wr_type(wqe)->kind > RXE_WR_LOCAL;
@@ -193,7 +192,7 @@ static inline bool rxe_is_local(const struct rxe_swqe *wqe)
 	return rxe_wr_type(wqe)->kind == RXE_WR_LOCAL;
 }
 
-/* Its packets carry its memory */
+/* Do the packets carry the work request's data? */
 static inline bool rxe_has_payload(const struct rxe_swqe *wqe)
 {
 	u8 kind = rxe_wr_type(wqe)->kind;
@@ -201,7 +200,7 @@ static inline bool rxe_has_payload(const struct rxe_swqe *wqe)
 	return kind == RXE_WR_DATA || kind == RXE_WR_ATOMIC_WRITE;
 }
 
-/* The peer answers with a response that has no data */
+/* Does the peer answer with a response without data? */
 static inline bool rxe_is_placement(const struct rxe_swqe *wqe)
 {
 	u8 kind = rxe_wr_type(wqe)->kind;
