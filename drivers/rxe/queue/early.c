@@ -9,7 +9,7 @@
  * An ICRC is no authentication: a packet with a PSN that is yet to come may be forged. A held
  * packet is therefore executed only if the peer is known to have sent it already, and isn't
  * sending it now. There are two such cases:
- *   - A later packet came after the gap before the held packet was closed.
+ *   - The gap before the held packet was closed, and a later packet came after that.
  *   - The first held packet came once more, in order, and is the same. A sender that is asked
  *     for missing packets adds one packet to them (recover.c). A sender that goes back sends
  *     all packets.
