@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the test sends as the peer of an RC queue pair (fake.h), and what the QP sends back and
- * completes. PSNs of requests to the QP are around FAKE_RQ_PSN, those of answers to it around
- * FAKE_SQ_PSN.
+ * Packets that the test sends as the peer of an RC queue pair (fake.h), packets that the QP sends
+ * back, and its completions. PSNs of requests to the QP are around FAKE_RQ_PSN, those of answers
+ * to it around FAKE_SQ_PSN.
  */
 #ifndef RXE_KUNIT_PEER_H
 #define RXE_KUNIT_PEER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites share: memory that ends where the test says it ends, a random number generator
- * that repeats, and knobs that get their values back.
+ * Shared by the suites: memory that ends before an unmapped page, reproducible random numbers,
+ * and knobs that are restored.
  */
 #ifndef RXE_KUNIT_UTIL_H
 #define RXE_KUNIT_UTIL_H

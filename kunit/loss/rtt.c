@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loss/rtt.c: smoothing follows the samples and stays sane, the shortest and the
- * longest are forgotten after a while.
+ * loss/rtt.c: smoothing follows the samples and stays within bounds. The shortest and the
+ * longest sample are forgotten after a while.
  */
 #include <loss/rtt.h>
 #include <rxe/knobs.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mem/dmabuf.c: a region on a dma-buf whose exporter moves it. The exporter is the test's own. It
- * has two places for the buffer, and fills the one that the buffer left with a pattern. So bytes
- * that land there, or come from there, are seen.
+ * has two places for the buffer, and fills the place that the buffer left with a pattern. The
+ * test thus sees bytes that are written to or read from the old place.
  */
 #include <linux/dma-mapping.h>
 #include <linux/fdtable.h>

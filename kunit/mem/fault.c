@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mem/fault.c and mem/prefetch.c: a pager has a fault from its first missing page until it is
- * reset. Who waits for pages is woken once, and not after it has given up. A fault that failed
- * fails the same request once, and no other. A worker has a limited number of prefetches; what is
- * beyond that, the caller does. Nothing keeps the memory in the end.
+ * reset. A task that waits for pages is woken once, and not after it has given up. A failed fault
+ * fails the same request once, and no other request. Workers have a limited number of prefetches;
+ * the caller does further ones itself. No reference to the memory is left in the end.
  *
  * The process has exited, so faults fail. A work that the test holds keeps the worker busy.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traffic classes of paths and of received packets (net/class.c). Of a class that is asked for,
- * the two ECN bits don't reach packets of RoCE v2; congestion control alone sets them.
+ * Traffic classes of paths and of received packets (net/class.c). In packets of RoCE v2, only
+ * congestion control sets the two ECN bits, whatever class a program asks for.
  */
 #include <net/inet_ecn.h>
 #include "../../drivers/rxe/net/internal.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The headers of RoCE v2: what is put in front of a train (net/rocev2.c, ipv4.c, ipv6.c), and
- * what a receiver of datagrams is told of them (net/rx.c).
+ * The headers of RoCE v2 in front of a train (net/rocev2.c, ipv4.c, ipv6.c), and those that a
+ * receiver of datagrams gets (net/rx.c).
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which paths give their cached route back when a netdev leaves its namespace
- * (net/route.c). The paths here belong to no QP, AH or device. A netdev is only compared.
+ * Which paths drop their cached route when a netdev leaves its namespace (net/route.c). The
+ * paths here belong to no QP, AH or device. A netdev is only compared.
  */
 #include <linux/poison.h>
 #include <net/dst_metadata.h>

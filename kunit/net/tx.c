@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The limits on what a device and each of its senders have in the queues below
- * (net/tx.c), and which sender gets its turn when something leaves.
+ * The limits of a device and of each sender in the lower queues (net/tx.c), and which sender
+ * gets its turn when an skb leaves.
  */
 #include <rxe/knobs.h>
 #include "../../drivers/rxe/net/internal.h"

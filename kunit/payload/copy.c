@@ -3,7 +3,7 @@
  * payload/: gathering and scattering copy the right bytes to the right places and no others,
  * with lists and skbs of any layout. The ICRC over an skb is that over its bytes.
  *
- * A kernel consumer's L_Key 0, so that an SGE is plain memory.
+ * SGEs have a kernel consumer's L_Key 0: they are plain memory.
  */
 #include <linux/skbuff.h>
 #include <linux/string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * FLUSH (annex A19) on a path that loses packets, as the peer of each side sees it: global and
- * persistent, of a range and of a region. It completes when its own answer has come, and not
- * earlier: neither by silence nor by an ACK of something later. A duplicate is answered, but not
- * executed again.
+ * persistent, of a range and of a region. A FLUSH completes only when its own answer has come,
+ * not by silence or by the ACK of a later request. A duplicate is answered, but not executed
+ * again.
  */
 #include "../peer.h"
 #include "../util.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/notify.c: packets with an ECN mark are answered by a CNP, others aren't. A CNP
- * from the peer is counted and given to congestion control, and has no other effect. Both hold
- * for the priorities that are on.
+ * transport/notify.c: packets with an ECN mark are answered by a CNP, other packets aren't. A CNP
+ * from the peer is counted and given to congestion control, and has no other effect. Both rules
+ * hold for the priorities in ecn_priorities.
  */
 #include "../fake.h"
 #include "../util.h"

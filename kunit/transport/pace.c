@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/pace.c: at a limited rate, what a QP sends leaves in small trains, and takes its
- * time. This holds for SENDs of RC and UC, and for READ responses. It ends with the limit.
+ * transport/pace.c: at a limited rate, a QP sends small trains, and no faster than the rate.
+ * This holds for SENDs of RC and UC, and for READ responses, until the limit ends.
  */
 #include "../peer.h"
 #include "../util.h"

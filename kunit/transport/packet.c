@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * MIDDLE packets of a train that are processed together (transport/packet.c). All data is
- * written to its place. If one of them is wrong, the answer is the same as if each packet had
+ * written to its place. If one packet is wrong, the answer is the same as if each packet had
  * come alone.
  */
 #include <linux/string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Bad requests (transport/responder.c, rcv.c, packet.c). Each kind gets the answer that chapter
- * 9 requires, and changes no memory. A stranger gets none.
+ * 9 requires, and changes no memory. A sender other than the peer gets no answer.
  */
 #include <linux/string.h>
 #include "../peer.h"

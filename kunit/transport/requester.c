@@ -2,7 +2,7 @@
 /*
  * The requester (transport/requester.c) as its peer sees it, with PSNs that wrap around. Each
  * work request becomes the right packets, in order, within the limits of the QP. A work request
- * that can't be sent fails, and nothing before it.
+ * that can't be sent fails, and no work request before it.
  */
 #include "../peer.h"
 #include "../util.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sending again (transport/recover.c, requester.c, timer.c) as the peer sees it: after a NAK and
- * after silence, as often as the retry count of the QP allows. What the peer holds isn't sent
- * again.
+ * after silence, as often as the retry count of the QP allows. Packets that the peer holds
+ * aren't sent again.
  */
 #include "../peer.h"
 #include "../util.h"

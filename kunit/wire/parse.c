@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire/parse.c: a packet that is too short, too long for its opcode, padded
- * wrongly or of another version is refused; one that is accepted has fields
- * within their widths and lengths that add up; nothing beyond the available
- * bytes is ever read (each packet ends at an unmapped page).
+ * wire/parse.c: a packet that is too short, too long for its opcode, padded wrongly or of
+ * another version is refused. An accepted packet has fields within their widths, and lengths
+ * that add up. Nothing beyond the available bytes is read: each packet ends at an unmapped page.
  */
 #include <linux/string.h>
 #include "../util.h"
