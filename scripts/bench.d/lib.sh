@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the parts of the benchmark share, in the machine.  Sourced, after scripts/tests/lib.sh.
+# Shared by the parts of the benchmark, in the machine.  Sourced, after scripts/tests/lib.sh.
 # shellcheck shell=bash disable=SC2034
 
 # The shipped module of 6.12 finds a second device of this machine only within

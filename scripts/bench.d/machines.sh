@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What parts of the benchmark share on the host.  Sourced, after scripts/lib.sh and
+# Shared by parts of the benchmark, on the host.  Sourced, after scripts/lib.sh and
 # scripts/vm/lib.sh.
 # shellcheck shell=bash disable=SC2034
 

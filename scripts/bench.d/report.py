@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the reports of scripts/bench have in common."""
+"""Shared by the reports of scripts/bench."""
 
 import csv
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What all parts of the benchmark share that measure in rounds.  Sourced.
+# Shared by all parts of the benchmark that measure in rounds.  Sourced.
 # shellcheck shell=bash disable=SC2154
 
 # order_of ROUND: $modules, each of which comes first as often as the others
