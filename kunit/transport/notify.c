@@ -43,6 +43,7 @@ static void expect_ack(struct kunit *test, u32 n)
 	fake_expect_nothing(test);
 }
 
+/* A CNP for a marked packet, none for other packets [A17.9] */
 static void mark_is_answered(struct kunit *test)
 {
 	fake(test)->rxe->tune.roce_np = true;

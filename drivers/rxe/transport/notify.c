@@ -133,8 +133,8 @@ static void take_cnp(struct rxe_qp *qp)
  * @skb: the train that has the packet
  * @pkt: the packet's headers, verified; those of the first of a run of MIDDLE packets
  *
- * An ECN mark is answered by a CNP. A CNP, or the BECN bit in another packet, is given to
- * congestion control, unless it was sent to a multicast group.
+ * An ECN mark is answered by a CNP [A17.9]. A CNP, or the BECN bit in another packet, is given
+ * to congestion control, unless it was sent to a multicast group.
  *
  * Context: recv_task.
  *
