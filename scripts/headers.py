@@ -10,7 +10,7 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 INCLUDE = re.compile(r'^#include [<"]([\w/]+\.h)[>"]', re.M)
 SHARED = "include/rxe/"
 
-# The folder whose interface a header of include/rxe/ is. Those without one have what all need
+# Header of include/rxe/ -> the folder whose interface it is. Other headers are for all folders
 HOMES = {
     "constants.h": "config", "knobs.h": "config", "join.h": "net", "mcast.h": "verbs",
     "mem.h": "mem", "net.h": "net", "odp.h": "mem", "opcode.h": "wire", "path.h": "net",
