@@ -33,8 +33,8 @@
 	X(DROP_GUARD, tx_drop_unprivileged)
 
 /*
- * All counters: X(enumerator suffix, sysfs name). A counter NEVER stays 0: its name exists for
- * the programs that read it.
+ * All counters: X(enumerator suffix, sysfs name). No code increments RXE_CNT_NEVER: its names
+ * exist for the programs that read them.
  */
 #define RXE_COUNTERS(X) \
 	X(SENT_PKTS, sent_pkts) \

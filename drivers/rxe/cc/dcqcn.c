@@ -218,7 +218,7 @@ static bool window_holds_back(const struct rxe_cc *cc, const struct rxe_cc_sampl
 	return cc->window < 2 * sent;
 }
 
-/* A READ's round trip includes the transfer of its data: another recent sample is better */
+/* A READ's round trip includes the transfer of its data: take a recent sample, or the shortest */
 static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 {
 	if (s->fetch && get_recent_rtt(cc, s->at))
