@@ -6,7 +6,7 @@
  * A device has the addresses of the netdevs whose packets it receives (rxe_net_find()): its
  * netdev, a VRF above, and VLANs in the same namespace, also VLANs on VLANs (QinQ). Exception:
  * if a VLAN netdev has a device of its own, only that device has its addresses, and those of
- * VLANs on it, since RDMA_CM takes the first device that has an address. The core also offers
+ * VLANs on it: RDMA_CM takes the first device that has an address. The core also offers
  * the addresses of other netdevs above, like a bridge or a macvlan. They are refused: packets
  * for them come in by the upper netdev.
  *

@@ -10,9 +10,9 @@
  *
  * The table consists of chunks with a notifier each. A chunk is added at the first fault in
  * it, if the process has memory there. Later the process may unmap that memory, and map other
- * memory elsewhere. To limit their number, chunks without a present page are removed when the
- * number of chunks has doubled since the last removal, and is at least RXE_ODP_SWEEP. A removal
- * thus costs little per added chunk.
+ * memory elsewhere. Chunks without a present page are therefore removed when the number of
+ * chunks has doubled since the last removal, and is at least RXE_ODP_SWEEP. A removal thus costs
+ * little per added chunk.
  *
  * A chunk is removed only while no page is present, no fault uses the chunk, and no callback
  * waits for tasks that use its pages. The chunk first leaves the table, then its notifier is
@@ -185,8 +185,8 @@ static void wait_for_windows(struct rxe_odp *odp)
  * Wait for tasks that may use pages which aren't present any more. A task that takes its
  * reference to the region, or uses a window, after this point doesn't find the pages.
  *
- * A region that has ended has no user. Either no key ever named it, or rxe_dereg_mr() has refused
- * further windows while none was bound, has hidden the key, and has waited for the last
+ * A region that has ended has no user. Either no key ever named it, or rxe_dereg_mr() has ended
+ * it: it refused further windows while none was bound, hid the key, and waited for the last
  * reference. References by way of a window end before the window is unbound.
  */
 static void wait_for_users(struct rxe_odp *odp)

@@ -384,10 +384,14 @@ static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
  * @ibpd: protection domain
  * @udata: of the process; the ABI has nothing in it
  *
- * Normally the region is changed in place. Exceptions, with a new region and a new key, while the
- * RDMA core frees the old region: other memory; write access to memory that was pinned for
- * reading; a change between pinned and on-demand memory, or between persistent and other access;
- * a change of both PD and access.
+ * Normally the region is changed in place. Exception: a new region with a new key is made for
+ *
+ *   - other memory;
+ *   - write access to memory that was pinned for reading;
+ *   - a change between pinned and on-demand memory, or between persistent and other access;
+ *   - a change of both PD and access.
+ *
+ * The RDMA core then frees the old region.
  *
  * Return: NULL if changed in place, once the old rights aren't used any more; the new
  * region; or an ERR_PTR, with the old region unchanged: as rxe_reg_user_mr(), -EBUSY if a

@@ -8,9 +8,8 @@
  * invalidated before it is bound again. Type 2A isn't offered: the verbs can't tell it from
  * 2B.
  *
- * Each QP has a list of its bound windows of type 2B, so that the cost of destroying a QP
- * doesn't depend on the number of the device's keys. A window is on the list exactly while it
- * is bound.
+ * Each QP has a list of its bound windows of type 2B. The cost of destroying a QP thus doesn't
+ * depend on the number of the device's keys. A window is on the list exactly while it is bound.
  *
  * Context: alloc and dealloc: process; the others: bottom halves off.
  */

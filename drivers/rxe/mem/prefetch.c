@@ -2,8 +2,8 @@
 /*
  * Prefetch (ibv_advise_mr()): a process says which pages it will use, so that no QP has to
  * wait for them. A worker makes the pages present. Exception: the caller makes them present
- * itself if RXE_ODP_PREFETCHES of the process are pending, if memory is short, and for a
- * dma-buf that may move, which takes a finite time.
+ * itself if RXE_ODP_PREFETCHES of the process are pending, or memory is short. It does so for a
+ * dma-buf that may move, too, which takes a finite time.
  *
  * Context: process.
  */

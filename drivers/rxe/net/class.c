@@ -124,8 +124,8 @@ static u8 rxe_path_get_tos(const struct rxe_dev *rxe, const struct rxe_path *pat
  * @grh: traffic class and hop limit that the program asks for
  *
  * The priority is the SL. Exception: if the SL is 0, or the administrator has set the traffic
- * class, it is the upper three bits of the traffic class. (RDMA_CM has a type of service, but no
- * SL.) The route is looked up again, since it may depend on the traffic class.
+ * class, it is the upper three bits of the traffic class. RDMA_CM has a type of service, but no
+ * SL. The route is looked up again, since it may depend on the traffic class.
  *
  * Context: any; nothing is sent on the path meanwhile.
  */

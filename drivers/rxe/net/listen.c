@@ -72,8 +72,8 @@ static bool rxe_ports_have_listener(struct net_device *port)
 }
 
 /*
- * The skb that one end of a veth sends is seen on the other end, on the netdevs above that, and
- * on the other ports of a bridge there.
+ * The other end of a veth gets the very skb that this end sends, and so do the netdevs above the
+ * other end, and the other ports of a bridge there.
  */
 static bool rxe_peer_has_listener(struct net_device *ndev)
 {

@@ -11,8 +11,8 @@
  * The type needs ip_summed to be CHECKSUM_PARTIAL or CHECKSUM_UNNECESSARY, else the stack
  * segments at once. RoCE v1 has no checksum to complete: ip_summed is CHECKSUM_UNNECESSARY.
  *
- * In a tunnel, GSO must provide room for the tunnel's headers in front of each packet, and the
- * sum of the packet's bytes for the tunnel's checksum. Packets in a frag_list have no such room.
+ * In a tunnel, GSO must provide room for the tunnel's headers in front of each packet. It must
+ * also sum up the packet's bytes for the tunnel's checksum. Packets in a frag_list have no room.
  * In a tunnel, all trains are therefore cut into new skbs.
  *
  * The offload stays as long as the module, since NAPI may hold trains at any time.

@@ -399,8 +399,8 @@ static bool txq_has_drained(const struct rxe_txq *q, u32 bytes)
  *
  * Exception: a sender that waits already asks again whenever its task runs, for example for
  * arriving packets. Then no sender gets a turn before the queues have drained. Otherwise each
- * packet that leaves would be replaced at once, and queues that are always full starve some
- * packets if the queueing discipline serves new flows first (fq_codel).
+ * packet that leaves would be replaced at once. Queues that are always full starve some packets
+ * if the queueing discipline serves new flows first (fq_codel).
  */
 static void txq_add_waiter(struct rxe_txq *q, struct rxe_tx *tx)
 {

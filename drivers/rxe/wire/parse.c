@@ -100,9 +100,9 @@ static void parse_tail(struct rxe_pkt *pkt, const u8 *h)
  * @avail: contiguous bytes at @hdr
  * @len: bytes of the whole packet, BTH to ICRC inclusive
  *
- * Refuses unknown opcodes, transport header versions other than 0, reserved syndromes, packets
- * that are too short for their headers, pad and ICRC, payload where the opcode has none, and
- * lengths that are no multiple of four.
+ * Refuses unknown opcodes, transport header versions other than 0, and reserved syndromes.
+ * Refuses packets that are too short for their headers, pad and ICRC. Refuses payload where the
+ * opcode has none, and lengths that are no multiple of four.
  *
  * Return: true if the packet is well-formed.
  */
