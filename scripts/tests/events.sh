@@ -95,15 +95,15 @@ move_netdev() {
 # A queue pair sends again when its link is back, not with its next probe. Probes have become rare by
 # then: they leave 0.3, 2.3 and 6.3 s after the loss, and the next one 8 s later.
 link_returns() {
-	local knobs=/sys/kernel/debug/rdma_rxe/knobs probes=/sys/class/infiniband/rxeA/ports/1/hw_counters/roce_adp_retrans n
-	netns_pair && path veth && use_gid v2-ipv4 && echo rtt_guess_ns 1000000000 > $knobs || return 1
+	local probes=/sys/class/infiniband/rxeA/ports/1/hw_counters/roce_adp_retrans n
+	netns_pair && path veth && use_gid v2-ipv4 && echo rtt_guess_ns 1000000000 > $KNOBS || return 1
 	# a neighbour that isn't resolved anew, which would take a while, too
 	ip -n A neigh replace "$SRV4" lladdr "$(mac_of B veth)" nud permanent dev veth && PERF_TIMEOUT=22 stream_begin || return 1
 	n=$(cat $probes)
 	ip -n B link set veth down && wait_for 20 eval "[ \$(cat $probes) -ge $((n + 3)) ]" &&
-		echo rtt_guess_ns 500000 > $knobs && ip -n B link set veth up && stream_moves
+		echo rtt_guess_ns 500000 > $KNOBS && ip -n B link set veth up && stream_moves
 	set -- $?
-	echo rtt_guess_ns 500000 > $knobs
+	echo rtt_guess_ns 500000 > $KNOBS
 	stream_end && return "$1"
 }
 

@@ -50,7 +50,6 @@ charged() { # KIND DEPTH
 	cat /tmp/many >&2
 }
 
-KNOBS=/sys/kernel/debug/rdma_rxe/knobs
 A=65534 B=65533
 
 as_user() { # UID COMMAND...

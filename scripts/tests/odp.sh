@@ -8,8 +8,6 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-KNOBS=/sys/kernel/debug/rdma_rxe/knobs
-
 # Swap, so that anonymous pages can be taken back; tmpfs files can be swap only by a loop device
 swap_on() {
 	local file=/tmp/swap

@@ -47,8 +47,6 @@ gro() {
 		srv ethtool -K veth gro off && cli ethtool -K veth tso on && switch_is capture_singly 1
 }
 
-KNOBS=/sys/kernel/debug/rdma_rxe/knobs
-
 knob_is() { # NAME VALUE
 	[ "$(awk -v name="$1" '$1 == name { print $2 }' $KNOBS)" = "$2" ]
 }

@@ -7,6 +7,7 @@
 # there; SRV_DEV, CLI_DEV are the devices, SRV_NET, CLI_NET the netdevs, SRV4, CLI4, SRV6 and CLI6
 # the addresses.
 
+KNOBS=/sys/kernel/debug/rdma_rxe/knobs	# the numbers of rxe/knobs.h
 PORT=20000		# every program gets a port of its own, so that nothing left over matters
 LIMIT=180		# seconds that a program may take
 LOSSY=''		# not empty: packets get lost, so a program's good-bye may, too

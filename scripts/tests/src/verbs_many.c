@@ -44,7 +44,7 @@ static void *make_cq(void)
 /* One that has been resized */
 static void *make_resized(void)
 {
-	struct ibv_cq *made = ibv_create_cq(ctx, depth, NULL, NULL, 0);
+	struct ibv_cq *made = make_cq();
 	int i, err = 0;
 
 	for (i = 0; made && !err && i < 4; i++)

@@ -313,27 +313,26 @@ static bool slow(void)
 }
 
 /* What waited too long for a page, and was dropped */
-static uint64_t dropped_packets(const struct end *e)
+static long dropped_packets(const struct end *e)
 {
 	char path[128];
-	uint64_t n = 0;
-	FILE *f;
+	long num;
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/rx_drop_age",
 		 e->at.dev);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%lu", &n) != 1)
-		die("%s: %s", path, strerror(errno));
-	fclose(f);
-	return n;
+	num = read_number(path);
+	if (num < 0)
+		die("%s: no such counter", path);
+	return num;
 }
 
 /* A response is lost since its page comes too late. The peer sends it again when asked again */
 static bool slow_read(void)
 {
-	uint64_t dropped, end = now_ms() + 60000;
+	uint64_t end = now_ms() + 60000;
 	uint8_t *page = new_pages(PAGE);
 	struct end e[2];
+	long dropped;
 	int fd;
 
 	make(e, IBV_QPT_RC, ANON, false);

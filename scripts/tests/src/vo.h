@@ -59,6 +59,7 @@ void share_receives(struct end e[2]);
 void post_recv(struct end *e, struct ibv_sge s);
 void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to);
 int status_of(struct end *e);
+long read_number(const char *file);
 int transfer(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to);
 bool traffic(struct end e[2], uint32_t num);
 

@@ -9,7 +9,8 @@
 #define SAME	16ul		/* such pages of an end, its first ones */
 #define TURNS	4
 
-static long read_number(const char *file)
+/* -1: the kernel has no such file */
+long read_number(const char *file)
 {
 	FILE *f = fopen(file, "r");
 	long n = -1;
