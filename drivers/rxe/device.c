@@ -347,7 +347,7 @@ static const struct rxe_tune default_tune = {
 	.capture_singly	= true,
 };
 
-static struct rxe_dev *dev_alloc(struct net *net, struct net_device *ndev, u8 roce)
+static struct rxe_dev *alloc_dev(struct net *net, struct net_device *ndev, u8 roce)
 {
 	struct rxe_dev *rxe = rxe_alloc_dev(net);
 
@@ -414,7 +414,7 @@ static bool name_is_pattern(const char *name)
 }
 
 /* Register the device; on failure, remove it */
-static int dev_register(struct rxe_dev *rxe, const char *name)
+static int register_dev(struct rxe_dev *rxe, const char *name)
 {
 	int err;
 
@@ -454,9 +454,9 @@ static struct net *ndev_get_net(const struct net_device *ndev)
  * Make a device that receives, but isn't registered yet. The caller keeps the reference to the
  * namespace until the device is registered. Return: the device or an ERR_PTR
  */
-static struct rxe_dev *dev_make(struct net *net, struct net_device *ndev, u8 roce)
+static struct rxe_dev *create_dev(struct net *net, struct net_device *ndev, u8 roce)
 {
-	struct rxe_dev *rxe = dev_alloc(net, ndev, roce);
+	struct rxe_dev *rxe = alloc_dev(net, ndev, roce);
 	int err;
 
 	if (!rxe)
@@ -469,7 +469,7 @@ static struct rxe_dev *dev_make(struct net *net, struct net_device *ndev, u8 roc
 	return rxe;
 }
 
-static int dev_add(const char *name, struct net_device *ndev)
+static int add_dev(const char *name, struct net_device *ndev)
 {
 	struct net *net = ndev_get_net(ndev);
 	struct rxe_dev *rxe;
@@ -477,11 +477,11 @@ static int dev_add(const char *name, struct net_device *ndev)
 
 	if (!net)
 		return -ENODEV;
-	rxe = dev_make(net, ndev, RXE_ENABLE_ALL);
+	rxe = create_dev(net, ndev, RXE_ENABLE_ALL);
 	err = PTR_ERR_OR_ZERO(rxe);
 	if (!err) {
 		set_node_desc(rxe, name);
-		err = dev_register(rxe, name);
+		err = register_dev(rxe, name);
 	}
 	put_net(net);
 	return err;
@@ -505,7 +505,7 @@ int rxe_dev_add(const char *name, struct net_device *ndev)
 	mutex_lock(&add_lock);
 	err = check_ndev(ndev);
 	if (!err) {
-		err = dev_add(name, ndev);
+		err = add_dev(name, ndev);
 		if (err == -EEXIST)
 			netdev_err(ndev, "rdma_rxe: the name %s is taken\n",
 				   name);
@@ -535,7 +535,7 @@ static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 		return -ENODEV;
 	}
 	name = dev_name(&rxe->ibdev.dev);	/* unregistered: the name is stable */
-	err = dev_register(heir, name);
+	err = register_dev(heir, name);
 	if (err)
 		pr_err("rdma_rxe: %s is lost: its RoCE versions were to change, and it can't be added again: %pe\n",
 		       name, ERR_PTR(err));
@@ -561,7 +561,7 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
 				       "roce_enable: the name has a %%, rename the device first\n");
 		return ERR_PTR(-EINVAL);
 	}
-	heir = net ? dev_make(net, rxe->ndev, roce) : ERR_PTR(-ENODEV);
+	heir = net ? create_dev(net, rxe->ndev, roce) : ERR_PTR(-ENODEV);
 	if (IS_ERR(heir))
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "roce_enable: can't change, all stays as it is: %pe\n",

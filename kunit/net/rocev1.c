@@ -57,7 +57,7 @@ static struct sk_buff *one(struct kunit *test, u32 n)
 /* What leaves: link header, and the GRH with the length of all */
 static struct sk_buff *finish(struct sk_buff *skb)
 {
-	rxe_l3_fix(skb->data, RXE_ROCE_V1, 0, skb->len - RXE_GRH_BYTES);
+	rxe_l3_fix_header(skb->data, RXE_ROCE_V1, 0, skb->len - RXE_GRH_BYTES);
 	rxe_v1_offload(skb, PKT, MOST);
 	skb->protocol = htons(RXE_ROCE_ETHERTYPE);
 	memset(skb_push(skb, ETH_HLEN), 0xee, ETH_HLEN);

@@ -113,7 +113,7 @@ int rxe_mr_publish(struct rxe_dev *rxe, struct rxe_mr *mr)
 }
 
 /* Give a region its key, unless @err says that it has no memory */
-static struct ib_mr *mr_finish(struct rxe_mr *mr, int err)
+static struct ib_mr *mr_publish_or_free(struct rxe_mr *mr, int err)
 {
 	struct rxe_dev *rxe = to_rxe_dev(mr->ibmr.device);
 
@@ -146,7 +146,7 @@ struct ib_mr *rxe_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->key.length = U64_MAX;
-	return mr_finish(mr, 0);
+	return mr_publish_or_free(mr, 0);
 }
 
 /* kvmalloc_array() refuses more than INT_MAX bytes; the list of a region of 1 TiB has more */
@@ -198,7 +198,7 @@ static int mr_make_paged(struct rxe_mr *mr, u64 start, u64 length)
 	return 0;
 }
 
-static int mr_pin(struct rxe_mr *mr, u64 start, u64 length)
+static int mr_pin_memory(struct rxe_mr *mr, u64 start, u64 length)
 {
 	mr->key.start = offset_in_page(start);
 	mr->umem = rxe_umem_get(mr->ibmr.device, start, length, mr->key.access);
@@ -229,7 +229,7 @@ static int mr_get_memory(struct rxe_mr *mr, u64 start, u64 length, u64 iova)
 		return 0;	/* no memory, so @start may be anything */
 	if (mr->key.access & RXE_ODP_ACCESS)
 		return mr_make_paged(mr, start, length);
-	return mr_pin(mr, start, length);
+	return mr_pin_memory(mr, start, length);
 }
 
 /**
@@ -262,7 +262,7 @@ struct ib_mr *rxe_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_finish(mr, mr_get_memory(mr, start, length, iova));
+	return mr_publish_or_free(mr, mr_get_memory(mr, start, length, iova));
 }
 
 /*
@@ -281,7 +281,7 @@ static int mr_make_movable(struct rxe_mr *mr, u64 offset, u64 length)
 	return rxe_dmabuf_start(mr->dmabuf, odp);
 }
 
-static int mr_attach(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
+static int mr_attach_dmabuf(struct rxe_mr *mr, u64 offset, u64 length, u64 iova, int fd)
 {
 	struct rxe_dmabuf *dmabuf = rxe_dmabuf_get(&mr->ibmr.device->dev, fd);
 	int err;
@@ -326,7 +326,7 @@ struct ib_mr *rxe_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length, u64 
 	mr = rxe_mr_alloc(rxe, ibpd, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_finish(mr, mr_attach(mr, offset, length, iova, fd));
+	return mr_publish_or_free(mr, mr_attach_dmabuf(mr, offset, length, iova, fd));
 }
 
 /* Can the region keep its memory and its key? Never if both PD and access change */
@@ -343,10 +343,10 @@ static bool mr_can_stay(const struct rxe_mr *mr, int flags, int access)
 
 /*
  * Refuse to bind windows to the region from now on. Return: false if a window is bound: it
- * would keep the old memory and rights [11.2.7.5]. A region that was replaced by another one
- * is closed already.
+ * would keep the old memory and rights [11.2.7.5]. If another region has replaced this one,
+ * binding is refused already.
  */
-static bool mr_close(struct rxe_mr *mr)
+static bool mr_stop_binding(struct rxe_mr *mr)
 {
 	return atomic_cmpxchg(&mr->windows, 0, -1) <= 0;
 }
@@ -366,7 +366,7 @@ static bool is_callers_memory(const struct rxe_mr *mr)
  * After the return, the old rights aren't used any more. A task holds a region only for one
  * run, with bottom halves off, and synchronize_rcu() waits for that.
  */
-static void mr_change(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
+static void mr_change_rights(struct rxe_mr *mr, int access, struct ib_pd *ibpd)
 {
 	WRITE_ONCE(mr->key.access, access);
 	WRITE_ONCE(mr->key.pd, ibpd);
@@ -424,14 +424,14 @@ struct ib_mr *rxe_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	stay = mr_can_stay(mr, flags, access);
 	if (!stay && !(flags & IB_MR_REREG_TRANS) && !is_callers_memory(mr))
 		return ERR_PTR(-EINVAL);
-	if (!mr_close(mr))
+	if (!mr_stop_binding(mr))
 		return ERR_PTR(-EBUSY);
 	if (stay)
-		mr_change(mr, access, ibpd);
+		mr_change_rights(mr, access, ibpd);
 	else
 		new = rxe_reg_user_mr(ibpd, start, length, iova, access, udata);
 	if (IS_ERR_OR_NULL(new))
-		atomic_set(&mr->windows, 0);	/* undo mr_close() */
+		atomic_set(&mr->windows, 0);	/* undo mr_stop_binding() */
 	return new;
 }
 
@@ -447,7 +447,7 @@ int rxe_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rxe_dev *rxe = to_rxe_dev(ibmr->device);
 	struct rxe_mr *mr = to_rxe_mr(ibmr);
 
-	if (!mr_close(mr))
+	if (!mr_stop_binding(mr))
 		return -EBUSY;
 	rxe_key_retire(rxe, &mr->key);
 	if (mr->region.odp)

@@ -50,7 +50,7 @@ static bool ipv4_is_from(const void *l3, const struct rxe_path *path)
 	       ip->daddr == *(const __be32 *)&path->sgid.raw[12];
 }
 
-static bool ipv4_same(const void *first, const void *l3, u32 len)
+static bool ipv4_matches_first(const void *first, const void *l3, u32 len)
 {
 	const struct iphdr *was = first, *ip = l3;
 
@@ -60,7 +60,7 @@ static bool ipv4_same(const void *first, const void *l3, u32 len)
 	       ip->saddr == was->saddr && ip->daddr == was->daddr;
 }
 
-static void ipv4_fix(void *l3, u32 n, u32 len)
+static void ipv4_fix_header(void *l3, u32 n, u32 len)
 {
 	struct iphdr *ip = l3;
 
@@ -83,6 +83,6 @@ const struct rxe_l3 rxe_l3_ipv4 = {
 	.icrc_start	= ipv4_icrc_start,
 	.gids		= ipv4_gids,
 	.is_from	= ipv4_is_from,
-	.same		= ipv4_same,
-	.fix		= ipv4_fix,
+	.matches_first	= ipv4_matches_first,
+	.fix_header	= ipv4_fix_header,
 };

@@ -59,7 +59,7 @@ bool rxe_ipv6_is_from(const void *l3, const struct rxe_path *path)
 	       ipv6_addr_equal(&ip6->daddr, (struct in6_addr *)&path->sgid);
 }
 
-static bool ipv6_same(const void *first, const void *l3, u32 len)
+static bool ipv6_matches_first(const void *first, const void *l3, u32 len)
 {
 	const struct ipv6hdr *was = first, *ip6 = l3;
 
@@ -69,7 +69,7 @@ static bool ipv6_same(const void *first, const void *l3, u32 len)
 	       ipv6_addr_equal(&ip6->daddr, &was->daddr);
 }
 
-static void ipv6_fix(void *l3, u32 n, u32 len)
+static void ipv6_fix_header(void *l3, u32 n, u32 len)
 {
 	struct ipv6hdr *ip6 = l3;
 
@@ -89,6 +89,6 @@ const struct rxe_l3 rxe_l3_ipv6 = {
 	.icrc_start	= ipv6_icrc_start,
 	.gids		= rxe_ipv6_gids,
 	.is_from	= rxe_ipv6_is_from,
-	.same		= ipv6_same,
-	.fix		= ipv6_fix,
+	.matches_first	= ipv6_matches_first,
+	.fix_header	= ipv6_fix_header,
 };

@@ -30,9 +30,9 @@ struct sock;
  * @icrc_start: ICRC state behind a packet's headers
  * @gids: the addresses, IPv4 as ::ffff:a.b.c.d
  * @is_from: are the addresses those of a path, source and destination swapped?
- * @same: is the header valid for the @len bytes behind it, and are the addresses those
- *	of the train's first packet?
- * @fix: turns the header of a train's first packet into that of the n-th, with @len
+ * @matches_first: is the header valid for the @len bytes behind it, and are the addresses
+ *	those of the train's first packet?
+ * @fix_header: turns the header of a train's first packet into that of the n-th, with @len
  *	bytes behind it
  *
  * Headers are in contiguous memory. Context: bottom halves off.
@@ -54,8 +54,8 @@ struct rxe_l3 {
 	u32	(*icrc_start)(const void *l3);
 	void	(*gids)(const void *l3, union ib_gid *sgid, union ib_gid *dgid);
 	bool	(*is_from)(const void *l3, const struct rxe_path *path);
-	bool	(*same)(const void *first, const void *l3, u32 len);
-	void	(*fix)(void *l3, u32 n, u32 len);
+	bool	(*matches_first)(const void *first, const void *l3, u32 len);
+	void	(*fix_header)(void *l3, u32 n, u32 len);
 };
 
 extern const struct rxe_l3 rxe_l3_v1, rxe_l3_ipv4, rxe_l3_ipv6;
@@ -73,7 +73,7 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
 }
 
 /**
- * rxe_l3_fix - turn the headers of a train's first packet into those of the n-th
+ * rxe_l3_fix_header - turn the headers of a train's first packet into those of the n-th
  * @l3: the headers, up to the BTH
  * @proto: enum rxe_proto
  * @n: which packet
@@ -81,7 +81,7 @@ static inline const struct rxe_l3 *rxe_l3(u8 proto)
  *
  * The result is what segmentation would make.
  */
-static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
+static inline void rxe_l3_fix_header(void *l3, u8 proto, u32 n, u32 len)
 {
 	const struct rxe_l3 *row = rxe_l3(proto);
 	struct udphdr *udp = l3 + row->bytes - sizeof(*udp);
@@ -90,7 +90,7 @@ static inline void rxe_l3_fix(void *l3, u8 proto, u32 n, u32 len)
 		len += sizeof(*udp);
 		udp->len = htons(len);
 	}
-	row->fix(l3, n, len);
+	row->fix_header(l3, n, len);
 }
 
 /**

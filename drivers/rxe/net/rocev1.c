@@ -66,7 +66,7 @@ static bool rxe_v1_is_grh(const struct ib_grh *grh)
 	       grh->next_hdr == RXE_GRH_NXTHDR;
 }
 
-static bool rxe_v1_same(const void *first, const void *l3, u32 len)
+static bool rxe_v1_matches_first(const void *first, const void *l3, u32 len)
 {
 	const struct ib_grh *was = first, *grh = l3;
 
@@ -74,7 +74,7 @@ static bool rxe_v1_same(const void *first, const void *l3, u32 len)
 	       !memcmp(&grh->sgid, &was->sgid, 2 * sizeof(grh->sgid));
 }
 
-static void rxe_v1_fix(void *l3, u32 n, u32 len)
+static void rxe_v1_fix_header(void *l3, u32 n, u32 len)
 {
 	struct ib_grh *grh = l3;
 
@@ -91,8 +91,8 @@ const struct rxe_l3 rxe_l3_v1 = {
 	.icrc_start	= rxe_icrc_start_v1,
 	.gids		= rxe_ipv6_gids,
 	.is_from	= rxe_ipv6_is_from,
-	.same		= rxe_v1_same,
-	.fix		= rxe_v1_fix,
+	.matches_first	= rxe_v1_matches_first,
+	.fix_header	= rxe_v1_fix_header,
 };
 
 /* The link may pad a single packet; a train must have the length in its header. */

@@ -69,7 +69,7 @@ bool rxe_v1_gso_ok(const struct sk_buff *skb)
 }
 
 /* Packets in fragments. Without the checksum feature, skb_segment() would compute sums. */
-static struct sk_buff *rxe_v1_cut(struct sk_buff *skb, netdev_features_t features)
+static struct sk_buff *rxe_v1_segment_frags(struct sk_buff *skb, netdev_features_t features)
 {
 	__skb_pull(skb, RXE_GRH_BYTES);
 	skb_reset_transport_header(skb);
@@ -77,32 +77,32 @@ static struct sk_buff *rxe_v1_cut(struct sk_buff *skb, netdev_features_t feature
 }
 
 /* Sum the bytes behind a tunnel's header, for the tunnel's checksum */
-static void rxe_v1_sum(struct sk_buff *skb)
+static void rxe_v1_set_tnl_csum(struct sk_buff *skb)
 {
 	SKB_GSO_CB(skb)->csum = skb_checksum(skb, 0, skb->len, 0);
 	SKB_GSO_CB(skb)->csum_start = skb_headroom(skb);
 }
 
 /* Each packet needs its own length. */
-static void rxe_v1_finish(struct sk_buff *skb, bool sum)
+static void rxe_v1_finish_segment(struct sk_buff *skb, bool sum)
 {
 	u32 len = skb->len - skb_network_offset(skb) - RXE_GRH_BYTES;
 
-	rxe_l3_fix(skb_network_header(skb), RXE_ROCE_V1, 0, len);
+	rxe_l3_fix_header(skb_network_header(skb), RXE_ROCE_V1, 0, len);
 	skb->ip_summed = CHECKSUM_NONE;
 	if (sum)
-		rxe_v1_sum(skb);
+		rxe_v1_set_tnl_csum(skb);
 }
 
 static struct sk_buff *rxe_v1_segment(struct sk_buff *skb, netdev_features_t features)
 {
 	if (!skb_has_frag_list(skb))
-		return rxe_v1_cut(skb, features);
+		return rxe_v1_segment_frags(skb, features);
 	/* tc may have pulled bytes of the frag_list into the head */
 	if (!skb_tnl_header_len(skb) &&
 	    skb_pagelen(skb) == RXE_GRH_BYTES + skb_shinfo(skb)->gso_size)
 		return skb_segment_list(skb, features, skb_mac_header_len(skb));
-	return __skb_linearize(skb) ? ERR_PTR(-ENOMEM) : rxe_v1_cut(skb, features);
+	return __skb_linearize(skb) ? ERR_PTR(-ENOMEM) : rxe_v1_segment_frags(skb, features);
 }
 
 /* skb->data is at the GRH. */
@@ -119,7 +119,7 @@ static struct sk_buff *rxe_v1_gso_segment(struct sk_buff *skb, netdev_features_t
 	if (IS_ERR(segs))
 		return segs;
 	for (seg = segs; seg; seg = seg->next) {
-		rxe_v1_finish(seg, sum);
+		rxe_v1_finish_segment(seg, sum);
 		last = seg;
 	}
 	rxe_tx_cut(skb, last);
@@ -174,7 +174,7 @@ static struct sk_buff *rxe_v1_gro_receive(struct list_head *head, struct sk_buff
 
 static int rxe_v1_gro_complete(struct sk_buff *skb, int nhoff)
 {
-	rxe_l3_fix(skb->data + nhoff, RXE_ROCE_V1, 0, skb->len - nhoff - RXE_GRH_BYTES);
+	rxe_l3_fix_header(skb->data + nhoff, RXE_ROCE_V1, 0, skb->len - nhoff - RXE_GRH_BYTES);
 	rxe_v1_set_gso(skb, NAPI_GRO_CB(skb)->count);
 	skb->csum_level = 0;
 	return 0;

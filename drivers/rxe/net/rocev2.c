@@ -77,8 +77,8 @@ static void rxe_v2_set_csum(struct sk_buff *skb)
  * from which RDMA_CM learns that it waits in vain (unreach.c). Without a checksum, such a host
  * drops it silently.
  */
-static void rxe_v2_offload(struct sk_buff *skb, const struct rxe_train *train,
-			   const struct net_device *ndev)
+static void rxe_v2_set_offloads(struct sk_buff *skb, const struct rxe_train *train,
+				const struct net_device *ndev)
 {
 	if (train->npkts > 1) {
 		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
@@ -130,7 +130,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx)) && !path->mcast &&
 	    !rxe_v2_is_resolved(dst, skb))
 		rxe_tx_park(skb);
-	rxe_v2_offload(skb, train, dst->dev);
+	rxe_v2_set_offloads(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
 	/* Local members have their copies already; the socket has multicast loop off */
 	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev),
@@ -242,7 +242,7 @@ static bool rxe_v2_lengths_agree(const struct sk_buff *skb, u32 l4, u8 proto)
 	       ntohs(ipv6_hdr(skb)->payload_len) == len;
 }
 
-static void rxe_v2_refuse(struct rxe_dev *rxe, struct sk_buff *skb)
+static void rxe_v2_drop_malformed(struct rxe_dev *rxe, struct sk_buff *skb)
 {
 	rxe_drop(rxe, RXE_DROP_MALFORMED, rxe_count_segs(skb));
 	kfree_skb(skb);
@@ -263,8 +263,8 @@ static bool rxe_v2_was_fragmented(const struct sk_buff *skb, u8 proto)
  * Receive an skb for @rxe. @l4 is the offset of the UDP header from skb->data. The IP
  * and UDP headers are in the linear part, and rxe_v2_is_gso_ok() was true.
  */
-static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
-			u8 proto)
+static void rxe_v2_receive_skb(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
+			       u8 proto)
 {
 	u32 pkt = 0;
 
@@ -275,7 +275,7 @@ static void rxe_v2_take(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
 	else
-		rxe_v2_refuse(rxe, skb);
+		rxe_v2_drop_malformed(rxe, skb);
 }
 
 /*
@@ -312,7 +312,7 @@ static bool rxe_v2_is_elsewhere(const struct sk_buff *skb)
 }
 
 /* Context: bottom halves off */
-static unsigned int rxe_v2_judge(struct sk_buff *skb, u32 l4, u8 proto)
+static unsigned int rxe_v2_handle_skb(struct sk_buff *skb, u32 l4, u8 proto)
 {
 	struct net_device *by;
 	struct rxe_dev *rxe;
@@ -325,7 +325,7 @@ static unsigned int rxe_v2_judge(struct sk_buff *skb, u32 l4, u8 proto)
 		return NF_DROP;
 	}
 	skb->dev = by;
-	rxe_v2_take(rxe, skb, l4, proto);
+	rxe_v2_receive_skb(rxe, skb, l4, proto);
 	return NF_STOLEN;
 }
 
@@ -343,7 +343,7 @@ static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
 	    rxe_v2_must_leave(skb))
 		return NF_ACCEPT;
 	local_bh_disable();
-	verdict = rxe_v2_judge(skb, l4, proto);
+	verdict = rxe_v2_handle_skb(skb, l4, proto);
 	local_bh_enable();
 	return verdict;
 }
@@ -399,11 +399,11 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		return 0;
 	}
 	if (!pskb_may_pull(skb, sizeof(struct udphdr)) || !rxe_v2_is_gso_ok(skb)) {
-		rxe_v2_refuse(rxe, skb);
+		rxe_v2_drop_malformed(rxe, skb);
 		return 0;
 	}
 	skb->dev = by;
-	rxe_v2_take(rxe, skb, 0, proto);
+	rxe_v2_receive_skb(rxe, skb, 0, proto);
 	return 0;
 }
 
@@ -447,7 +447,7 @@ static struct socket *rxe_v2_create_sock(struct net *net, int family)
 	return sock;
 }
 
-static void rxe_v2_release(struct rxe_netns *ns)
+static void rxe_v2_release_socks(struct rxe_netns *ns)
 {
 	rxe_net_release_socks(ns, RXE_ROCE_V2_IPV4, RXE_ROCE_V2_IPV6);
 }
@@ -463,7 +463,7 @@ static int rxe_v2_create_socks(struct net *net, struct rxe_netns *ns)
 		return 0;
 	sock = rxe_v2_create_sock(net, AF_INET6);
 	if (IS_ERR(sock)) {
-		rxe_v2_release(ns);
+		rxe_v2_release_socks(ns);
 		return PTR_ERR(sock);
 	}
 	ns->socks[RXE_ROCE_V2_IPV6] = sock;
@@ -486,7 +486,7 @@ int rxe_v2_open(struct net *net, struct rxe_netns *ns)
 	err = nf_register_net_hooks(net, rxe_v2_hooks,
 				    ARRAY_SIZE(rxe_v2_hooks));
 	if (err)
-		rxe_v2_release(ns);
+		rxe_v2_release_socks(ns);
 	return err;
 }
 
@@ -498,5 +498,5 @@ int rxe_v2_open(struct net *net, struct rxe_netns *ns)
 void rxe_v2_close(struct net *net, struct rxe_netns *ns)
 {
 	nf_unregister_net_hooks(net, rxe_v2_hooks, ARRAY_SIZE(rxe_v2_hooks));
-	rxe_v2_release(ns);
+	rxe_v2_release_socks(ns);
 }

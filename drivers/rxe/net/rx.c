@@ -34,7 +34,7 @@ static u32 get_first_icrc_state(u8 proto, const void *l3, u32 len)
 	if (l3_fits(row, l3, len))
 		return row->icrc_start(l3);
 	memcpy(own, l3, row->bytes);
-	rxe_l3_fix(own, proto, 0, len);
+	rxe_l3_fix_header(own, proto, 0, len);
 	return row->icrc_start(own);
 }
 

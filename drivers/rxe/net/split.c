@@ -53,10 +53,10 @@ static bool rxe_is_same_flow(const void *first, const void *l3, u8 proto, u32 by
 	u32 udp = row->bytes - sizeof(struct udphdr);
 
 	if (!row->udp)
-		return row->same(first, l3, bytes);
+		return row->matches_first(first, l3, bytes);
 	bytes += sizeof(struct udphdr);
 	return rxe_is_same_udp(first + udp, l3 + udp, bytes) &&
-	       row->same(first, l3, bytes);
+	       row->matches_first(first, l3, bytes);
 }
 
 /*
@@ -179,7 +179,7 @@ static struct sk_buff *rxe_copy_piece(const struct sk_buff *train,
 	skb_reset_network_header(skb);
 	skb_put_data(skb, piece->l3, l3_len);
 	if (!piece->own)
-		rxe_l3_fix(skb->data, proto, piece->n, piece->len);
+		rxe_l3_fix_header(skb->data, proto, piece->n, piece->len);
 	__skb_pull(skb, l3_len);
 	if (skb_copy_bits(piece->skb, piece->off, skb_put(skb, piece->len),
 			  piece->len)) {

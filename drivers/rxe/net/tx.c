@@ -106,7 +106,7 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
  *
  * Context: lock held. Return: true if some may be left in this round.
  */
-static bool txq_force(struct rxe_txq *q)
+static bool txq_force_waiters(struct rxe_txq *q)
 {
 	u32 left = rxe_knob(txq_force);
 	struct rxe_tx *tx;
@@ -138,8 +138,8 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	} else if (!list_empty(&q->waiting)) {
 		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
 		if (!ktime_before(now, due))
-			due = ktime_add_ns(now, txq_force(q) ? NSEC_PER_MSEC :
-							       rxe_knob(txq_stuck_ns));
+			due = ktime_add_ns(now, txq_force_waiters(q) ? NSEC_PER_MSEC :
+								       rxe_knob(txq_stuck_ns));
 		hrtimer_set_expires(timer, due);
 		restart = HRTIMER_RESTART;
 	}
@@ -516,7 +516,7 @@ bool rxe_tx_shared(const struct rxe_tx *tx)
 }
 
 /* At the end of a period, set the limit by the rate of the netdev. Context: lock held */
-static void txq_adapt(struct rxe_txq *q)
+static void txq_adapt_limit(struct rxe_txq *q)
 {
 	u64 ns = ktime_to_ns(ktime_sub(q->drained, q->since)), limit;
 
@@ -539,7 +539,7 @@ static noinline void txq_note_drained(struct rxe_txq *q, u32 bytes, u32 rest)
 	WRITE_ONCE(q->drained, ktime_get_coarse());
 	if (q->turn || !list_empty(&q->waiting)) {
 		q->left += bytes;
-		txq_adapt(q);
+		txq_adapt_limit(q);
 		if (txq_has_drained(q, rest))
 			txq_give_turn(q);
 	}

@@ -16,7 +16,7 @@
 #define PMA_ALL_PORTS	0xff		/* PortSelect: all ports */
 
 /* A counter of @bits bits doesn't wrap around: it stays at its greatest value [16.1.3.5] */
-static u64 pma_limit(u64 value, u32 bits)
+static u64 pma_cap_count(u64 value, u32 bits)
 {
 	return min(value, BIT_ULL(bits) - 1);
 }
@@ -55,15 +55,15 @@ static void pma_fill_port_counters(const struct rxe_dev *rxe, void *data)
 {
 	struct ib_pma_portcounters *cnt = data;
 
-	cnt->link_downed_counter = pma_limit(rxe_count_sum(rxe, RXE_CNT_LINK_DOWNED), 8);
-	cnt->port_rcv_errors = cpu_to_be16(pma_limit(pma_count_rcv_errors(rxe), 16));
-	cnt->port_xmit_discards = cpu_to_be16(pma_limit(pma_count_xmit_discards(rxe), 16));
-	cnt->port_xmit_data = cpu_to_be32(pma_limit(pma_get_words(rxe, RXE_CNT_SENT_BYTES), 32));
-	cnt->port_rcv_data = cpu_to_be32(pma_limit(pma_get_words(rxe, RXE_CNT_RCVD_BYTES), 32));
+	cnt->link_downed_counter = pma_cap_count(rxe_count_sum(rxe, RXE_CNT_LINK_DOWNED), 8);
+	cnt->port_rcv_errors = cpu_to_be16(pma_cap_count(pma_count_rcv_errors(rxe), 16));
+	cnt->port_xmit_discards = cpu_to_be16(pma_cap_count(pma_count_xmit_discards(rxe), 16));
+	cnt->port_xmit_data = cpu_to_be32(pma_cap_count(pma_get_words(rxe, RXE_CNT_SENT_BYTES), 32));
+	cnt->port_rcv_data = cpu_to_be32(pma_cap_count(pma_get_words(rxe, RXE_CNT_RCVD_BYTES), 32));
 	cnt->port_xmit_packets =
-		cpu_to_be32(pma_limit(rxe_count_sum(rxe, RXE_CNT_SENT_PKTS), 32));
+		cpu_to_be32(pma_cap_count(rxe_count_sum(rxe, RXE_CNT_SENT_PKTS), 32));
 	cnt->port_rcv_packets =
-		cpu_to_be32(pma_limit(rxe_count_sum(rxe, RXE_CNT_RCVD_PKTS), 32));
+		cpu_to_be32(pma_cap_count(rxe_count_sum(rxe, RXE_CNT_RCVD_PKTS), 32));
 }
 
 static void pma_fill_port_counters_ext(const struct rxe_dev *rxe, void *data)
@@ -93,8 +93,8 @@ static bool pma_is_port_named(const struct ib_pma_mad *in)
 }
 
 /* Return: status of the answer [13.4.7] */
-static u16 pma_get(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
-		   struct ib_pma_mad *out)
+static u16 pma_get_attr(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
+			struct ib_pma_mad *out)
 {
 	if (in->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO) {
 		pma_fill_class_port_info(out->data);
@@ -113,14 +113,14 @@ static u16 pma_get(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
 	return 0;
 }
 
-static u16 pma_answer(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
-		      struct ib_pma_mad *out)
+static u16 pma_answer_request(const struct rxe_dev *rxe, const struct ib_pma_mad *in,
+			      struct ib_pma_mad *out)
 {
 	if (in->mad_hdr.class_version != IB_MGMT_BASE_VERSION)
 		return IB_MGMT_MAD_STATUS_BAD_VERSION;
 	if (in->mad_hdr.method != IB_MGMT_METHOD_GET)
 		return IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD;
-	return pma_get(rxe, in, out);
+	return pma_get_attr(rxe, in, out);
 }
 
 /**
@@ -152,6 +152,6 @@ int rxe_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct i
 	memset(out, 0, sizeof(*out));
 	out->mad_hdr = in->mad_hdr;
 	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
-	out->mad_hdr.status = cpu_to_be16(pma_answer(to_rxe_dev(ibdev), in, out));
+	out->mad_hdr.status = cpu_to_be16(pma_answer_request(to_rxe_dev(ibdev), in, out));
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }

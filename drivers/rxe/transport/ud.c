@@ -15,7 +15,7 @@
 #include <transport/common.h>
 
 /* A Q_Key with the high bit set selects the QP's own Q_Key [10.2.5] */
-static u32 send_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
+static u32 ud_get_qkey(const struct rxe_qp *qp, const struct rxe_swqe *wqe)
 {
 	return wqe->remote_qkey & BIT(31) ? qp->attr.qkey : wqe->remote_qkey;
 }
@@ -31,7 +31,7 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 	pkt->mig = true;
 	pkt->solicited = wqe->flags & IB_SEND_SOLICITED;
 	pkt->pad = rxe_pad(wqe->length);
-	pkt->qkey = send_qkey(qp, wqe);
+	pkt->qkey = ud_get_qkey(qp, wqe);
 	pkt->src_qpn = rxe_qp_num(qp);
 	pkt->imm = wqe->imm;
 }

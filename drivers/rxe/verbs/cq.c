@@ -147,7 +147,7 @@ static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
 }
 
 /* Return the ring's mmap information to user space; the same for create and resize */
-static int cq_respond(const struct rxe_ring *ring, struct ib_udata *udata)
+static int cq_copy_response(const struct rxe_ring *ring, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
 
@@ -206,7 +206,7 @@ int rxe_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		err = PTR_ERR(cq->ring);
 		goto err_limit;
 	}
-	err = cq_respond(cq->ring, udata);
+	err = cq_copy_response(cq->ring, udata);
 	if (err)
 		goto err_ring;
 	cq_init(cq, attr->comp_vector);
@@ -266,7 +266,7 @@ static void cq_move_end(struct rxe_cq *cq)
  * Change rings. The old ring is copied without the lock, since that may take long;
  * nothing is written to it meanwhile.
  */
-static int cq_move(struct rxe_cq *cq, struct rxe_ring *new)
+static int cq_move_cqes(struct rxe_cq *cq, struct rxe_ring *new)
 {
 	const struct rxe_ring *old = cq->ring;
 	u32 cons;
@@ -309,12 +309,12 @@ int rxe_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 	unused = new;
-	err = cq_respond(new, udata);
+	err = cq_copy_response(new, udata);
 	if (err)
 		goto out;
 	mutex_lock(&cq->resize);
 	unused = cq->ring;
-	err = cq_move(cq, new);
+	err = cq_move_cqes(cq, new);
 	if (err)
 		unused = new;
 	mutex_unlock(&cq->resize);

@@ -79,7 +79,7 @@ static bool cq_take_event(struct rxe_cq *cq)
 }
 
 /* Have the handler called in a tasklet on the CPU of the CQ's vector */
-static void cq_kick(struct rxe_cq *cq, bool here)
+static void cq_kick_tasklet(struct rxe_cq *cq, bool here)
 {
 	if (atomic_xchg(&cq->kicked, 1))
 		return;
@@ -106,7 +106,7 @@ void rxe_cq_event(struct rxe_cq *cq)
 	if (here && cq->is_user)
 		cq_call_handler(cq);
 	else
-		cq_kick(cq, here);
+		cq_kick_tasklet(cq, here);
 }
 
 /* If moderation holds an event back, it is due now */

@@ -53,7 +53,7 @@ static int srq_init(struct rxe_srq *srq, struct ib_srq_attr *attr,
 }
 
 /* Return the ring's mmap information to user space. Only XRC has SRQ numbers. */
-static int srq_respond(const struct rxe_srq *srq, struct ib_udata *udata)
+static int srq_copy_response(const struct rxe_srq *srq, struct ib_udata *udata)
 {
 	struct rxe_create_srq_resp resp = {};
 
@@ -100,7 +100,7 @@ int rxe_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return -ENOMEM;
 	err = srq_init(srq, &init->attr, udata);
 	if (!err)
-		err = srq_respond(srq, udata);
+		err = srq_copy_response(srq, udata);
 	if (err) {
 		rxe_recvq_free(&srq->shared.q);
 		atomic_dec(&rxe->num_srq);
