@@ -23,10 +23,6 @@
 
 #define RXE_OPCODE_CNP		(IB_OPCODE_CNP | 0x01)	/* [A17.9.3] */
 
-#define RXE_ROCE_UDP_PORT	4791	/* destination port of RoCE v2 */
-#define RXE_ROCE_ETHERTYPE	0x8915	/* RoCE v1 */
-#define RXE_GRH_NXTHDR		0x1b	/* IBA transport [8.3.7] */
-
 /* Lengths of the headers (chapter 9) and of the ICRC */
 #define RXE_BTH_BYTES		12
 #define RXE_ATOMIC_ETH_BYTES	28

@@ -9,6 +9,7 @@
 #include <linux/udp.h>
 #include <net/inet_ecn.h>
 #include "../../drivers/rxe/net/internal.h"
+#include "../../drivers/rxe/net/proto.h"
 #include "../fake.h"
 
 #define HDR	(sizeof(struct iphdr) + sizeof(struct udphdr))

@@ -30,6 +30,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include "internal.h"
+#include "proto.h"
 
 /*
  * Before the connection is confirmed, which is last: a dropped packet must leave no connection

@@ -13,6 +13,10 @@
 struct net;
 struct sock;
 
+#define RXE_ROCE_UDP_PORT	4791	/* destination port of RoCE v2 */
+#define RXE_ROCE_ETHERTYPE	0x8915	/* RoCE v1 */
+#define RXE_GRH_NXTHDR		0x1b	/* IBA transport [8.3.7] */
+
 /**
  * struct rxe_l3 - a row of the table of protocols
  * @bytes: headers between the link layer and the BTH

@@ -22,6 +22,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "internal.h"
+#include "proto.h"
 
 /**
  * struct rxe_routes - some of the paths with a cached route, by a hash of the path's pointer
