@@ -23,7 +23,6 @@
 #include <rxe/transport.h>	/* sizeof(struct rxe_qp) */
 #include <rxe/verbs.h>
 #include <rxe/window.h>
-#include <rxe/wire.h>
 #include "device.h"
 
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */

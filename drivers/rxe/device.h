@@ -6,12 +6,19 @@
 #define RXE_DEVICE_H
 
 #include <rxe/dev.h>
+#include <rxe/wire.h>
 
 struct sk_buff;
 
 #define RXE_LEAST_MTU		256	/* smallest IB MTU, bytes */
 #define RXE_MAX_MR_SIZE		(~0ULL)
 #define RXE_PAGE_SIZE_CAP	(~(u64)(SZ_4K - 1))
+
+/*
+ * Bytes that RoCE adds to an IB MTU: GRH, UDP, the longest transport header, ICRC.
+ * An Ethernet MTU carries an IB MTU if it is larger by at least this number.
+ */
+#define RXE_MAX_OVERHEAD	(RXE_GRH_BYTES + 8 + RXE_MAX_HDR_BYTES + RXE_ICRC_BYTES)
 
 /**
  * struct rxe_sysfs_ops - callbacks from sysfs files to the layers above

@@ -9,7 +9,6 @@
 #include <rxe/join.h>
 #include <rxe/net.h>
 #include <rxe/qp.h>
-#include <rxe/wire.h>
 #include "device.h"
 
 /**

@@ -32,13 +32,6 @@
 /* The longest stack of transport headers: BTH and AtomicETH */
 #define RXE_MAX_HDR_BYTES	(RXE_BTH_BYTES + RXE_ATOMIC_ETH_BYTES)
 
-/*
- * Bytes that RoCE adds to an IB MTU: GRH, UDP, the longest transport header, ICRC.
- * An Ethernet MTU carries an IB MTU if it is larger by at least this number.
- */
-#define RXE_MAX_OVERHEAD	(RXE_GRH_BYTES + 8 + RXE_MAX_HDR_BYTES + \
-				 RXE_ICRC_BYTES)
-
 /**
  * struct rxe_pkt - the headers of one packet in host order
  * @flags: enum rxe_op_flags of @opcode
