@@ -33,9 +33,6 @@ int rxe_counter_dealloc(struct rdma_counter *counter);
 struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
 int rxe_counter_update(struct rdma_counter *counter);
 
-/* sizeof(struct rxe_qp) and the offset of its ib_qp, for ib_device_ops */
-#define RXE_QP_OBJ_SIZE	INIT_RDMA_OBJ_SIZE(ib_qp, rxe_qp, ibqp)
-
 /* struct rxe_cq_ops */
 void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
 void rxe_qp_cq_armed(struct list_head *link);
