@@ -192,22 +192,6 @@ static inline bool rxe_is_local(const struct rxe_swqe *wqe)
 	return rxe_wr_type(wqe)->kind == RXE_WR_LOCAL;
 }
 
-/* Do the packets carry the work request's data? */
-static inline bool rxe_has_payload(const struct rxe_swqe *wqe)
-{
-	u8 kind = rxe_wr_type(wqe)->kind;
-
-	return kind == RXE_WR_DATA || kind == RXE_WR_ATOMIC_WRITE;
-}
-
-/* Does the peer answer with a response without data? */
-static inline bool rxe_is_placement(const struct rxe_swqe *wqe)
-{
-	u8 kind = rxe_wr_type(wqe)->kind;
-
-	return kind == RXE_WR_FLUSH || kind == RXE_WR_ATOMIC_WRITE;
-}
-
 /* ring/wr.c */
 bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags);
 u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,

@@ -216,6 +216,14 @@ static void refuse_placement(struct rxe_qp *qp, int err)
 		rxe_sq_fail(qp, IB_WC_LOC_PROT_ERR);
 }
 
+/* Does the peer answer with a response without data? */
+static bool is_placement(const struct rxe_swqe *wqe)
+{
+	u8 kind = rxe_wr_type(wqe)->kind;
+
+	return kind == RXE_WR_FLUSH || kind == RXE_WR_ATOMIC_WRITE;
+}
+
 static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			       struct rxe_data *data)
 {
@@ -224,7 +232,7 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	u32 done, want;
 	int err;
 
-	if (wqe && rxe_is_placement(wqe)) {
+	if (wqe && is_placement(wqe)) {
 		take_empty_response(qp, wqe, pkt);
 		return;
 	}

@@ -291,6 +291,14 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 	}
 }
 
+/* Do the packets carry the work request's data? */
+static bool has_payload(const struct rxe_swqe *wqe)
+{
+	u8 kind = rxe_wr_type(wqe)->kind;
+
+	return kind == RXE_WR_DATA || kind == RXE_WR_ATOMIC_WRITE;
+}
+
 /*
  * The data of the picked packets is going to be copied. Only for acknowledged services: with
  * others, send_task itself completes work requests, after the copy. Context: sq.lock held
@@ -299,7 +307,7 @@ static void begin_reading(struct rxe_reading *reading, const struct pick *pick)
 {
 	const struct rxe_swqe *wqe = pick->wqe;
 
-	reading->busy = rxe_has_payload(wqe);
+	reading->busy = has_payload(wqe);
 	reading->last = wqe->last_psn;
 }
 
@@ -605,7 +613,7 @@ static bool emit_pick(struct rxe_qp *qp, struct run *run, const struct pick *pic
 	if (!rxe_is_rd_atomic(pick->wqe))
 		return emit_data(qp, run, pick);
 	set_rd_atomic_pkt(qp, pick, &run->pkt);
-	if (rxe_has_payload(pick->wqe))
+	if (has_payload(pick->wqe))
 		return emit_atomic_write(qp, run, pick);
 	return rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 }
