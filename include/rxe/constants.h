@@ -131,6 +131,8 @@
 		 "lists per lock, by netdev; a power of two")			\
 	CONSTANT(TXQ_LISTS, 64,							\
 		 "lists of netdevs' queues, by netdev; a power of two")		\
+	CONSTANT(TCLASS_RULES, 32,						\
+		 "traffic classes by addresses that a device may have")		\
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 

@@ -19,7 +19,10 @@ struct rxe_netns;
 struct rxe_tclass;
 struct rxe_txq;
 
-/* Limits that query_device reports; each is enforced where the object is created. */
+/*
+ * Limits of a device. query_device reports those that have a place in its answer. Each is enforced
+ * where the object is created.
+ */
 enum rxe_limits {
 	RXE_MAX_QP		= 1 << 16,
 	RXE_MIN_QPN		= 16,		/* 0 and 1 are SMI and GSI */
@@ -44,7 +47,6 @@ enum rxe_limits {
 	RXE_PKEY_TBL_LEN	= 1,
 	RXE_GID_TBL_LEN		= 1024,
 	RXE_CA_ACK_DELAY	= 15,		/* 4.096 us * 2^15 = 134 ms */
-	RXE_MAX_TCLASS_RULES	= 32,
 };
 
 /* RoCE versions that a device has, by the administrator's choice */

@@ -58,7 +58,7 @@ struct rxe_tclass {
 	struct rcu_head		rcu;
 	int			global;
 	u32			n;
-	struct rxe_tclass_rule	rules[RXE_MAX_TCLASS_RULES];
+	struct rxe_tclass_rule	rules[RXE_TCLASS_RULES];
 };
 
 static DEFINE_MUTEX(rxe_tclass_lock);
@@ -262,7 +262,7 @@ static int rxe_tclass_change(struct rxe_tclass *all, struct rxe_tclass_rule *rul
 		memmove(old, old + 1, (&all->rules[all->n] - old) * sizeof(*old));
 		return 0;
 	}
-	if (!old && all->n == RXE_MAX_TCLASS_RULES)
+	if (!old && all->n == RXE_TCLASS_RULES)
 		return -ENOSPC;
 	rule->tclass = tclass;
 	*(old ?: &all->rules[all->n++]) = *rule;
@@ -314,7 +314,7 @@ static int rxe_tclass_replace(struct rxe_dev *rxe, struct rxe_tclass_rule *rule,
  * Context: process.
  *
  * Return: 0; -EINVAL for other text; -ENOENT if there is no such rule to remove;
- * -ENOSPC if there are RXE_MAX_TCLASS_RULES; -ENOMEM.
+ * -ENOSPC if there are RXE_TCLASS_RULES; -ENOMEM.
  */
 int rxe_tclass_set(struct rxe_dev *rxe, char *text)
 {
@@ -335,7 +335,7 @@ int rxe_tclass_set(struct rxe_dev *rxe, char *text)
 	else if (err == -ENOSPC)
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "traffic_class: no more than %d rules\n",
-				       RXE_MAX_TCLASS_RULES);
+				       RXE_TCLASS_RULES);
 	return err;
 }
 
