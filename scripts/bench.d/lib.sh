@@ -50,3 +50,27 @@ veth_down() {
 	done
 	ip link del v1
 }
+
+# registration SIZE: fast registration and its invalidation, by reg_cost.ko
+registration() {
+	modinfo -F depends /job/bin/reg_cost.ko | tr , '\n' | xargs modprobe -a &&
+		insmod /job/bin/reg_cost.ko device=rxe0 gid="$(gid_index rxe0 v2 $A4)" size="$1" count=2000 &&
+		cat /sys/module/reg_cost/parameters/ns && rmmod reg_cost
+}
+
+nvme_connected() {
+	DISK=$(find /dev -name 'nvme*n1' | head -n 1)
+	[ -b "$DISK" ]
+}
+
+# disk OP SIZE [TRANSPORT]: both ends of NVMe over Fabrics, on veth_up's pair, with a disk that takes
+# no time and no memory
+disk() {
+	local status=0
+	modprobe -a "nvme-${3:-rdma}" null_blk && nvme-target up 203.0.113.2 "${3:-rdma}" /dev/nullb0 || return 1
+	nvme connect -t "${3:-rdma}" -a 203.0.113.2 -w 203.0.113.1 -s 4420 -n test -i 1 >&2 && wait_for 10 nvme_connected &&
+		timeout 60 disk_cost "${1#*-}" "$DISK" "$2" 16 "$(($2 > 4096 ? 400 : 2000))" || status=1
+	nvme disconnect -n test >&2 && wait_for 10 eval '! nvme_connected' && nvme-target down &&
+		modprobe -r "nvme-${3:-rdma}" null_blk || status=1
+	return $status
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: corks gather messages, and a message takes a fraction of the shipped module's instructions
+# test: corks gather messages, and an operation takes a fraction of the shipped module's instructions
 # nodes: 1
 # clock: instructions
 # level: full
@@ -22,7 +22,12 @@ veth write 64 .45
 veth pingpong 64 .53
 veth write 65536 .20
 veth send 65536 .20
-veth read 65536 .21"
+veth read 65536 .21
+veth uc-write 65536 .18
+veth uc-send 65536 .18
+loop reg 65536 .44
+veth nvme-read 65536 .32
+veth nvme-write 65536 .33"
 
 declare -A instructions		# "MODULE PATH OPERATION SIZE"
 
@@ -38,19 +43,33 @@ least_of_sends() { # SIZE OPTION...
 	local n size=$1
 	shift
 	for n in 1 2 3; do
-		timeout 60 rc_cost "${ends[@]}" -i -s "$size" -n 1000 "$@" send
+		timeout 60 rc_cost "${ends[@]}" -i -s "$size" -n "$(count "$size")" "$@" send
 	done | awk '{ if (NR == 1 || $1 < least) least = $1 } END { print least }'
 }
 
-# A SEND whose receive is in a shared receive queue takes at most 5 % more
-srq_cheap() { # SIZE
-	local own shared
+# sends_cheap PATH SIZE OPTION MOST: a SEND with that option of rc_cost takes at most MOST times as much
+sends_cheap() {
+	local plain with
+	ends_up ours "$1" || return 1
+	plain=$(least_of_sends "$2")
+	with=$(least_of_sends "$2" "$3")
+	ends_down "$1"
+	say "send $2: $plain, with $3 $with"
+	[ "$plain" ] && [ "$with" ] && awk "BEGIN { exit !($with <= $4 * $plain) }"
+}
+
+multicast() { # MEMBERS
+	timeout 60 mcast_cost rxe0 "$(gid_index rxe0 v2 $A4)" 239.1.2.3 "$1" 64 1000 | cut -d ' ' -f 1
+}
+
+# A local member takes a copy of a multicast datagram, and no walk through the stack of its own
+members_cheap() {
+	local none one eight
 	ends_up ours loop || return 1
-	own=$(least_of_sends "$1")
-	shared=$(least_of_sends "$1" -S)
+	none=$(multicast 0) one=$(multicast 1) eight=$(multicast 8)
 	ends_down loop
-	say "send $1: $own, with an SRQ $shared"
-	[ "$own" ] && [ "$shared" ] && awk "BEGIN { exit !($shared <= 1.05 * $own) }"
+	say "no member $none, one $one, eight $eight"
+	[ "$none" ] && [ "$one" ] && [ "$eight" ] && awk "BEGIN { exit !($eight - $none <= .4 * 8 * $none) }"
 }
 
 ends_up() { # MODULE loop|veth: sets ends
@@ -68,13 +87,25 @@ ends_down() { # loop|veth
 	[ "$1" = loop ] || veth_down
 }
 
+count() { # SIZE: messages
+	[ "$1" -lt 65536 ] && echo 1000 || echo 30
+}
+
+cost_of() { # OPERATION SIZE
+	case $1 in
+	reg) registration "$2" ;;
+	nvme-*) disk "$1" "$2" ;;
+	uc-*) timeout 60 rc_cost "${ends[@]}" -i -u -s "$2" -n "$(count "$2")" "${1#uc-}" ;;
+	*) timeout 60 rc_cost "${ends[@]}" -i -s "$2" -n "$(count "$2")" "$1" ;;
+	esac
+}
+
 measure() { # MODULE PATH
-	local path op size count
+	local path op size cost
 	ends_up "$@" || return 1
 	while read -r path op size _; do
 		[ "$path" = "$2" ] || continue
-		count=$((size < 65536 ? 1000 : 30))
-		read -r "instructions[$1 $path $op $size]" _ < <(timeout 60 rc_cost "${ends[@]}" -i -s "$size" -n $count "$op")
+		cost=$(cost_of "$op" "$size") && instructions["$1 $path $op $size"]=${cost%% *}
 	done <<< "$MOST"
 	ends_down "$2"
 }
@@ -102,5 +133,9 @@ while read -r path op size most; do
 	try "$path-$op-$size" cheap "$path" "$op" "$size" "$most"
 done <<< "$MOST"
 for size in 64 4096; do
-	try "srq-send-$size" srq_cheap $size
+	try "srq-send-$size" sends_cheap loop $size -S 1.05
 done
+for size in 64 65536; do
+	try "uc-send-$size" sends_cheap veth $size -u 1.10
+done
+try multicast-members members_cheap
