@@ -123,7 +123,7 @@
 		 "seconds after which an ICMP error isn't the reason of silence") \
 	CONSTANT(REFUSED_SECS, 6,						\
 		 "seconds without another MAD to a peer that refused one") \
-	CONSTANT(REFUSED_PSNS, 4096,						\
+	CONSTANT(REFUSED_PSNS, 1024,						\
 		 "packets of the GSI after which an ICMP error for one counts no more") \
 	CONSTANT(ROUTE_LOCKS, 32,						\
 		 "locks of the lists of paths with a route; a power of two")	\

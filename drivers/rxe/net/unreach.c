@@ -10,7 +10,8 @@
  * Exception: MADs of the GSI. RDMA_CM asks 15 times for a connection, for more than a minute. If
  * the peer has no RoCE v2, its first answer is an ICMP error, as for TCP's SYN to a closed port.
  * The next MAD to that peer then fails, and isn't sent. The error must enclose a packet that the
- * GSI has sent just before. A forger elsewhere doesn't know that packet's PSN.
+ * GSI has sent just before. The GSI's first PSN is random: only a host that has seen a recent MAD
+ * of this host can forge such an error.
  *
  * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
  * taken.
@@ -98,13 +99,27 @@ static void get_enclosed_dst(const struct sk_buff *skb, bool v6, struct in6_addr
 		ipv6_addr_set_v4mapped(ip_hdr(skb)->daddr, dst);
 }
 
+/*
+ * Does the error say that a packet was dropped on its way? Redirects are no errors. Those of
+ * IPv6 enclose the packet in an option, whose header is where an ICMP header is elsewhere: its
+ * type is that of ICMPV6_PARAMPROB.
+ */
+static bool icmp_is_drop(const struct icmphdr *icmp, bool v6)
+{
+	if (v6)
+		return icmp->type == ICMPV6_DEST_UNREACH || icmp->type == ICMPV6_PKT_TOOBIG ||
+		       icmp->type == ICMPV6_TIME_EXCEED;
+	return icmp->type == ICMP_DEST_UNREACH || icmp->type == ICMP_TIME_EXCEEDED;
+}
+
 /* Does the peer itself refuse, for good? TCP's rule for a connection that isn't established */
 static bool icmp_is_refusal(const struct icmphdr *icmp, bool v6)
 {
 	int err;
 
 	if (v6)
-		return icmpv6_err_convert(icmp->type, icmp->code, &err);
+		return icmp->type == ICMPV6_DEST_UNREACH &&
+		       icmpv6_err_convert(icmp->type, icmp->code, &err);
 	return icmp->type == ICMP_DEST_UNREACH && icmp->code <= NR_ICMP_UNREACH &&
 	       icmp_err_convert[icmp->code].fatal;
 }
@@ -139,7 +154,7 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 	struct rxe_pkt pkt;
 	bool refused;
 
-	if (!icmp)
+	if (!icmp || !icmp_is_drop(icmp, v6))
 		return -ENOENT;
 	get_enclosed_dst(skb, v6, &dst);
 	refused = icmp_is_refusal(icmp, v6) && find_enclosed_gsi(skb, &pkt);
