@@ -141,6 +141,35 @@ forwarded_switched() {
 	switch_is guard_port 0 && forwarded $SRV4 4791 && switch_is guard_port 1 && stopped $SRV4 4791
 }
 
+# A process sends by another netdev, and a rule takes the packet to the device's
+rerouted() {
+	local status=0
+	cli ip route add default via $SRV4 table 77 && cli ip rule add fwmark 77 lookup 77 && cli nft -f - <<-END || return 1
+	table inet r {
+		chain out {
+			type route hook output priority mangle
+			ip daddr 198.18.9.2 meta mark set 77
+		}
+	}
+	END
+	refused 198.18.9.2 4791 198.18.9.1 || status=1
+	cli nft delete table inet r && cli ip rule del fwmark 77 && cli ip route flush table 77 && return $status
+}
+
+# NAT gives a process's packet the address of the device
+own_translated() {
+	ip netns exec A nft -f - <<-END || { skip own-translated "this kernel has no NAT"; return; }
+	table inet n {
+		chain post {
+			type nat hook postrouting priority srcnat
+			oifname other ip protocol udp snat ip to $CLI4
+		}
+	}
+	END
+	try own-translated refused 198.18.9.2 4791
+	ip netns exec A nft delete table inet n
+}
+
 # Without a connection table, too: some kernels have no NAT
 behind() {
 	try routed forwarded $SRV4 4791
@@ -213,7 +242,9 @@ try rdma-privileged priority_is 7
 PINGPONG=ibv_ud_pingpong
 try rdma-unprivileged-ud priority_is 6 "${NOBODY[@]}"
 try rdma-privileged-ud priority_is 7
+try rerouted rerouted
 container_up
 behind
+own_translated
 cli rdma link delete rxeA
 try no-device allowed $SRV4 4791

@@ -17,7 +17,8 @@
  *
  * Forwarded packets have no socket. Most have the address of another host, and are let
  * through. With masquerading (containers, guests), they leave with an address of this host.
- * A hook in POST_ROUTING, behind that of NAT, drops these.
+ * A hook in POST_ROUTING, behind that of NAT, drops these. It also judges packets with a socket
+ * once more: NAT may have given them the address of a device.
  *
  * Context: RCU read side, process or softirq.
  */
@@ -116,14 +117,16 @@ static unsigned int rxe_guard_judge_forwarded(const struct sk_buff *skb,
 	return NF_DROP;
 }
 
-/* Is the packet for the port? @addrs is set */
+/* Is the packet for the port? If so, @addrs is set */
 static bool rxe_guard_parse_ipv4(const struct sk_buff *skb, struct rxe_guard_addrs *addrs)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 
+	if (ip->protocol != IPPROTO_UDP || !rxe_guard_is_to_port(skb, ip_hdrlen(skb)))
+		return false;
 	ipv6_addr_set_v4mapped(ip->saddr, &addrs->src);
 	ipv6_addr_set_v4mapped(ip->daddr, &addrs->dst);
-	return ip->protocol == IPPROTO_UDP && rxe_guard_is_to_port(skb, ip_hdrlen(skb));
+	return true;
 }
 
 /* Any user may add a routing header, so look behind extension headers */
@@ -132,15 +135,17 @@ static bool rxe_guard_parse_ipv6(const struct sk_buff *skb, struct rxe_guard_add
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
 	unsigned int off = sizeof(*ip6);
 
-	addrs->src = ip6->saddr;
-	addrs->dst = ip6->daddr;
 	if (ip6->nexthdr != IPPROTO_UDP) {
 		off = 0;
 		if (!ipv6_ext_hdr(ip6->nexthdr) ||
 		    ipv6_find_hdr(skb, &off, IPPROTO_UDP, NULL, NULL) < 0)
 			return false;
 	}
-	return rxe_guard_is_to_port(skb, off);
+	if (!rxe_guard_is_to_port(skb, off))
+		return false;
+	addrs->src = ip6->saddr;
+	addrs->dst = ip6->daddr;
+	return true;
 }
 
 static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
@@ -152,8 +157,8 @@ static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
 
 	if (!to_port)
 		return NF_ACCEPT;
-	return state->hook == NF_INET_LOCAL_OUT ? rxe_guard_judge_sent(skb, state, &addrs) :
-						  rxe_guard_judge_forwarded(skb, state, &addrs);
+	return state->sk ? rxe_guard_judge_sent(skb, state, &addrs) :
+			   rxe_guard_judge_forwarded(skb, state, &addrs);
 }
 
 /* The driver sends without a socket; the check must cost its packets nothing. */
@@ -163,22 +168,19 @@ static unsigned int rxe_guard_hook_sent(void *priv, struct sk_buff *skb,
 	return state->sk ? rxe_guard_judge(skb, state) : NF_ACCEPT;
 }
 
-static unsigned int rxe_guard_hook_routed4(void *priv, struct sk_buff *skb,
-					   const struct nf_hook_state *state)
-{
-	return IPCB(skb)->flags & IPSKB_FORWARDED ? rxe_guard_judge(skb, state) : NF_ACCEPT;
-}
-
 /*
- * IPv6 marks only forwarded multicast. Other packets that came in by a netdev are forwarded
- * or, with br_netfilter, bridged. Bridged packets have only a fake route, and may be from this
- * host's own device, on the other end of a veth.
+ * A packet with a socket is judged again: since LOCAL_OUT, NAT may have changed its source, and a
+ * rule its route. Another packet that came in by a netdev is forwarded (or IPVS has sent it on) or,
+ * with br_netfilter, bridged. Bridged packets have only a fake route, and may be from this host's
+ * own device, on the other end of a veth.
  */
-static unsigned int rxe_guard_hook_routed6(void *priv, struct sk_buff *skb,
-					   const struct nf_hook_state *state)
+static unsigned int rxe_guard_hook_routed(void *priv, struct sk_buff *skb,
+					  const struct nf_hook_state *state)
 {
 	const struct dst_entry *dst;
 
+	if (state->sk)
+		return rxe_guard_judge(skb, state);
 	if (!skb->skb_iif)
 		return NF_ACCEPT;
 	dst = skb_dst(skb);
@@ -197,12 +199,12 @@ static const struct nf_hook_ops rxe_guard_hooks[] = {
 		.hooknum	= NF_INET_LOCAL_OUT,
 		.priority	= NF_IP6_PRI_LAST,
 	}, {
-		.hook		= rxe_guard_hook_routed4,
+		.hook		= rxe_guard_hook_routed,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_POST_ROUTING,
 		.priority	= RXE_GUARD_BEHIND_NAT,
 	}, {
-		.hook		= rxe_guard_hook_routed6,
+		.hook		= rxe_guard_hook_routed,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_POST_ROUTING,
 		.priority	= RXE_GUARD_BEHIND_NAT,
