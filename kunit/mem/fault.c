@@ -82,7 +82,8 @@ static void make_odp(struct ctx *c)
 	c->odp.process = &c->process;
 	c->odp.wq = c->process.wq;
 	mutex_init(&c->odp.lock);
-	mutex_init(&c->odp.grace);
+	mutex_init(&c->odp.own.grace);
+	c->odp.windows = &c->odp.own;
 	xa_init(&c->odp.chunks);
 	c->odp.first = START >> PAGE_SHIFT;
 	c->odp.num = PAGES;

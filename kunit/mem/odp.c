@@ -44,7 +44,8 @@ static int ctx_init(struct kunit *test)
 	c->mr.key.start = START + OFFSET;
 	c->mr.key.length = LENGTH;
 	c->odp.mr = &c->mr;
-	mutex_init(&c->odp.grace);
+	mutex_init(&c->odp.own.grace);
+	c->odp.windows = &c->odp.own;
 	c->odp.first = START >> PAGE_SHIFT;
 	c->odp.num = PAGES;
 	c->odp.order = ORDER;
@@ -207,16 +208,16 @@ static void window(struct kunit *test)
 	for (i = 0; i < PAGES; i++)
 		set_page(c, i, true);
 	KUNIT_EXPECT_EQ(test, ready(c, true, 0, LENGTH), 0);
-	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	KUNIT_EXPECT_FALSE(test, c->odp.own.used);
 	c->mr.key.kind = RXE_KEY_MW_1;
 	KUNIT_EXPECT_EQ(test, ready(c, true, 0, 1), 0);
-	KUNIT_EXPECT_TRUE(test, c->odp.window_used);
+	KUNIT_EXPECT_TRUE(test, c->odp.own.used);
 	drop_pages(c, 0, 0, 1);
-	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	KUNIT_EXPECT_FALSE(test, c->odp.own.used);
 	drop_pages(c, 1, 0, 1);
-	KUNIT_EXPECT_FALSE(test, c->odp.window_used);
+	KUNIT_EXPECT_FALSE(test, c->odp.own.used);
 	KUNIT_EXPECT_EQ(test, ready(c, false, 0, 1), -EFAULT);
-	KUNIT_EXPECT_TRUE(test, c->odp.window_used);	/* it may have found the page */
+	KUNIT_EXPECT_TRUE(test, c->odp.own.used);	/* it may have found the page */
 	c->mr.key.kind = RXE_KEY_FIXED;
 }
 

@@ -115,6 +115,11 @@ mapped() {
 	keeping -f && wait_for 60 grep -q destroy /tmp/kept && used_up $A && finished
 }
 
+# A table of pages of 2 MiB and a bit is charged, and given back, though no page is present
+page_tables() {
+	makes $A 1 $ENOMEM odp && wait_for 10 all_pages && makes 0 10 0 -n 10 odp
+}
+
 unlimited() {
 	echo user_ring_bytes 0 > $KNOBS && makes $A 2000 0 -n 2000 cq
 }
@@ -124,6 +129,7 @@ user_budget() {
 	try user-all all_pages
 	try user-resized resized
 	try user-arrays arrays
+	try user-page-tables page_tables
 	try user-apart apart
 	try user-mapped mapped
 	try user-unlimited unlimited

@@ -21,7 +21,7 @@
  * A dma-buf has one chunk without a notifier: the exporter calls the driver itself (dmabuf.c).
  *
  * Context: process, may sleep. rxe_odp_present() and rxe_odp_run(): bottom halves off.
- * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp.grace. The lock of a
+ * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp_windows.grace. The lock of a
  * dma-buf comes before rxe_odp_chunk.lock.
  */
 #include <linux/memcontrol.h>
@@ -40,8 +40,8 @@
  */
 void rxe_odp_use_window(struct rxe_odp *odp)
 {
-	if (!READ_ONCE(odp->window_used))
-		WRITE_ONCE(odp->window_used, true);
+	if (!READ_ONCE(odp->windows->used))
+		WRITE_ONCE(odp->windows->used, true);
 	smp_mb();	/* pairs with wait_for_users() */
 }
 
@@ -170,15 +170,18 @@ void rxe_odp_set_all(struct rxe_odp *odp, void *addr)
  * Wait for tasks that found the pages by way of a memory window. They hold a reference to the
  * window's region, not to this one. If no window was used since the flag was cleared, earlier
  * tasks end with the grace period that followed. The lock waits for its end.
+ *
+ * Reclaim that takes a page back waits here once for each region with the page. The flag is
+ * that of the process, so that one grace period serves all of its regions.
  */
-static void wait_for_windows(struct rxe_odp *odp)
+static void wait_for_windows(struct rxe_odp_windows *windows)
 {
-	mutex_lock(&odp->grace);
-	if (READ_ONCE(odp->window_used)) {
-		WRITE_ONCE(odp->window_used, false);
+	mutex_lock(&windows->grace);
+	if (READ_ONCE(windows->used)) {
+		WRITE_ONCE(windows->used, false);
 		synchronize_rcu_expedited();
 	}
-	mutex_unlock(&odp->grace);
+	mutex_unlock(&windows->grace);
 }
 
 /*
@@ -202,7 +205,7 @@ static void wait_for_users(struct rxe_odp *odp)
 	if (refs > 1 || READ_ONCE(odp->closing))
 		synchronize_rcu_expedited();
 	else
-		wait_for_windows(odp);
+		wait_for_windows(odp->windows);
 }
 
 /* Remove a page that no task uses any more, and mark it dirty if it may have been written */
@@ -287,6 +290,11 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate	= invalidate_range,
 };
 
+static u64 get_chunk_bytes(const struct rxe_odp_chunk *chunk)
+{
+	return sizeof(*chunk) + chunk->num * sizeof(*chunk->pages);
+}
+
 /**
  * rxe_odp_free_chunk - free a chunk that no task uses
  * @chunk: a chunk without notifier
@@ -295,6 +303,7 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
  */
 void rxe_odp_free_chunk(struct rxe_odp_chunk *chunk)
 {
+	rxe_user_uncharge(chunk->odp->payer, get_chunk_bytes(chunk));
 	kvfree(chunk->pages);
 	kfree(chunk);
 }
@@ -312,9 +321,13 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 	chunk->odp = odp;
 	chunk->first = odp->first + off;
 	chunk->num = min(1UL << odp->order, odp->num - off);
+	if (rxe_user_charge(odp->payer, odp->mr->ibmr.device, get_chunk_bytes(chunk)))
+		goto free;
 	chunk->pages = kvcalloc(chunk->num, sizeof(*chunk->pages), RXE_GFP_USER);
 	if (chunk->pages)
 		return chunk;
+	rxe_user_uncharge(odp->payer, get_chunk_bytes(chunk));
+free:
 	kfree(chunk);
 	return NULL;
 }

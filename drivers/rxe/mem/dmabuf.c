@@ -38,6 +38,7 @@
 #include <mem/dmabuf.h>
 #include <mem/odp.h>
 #include <rxe/memory.h>
+#include <rxe/user.h>
 
 /**
  * struct rxe_dmabuf - a dma-buf that a region uses
@@ -48,6 +49,8 @@
  * @odp: which pages of a buffer that may move are present
  * @sgt: the mapping for DMA of a buffer that may move. NULL: it isn't mapped, and no page is
  *	present. Written with the buffer's lock held, and set with @lock held
+ * @payer: the user whom @charged is charged to, with a reference; NULL: nobody
+ * @charged: bytes of the table of the region's pages
  * @begun: access by the CPU has begun
  * @writable: the process may write it
  */
@@ -58,6 +61,8 @@ struct rxe_dmabuf {
 	struct mutex		lock;	/* faults */
 	struct rxe_odp		*odp;
 	struct sg_table		*sgt;
+	struct rxe_user		*payer;
+	u64			charged;
 	bool			begun;
 	bool			writable;
 };
@@ -359,7 +364,37 @@ void rxe_dmabuf_put(struct rxe_dmabuf *dmabuf)
 {
 	if (dmabuf->buf)
 		rxe_dmabuf_close(dmabuf);
+	rxe_user_uncharge(dmabuf->payer, dmabuf->charged);
+	rxe_user_put(dmabuf->payer);
 	kfree(dmabuf);
+}
+
+/**
+ * rxe_dmabuf_charge - charge the caller's user for a region's table of pages
+ * @dmabuf: the region's buffer, not charged yet; it pays back when it is put
+ * @ibdev: device that a warning names
+ * @length: bytes of the region
+ *
+ * A buffer may be registered any number of times.
+ *
+ * Return: 0; -ENOMEM if memory is short, or the user's budget.
+ */
+int rxe_dmabuf_charge(struct rxe_dmabuf *dmabuf, struct ib_device *ibdev, u64 length)
+{
+	u64 bytes = (length / PAGE_SIZE + 2) * sizeof(unsigned long);
+	struct rxe_user *payer = rxe_user_get_payer();
+	int err;
+
+	if (IS_ERR(payer))
+		return PTR_ERR(payer);
+	err = rxe_user_charge(payer, ibdev, bytes);
+	if (err) {
+		rxe_user_put(payer);
+		return err;
+	}
+	dmabuf->payer = payer;
+	dmabuf->charged = bytes;
+	return 0;
 }
 
 /**

@@ -187,6 +187,7 @@ static void free_odp(struct work_struct *work)
 	xa_for_each(&odp->chunks, index, chunk)
 		rxe_odp_free_chunk(chunk);
 	xa_destroy(&odp->chunks);
+	rxe_user_put(odp->payer);
 	if (odp->process)
 		rxe_process_put(odp->process);
 	if (odp->dmabuf)
@@ -218,13 +219,35 @@ static struct rxe_odp *alloc_odp(struct rxe_mr *mr, u64 start, u64 length)
 		return NULL;
 	kref_init(&odp->ref);
 	mutex_init(&odp->lock);
-	mutex_init(&odp->grace);
+	mutex_init(&odp->own.grace);
+	odp->windows = &odp->own;
 	INIT_WORK(&odp->work, free_odp);
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
 	odp->mr = mr;
 	odp->first = start >> PAGE_SHIFT;
 	odp->num = ((start + length - 1) >> PAGE_SHIFT) - odp->first + 1;
 	return odp;
+}
+
+static bool ignore_range(struct mmu_interval_notifier *notifier,
+			 const struct mmu_notifier_range *range, unsigned long seq)
+{
+	return true;
+}
+
+/*
+ * The first notifier of a process takes mmap_lock, for which the process may make it wait for
+ * ever (FUSE). Add one here, in the process's own context, and remove it: later ones don't take
+ * the lock. A worker adds them with rxe_odp.lock held, for which rxe_odp_end() waits. On
+ * failure the worker adds the first one.
+ */
+static void prepare_notifiers(struct mm_struct *mm)
+{
+	static const struct mmu_interval_notifier_ops ops = { .invalidate = ignore_range };
+	struct mmu_interval_notifier first;
+
+	if (!mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE, &ops))
+		mmu_interval_notifier_remove(&first);
 }
 
 /**
@@ -236,7 +259,7 @@ static struct rxe_odp *alloc_odp(struct rxe_mr *mr, u64 start, u64 length)
  * Context: process.
  *
  * Return: the memory, with no page present; ERR_PTR: -EFAULT for addresses that no
- * process has, -ENOMEM also if too many processes have such memory.
+ * process has, -ENOMEM also if too many processes have such memory, or a user too much.
  */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 {
@@ -249,17 +272,26 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	odp = alloc_odp(mr, start, length);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
-	odp->process = rxe_process_get(mr->ibmr.device);
-	if (!odp->process) {
+	odp->payer = rxe_user_get_payer();
+	if (IS_ERR(odp->payer)) {
 		kfree(odp);
 		return ERR_PTR(-ENOMEM);
 	}
+	odp->process = rxe_process_get(mr->ibmr.device);
+	if (!odp->process) {
+		rxe_user_put(odp->payer);
+		kfree(odp);
+		return ERR_PTR(-ENOMEM);
+	}
+	odp->windows = &odp->process->windows;
 	odp->wq = odp->process->wq;
 	odp->order = RXE_ODP_CHUNK_ORDER;
 	odp->sweep_at = RXE_ODP_SWEEP;
 	if (odp->num <= RXE_ODP_WHOLE) {
 		odp->order = order_base_2(RXE_ODP_WHOLE);
 		chunk = rxe_odp_get_chunk(odp, odp->first);
+	} else {
+		prepare_notifiers(odp->process->mm);
 	}
 	if (IS_ERR(chunk)) {
 		rxe_odp_put(odp);

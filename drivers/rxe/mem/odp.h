@@ -22,11 +22,23 @@
 #define RXE_PAGE_DIRTY	BIT(2)	/* being taken back, and may have been written */
 
 /**
+ * struct rxe_odp_windows - the use of memory windows, of all regions of a process or of one dma-buf
+ * @used: a task has used pages by way of a memory window since the last grace period
+ * @grace: one grace period at a time for @used. Taken in direct reclaim, like
+ *	rxe_odp_chunk.lock
+ */
+struct rxe_odp_windows {
+	bool		used;
+	struct mutex	grace;	/* used */
+};
+
+/**
  * struct rxe_process - a process; shared by its regions
  * @node: in the table of processes
  * @mm: the process; holds a reference to the struct (mmgrab()), not to the memory
  * @user: the user whose limit it counts against; holds a reference
  * @users: references, one for each struct rxe_odp
+ * @windows: the use of memory windows
  * @prefetches: prefetches that wait for a worker or have one, at most RXE_ODP_PREFETCHES
  * @wq: faults, which may sleep in the process's memory; each holds a reference to a struct
  *	rxe_odp
@@ -38,6 +50,7 @@ struct rxe_process {
 	struct mm_struct	*mm;
 	struct rxe_user		*user;
 	u32			users;
+	struct rxe_odp_windows	windows;
 	atomic_t		prefetches;
 	struct workqueue_struct	*wq;
 	struct workqueue_struct	*prefetch_wq;
@@ -95,9 +108,9 @@ struct rxe_odp_chunk {
  * @dmabuf: the dma-buf, which the struct owns; NULL for a process
  * @wq: for its faults
  * @mr: the region; valid until rxe_odp_end()
- * @window_used: a task has used pages by way of a memory window since the last grace period
- * @grace: one grace period at a time for @window_used. Taken in direct reclaim, like
- *	rxe_odp_chunk.lock
+ * @payer: the user whom the tables of pages are charged to; NULL: nobody. A dma-buf pays for its own
+ * @windows: the use of memory windows; of @process, or @own
+ * @own: of a dma-buf
  * @closing: the region's owner has given back its reference to the region, or is about to
  * @ended: the region and all references to its memory are gone; no more chunks are added
  * @work: frees the struct, in process context
@@ -115,8 +128,9 @@ struct rxe_odp {
 	struct rxe_dmabuf	*dmabuf;
 	struct workqueue_struct	*wq;
 	struct rxe_mr		*mr;
-	bool			window_used;
-	struct mutex		grace;	/* window_used */
+	struct rxe_user		*payer;
+	struct rxe_odp_windows	*windows;
+	struct rxe_odp_windows	own;
 	bool			closing;
 	bool			ended;
 	struct work_struct	work;

@@ -81,6 +81,7 @@ static struct rxe_process *create_process(void)
 
 	if (!process)
 		return NULL;
+	mutex_init(&process->windows.grace);
 	process->wq = alloc_workqueue("rdma_rxe_odp", WQ_UNBOUND, RXE_ODP_WORKERS);
 	process->prefetch_wq = alloc_workqueue("rdma_rxe_prefetch", WQ_UNBOUND,
 					       RXE_ODP_PREFETCHERS);

@@ -4,12 +4,14 @@
  *
  * The memory cgroup limits a process's rings only if it has a limit. By default, a user's
  * processes have none, and rings are neither swapped nor counted against RLIMIT_MEMLOCK. So the
- * rings of a user have a budget (user_ring_bytes), which is charged when a ring is made.
+ * rings of a user have a budget (user_ring_bytes), which is charged when a ring is made. The same
+ * budget holds for the tables of pages that aren't pinned: a process can have large ones without
+ * any memory (mem/chunk.c), or several for one dma-buf.
  *
- * The user is the real one of the process that makes the ring. The user namespaces that a user
+ * The user is the real one of the process that makes the ring or the region. The user namespaces that a user
  * has made, with all their IDs, count as the user: otherwise each ID would have a budget.
  * A process with CAP_SYS_RESOURCE isn't charged. The charge keeps its user. So it doesn't
- * matter who frees the ring, or whether the process has changed its user meanwhile.
+ * matter who frees the memory, or whether the process has changed its user meanwhile.
  *
  * A user is in the table while anything holds a reference.
  *
@@ -104,7 +106,7 @@ struct rxe_user *rxe_user_get_current(void)
 }
 
 /**
- * rxe_user_get_payer - the user whom the calling process's rings are charged to
+ * rxe_user_get_payer - the user whom memory for the calling process is charged to
  *
  * Return: the user, for rxe_user_put(); NULL if the process isn't charged;
  * ERR_PTR(-ENOMEM) if memory is short.
@@ -136,7 +138,7 @@ void rxe_user_put(struct rxe_user *user)
 		kfree(user);
 }
 
-/* Bytes that the rings of a user may have */
+/* Bytes that the rings and tables of a user may have */
 static u64 get_budget(void)
 {
 	u64 part = (u64)(totalram_pages() / RXE_USER_PART) << PAGE_SHIFT;
@@ -146,12 +148,12 @@ static u64 get_budget(void)
 }
 
 /**
- * rxe_user_charge - charge memory of a ring
+ * rxe_user_charge - charge memory of a ring, or of a table of pages
  * @user: who pays; NULL: nobody, without a limit
  * @ibdev: device that a warning names
  * @bytes: size of the memory
  *
- * Return: 0; -ENOMEM if the user's rings would exceed the budget, and nothing was charged.
+ * Return: 0; -ENOMEM if the user's memory would exceed the budget, and nothing was charged.
  */
 int rxe_user_charge(struct rxe_user *user, struct ib_device *ibdev, u64 bytes)
 {
@@ -169,7 +171,7 @@ int rxe_user_charge(struct rxe_user *user, struct ib_device *ibdev, u64 bytes)
 	if (fits)
 		return 0;
 	ibdev_warn_ratelimited(ibdev,
-			       "queues of user %u have %llu bytes, and %llu more exceed %llu: destroy some, or raise user_ring_bytes in rdma_rxe/knobs of debugfs (at most a quarter of memory; 0: no limit)\n",
+			       "queues and page tables of user %u have %llu bytes, and %llu more exceed %llu: destroy some, or raise user_ring_bytes in rdma_rxe/knobs of debugfs (at most a quarter of memory; 0: no limit)\n",
 			       __kuid_val(user->uid), have, bytes, most);
 	return -ENOMEM;
 }

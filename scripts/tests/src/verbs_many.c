@@ -73,6 +73,12 @@ static void *make_mr(void)
 	return ibv_reg_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
 }
 
+/* Of 1 GiB, where nothing is mapped: its table of pages has 2 MiB */
+static void *make_odp(void)
+{
+	return ibv_reg_mr(pd, (void *)0x10000, 1UL << 30, IBV_ACCESS_ON_DEMAND);
+}
+
 static void *make_ah(void)
 {
 	return ibv_create_ah(pd, &ah_attr);
@@ -129,6 +135,7 @@ static const struct kind {
 	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd, use_pd },
 	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq, use_srq },
 	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr, NULL },
+	{ "odp", make_odp, (int (*)(void *))ibv_dereg_mr, NULL },
 	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah, NULL },
 };
 
@@ -179,7 +186,7 @@ static void lock_program(void)
 
 static const char usage[] =
 "usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] [-f|-k] KIND\n"
-"KIND: qp|cq|resized-cq|pd|srq|mr|ah\n"
+"KIND: qp|cq|resized-cq|pd|srq|mr|odp|ah\n"
 "Makes as many as there can be, or NUM, and destroys them. -l: with the program locked in\n"
 "memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
