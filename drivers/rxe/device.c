@@ -346,9 +346,10 @@ static const struct rxe_tune default_tune = {
 	.capture_singly	= true,
 };
 
-static struct rxe_dev *alloc_dev(struct net *net, struct net_device *ndev, u8 roce)
+/* @owner: the RDMA core's namespace for the device */
+static struct rxe_dev *alloc_dev(struct net *owner, struct net_device *ndev, u8 roce)
 {
-	struct rxe_dev *rxe = rxe_alloc_dev(net);
+	struct rxe_dev *rxe = rxe_alloc_dev(owner);
 
 	if (!rxe)
 		return NULL;
@@ -450,12 +451,15 @@ static struct net *ndev_get_net(const struct net_device *ndev)
 }
 
 /*
- * Make a device that receives, but isn't registered yet. The caller keeps the reference to the
- * namespace until the device is registered. Return: the device or an ERR_PTR
+ * Make a device that receives, but isn't registered yet. @net is the netdev's namespace, @owner
+ * the one in which the RDMA core shows the device: an administrator may have moved it elsewhere.
+ * The caller keeps both references until the device is registered.
+ * Return: the device or an ERR_PTR
  */
-static struct rxe_dev *create_dev(struct net *net, struct net_device *ndev, u8 roce)
+static struct rxe_dev *create_dev(struct net *net, struct net *owner, struct net_device *ndev,
+				  u8 roce)
 {
-	struct rxe_dev *rxe = alloc_dev(net, ndev, roce);
+	struct rxe_dev *rxe = alloc_dev(owner, ndev, roce);
 	int err;
 
 	if (!rxe)
@@ -476,7 +480,7 @@ static int add_dev(const char *name, struct net_device *ndev)
 
 	if (!net)
 		return -ENODEV;
-	rxe = create_dev(net, ndev, RXE_ENABLE_ALL);
+	rxe = create_dev(net, net, ndev, RXE_ENABLE_ALL);
 	err = PTR_ERR_OR_ZERO(rxe);
 	if (!err) {
 		set_node_desc(rxe, name);
@@ -542,10 +546,11 @@ static int replace_dev(struct rxe_dev *rxe, struct rxe_dev *heir)
 }
 
 /*
- * Make the device that replaces @rxe, in @net: NULL if the netdev is going away.
+ * Make the device that replaces @rxe, in the namespaces @net and @owner. These are NULL if the
+ * netdev or the namespace is going away.
  * Return: the device, or an ERR_PTR: nothing has changed
  */
-static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
+static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, struct net *owner, u8 roce)
 {
 	struct rxe_dev *heir;
 
@@ -560,7 +565,7 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
 				       "roce_enable: the name has a %%, rename the device first\n");
 		return ERR_PTR(-EINVAL);
 	}
-	heir = net ? create_dev(net, rxe->ndev, roce) : ERR_PTR(-ENODEV);
+	heir = net && owner ? create_dev(net, owner, rxe->ndev, roce) : ERR_PTR(-ENODEV);
 	if (IS_ERR(heir))
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "roce_enable: can't change, all stays as it is: %pe\n",
@@ -571,14 +576,16 @@ static struct rxe_dev *make_heir(struct rxe_dev *rxe, struct net *net, u8 roce)
 static int renew_dev(struct rxe_dev *rxe, u8 roce)
 {
 	struct rxe_dev *heir = NULL;
-	struct net *net;
+	struct net *net, *owner;
 	int err;
 
+	/* As long as this reference is held, the RDMA core moves the device nowhere */
 	if (!ib_device_try_get(&rxe->ibdev))
 		return -ENODEV;
+	owner = maybe_get_net(read_pnet(&rxe->ibdev.coredev.rdma_net));
 	net = ndev_get_net(rxe->ndev);
 	if (roce != rxe->roce)
-		heir = make_heir(rxe, net, roce);
+		heir = make_heir(rxe, net, owner, roce);
 	if (IS_ERR_OR_NULL(heir)) {
 		ib_device_put(&rxe->ibdev);
 		err = PTR_ERR_OR_ZERO(heir);
@@ -587,6 +594,8 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
 	}
 	if (net)
 		put_net(net);
+	if (owner)
+		put_net(owner);
 	return err;
 }
 

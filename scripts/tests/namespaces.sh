@@ -77,6 +77,14 @@ moved_and_back() {
 		in_netns B rdma dev set rxeA netns A && wait_for 20 in_netns A rxe_ready rxeA veth && between
 }
 
+# The device stays where it was put, also when it is replaced
+renewed_elsewhere() {
+	in_netns A rdma dev set rxeA netns B && in_netns B sh -c "echo v2 > $SYS/rxeA/roce_enable" &&
+		in_netns B ls $SYS/rxeA >&2 && ! in_netns A ls $SYS/rxeA &&
+		in_netns B sh -c "echo 1 > $SYS/rxeA/roce_enable" && in_netns B rdma dev set rxeA netns A &&
+		wait_for 20 in_netns A rxe_ready rxeA veth && between
+}
+
 listens() { # NS: the driver has UDP port 4791 there
 	ip netns exec "$1" ss -Hlun sport = :4791 | grep -q .
 }
@@ -220,6 +228,7 @@ netns_pair
 try exclusive each_its_own
 try exclusive-data between
 try moved-and-back moved_and_back
+try renewed-elsewhere renewed_elsewhere
 try netdev-then-device moves netdev rdma
 try device-then-netdev moves rdma netdev
 try exclusive-gone both_gone
