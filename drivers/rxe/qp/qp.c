@@ -310,6 +310,21 @@ static void fill_attr(const struct rxe_qp *qp, struct ib_qp_attr *attr)
 	};
 }
 
+/*
+ * The RDMA core of early point releases of some kernels lets netlink query a QP whose
+ * destruction has begun. What @ibqp points to is there as long as the QP can be found.
+ */
+static struct rxe_qp *hold_qp(struct ib_qp *ibqp)
+{
+	struct rxe_qp *found = rxe_qp_get(to_rxe_dev(ibqp->device), ibqp->qp_num);
+
+	if (found == to_rxe_qp(ibqp))
+		return found;
+	if (found)
+		rxe_qp_put(found);
+	return NULL;
+}
+
 /**
  * rxe_query_qp - ib_device_ops.query_qp
  * @ibqp: the QP
@@ -317,13 +332,15 @@ static void fill_attr(const struct rxe_qp *qp, struct ib_qp_attr *attr)
  * @mask: requested attributes; ignored, as all are returned
  * @init: out: creation attributes
  *
- * Return: 0.
+ * Return: 0; -EINVAL if the QP is being destroyed.
  */
 int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
 {
-	struct rxe_qp *qp = to_rxe_qp(ibqp);
+	struct rxe_qp *qp = hold_qp(ibqp);
 
+	if (!qp)
+		return -EINVAL;
 	mutex_lock(&qp->slow->mutex);
 	fill_attr(qp, attr);
 	mutex_unlock(&qp->slow->mutex);
@@ -335,6 +352,7 @@ int rxe_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->qp_type = ibqp->qp_type;
 	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->cap = qp->slow->cap;
+	rxe_qp_put(qp);
 	return 0;
 }
 
