@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# A machine with Secure Boot.  Sourced by scripts/package/try.
+# A machine with Secure Boot.  scripts/package/try sources this file.
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# The firmware trusts Microsoft's keys only, as that of a bought machine does.  It starts shim, and
-# that starts GRUB, which starts the kernel: all are the release's, as signed.  The firmware's
-# variables are kept from boot to boot: a key that was enrolled stays.
+# The firmware trusts Microsoft's keys only, as that of most machines does.  The firmware starts shim,
+# shim starts GRUB, and GRUB starts the kernel.  All three are the signed files of the release.  The
+# firmware's variables are kept from boot to boot, and with them the keys that were enrolled.
 
-# The packages are in apt's cache.  They are unpacked outside of the tree: other boots need none.
+# The packages come from apt's cache, and are unpacked outside of the tree: other boots don't use them.
 set_up_firmware() {
 	local package
 	for package in ovmf shim-signed shim-helpers-amd64-signed grub-efi-amd64-signed; do
@@ -29,7 +29,7 @@ lay_out_esp() { # PARAMETERS of the kernel
 	printf '%s\n' "linux /vmlinuz $1" 'initrd /initrd' boot > "$esp/EFI/debian/grub.cfg"
 }
 
-# The arguments of QEMU.  The console's input is this shell's; the machine may reboot.
+# Sets the arguments of QEMU.  The console's input is standard input.  The machine may reboot.
 boot_by_firmware() { # PARAMETERS of the kernel
 	lay_out_esp "$1"
 	how=(-global "driver=cfi.pflash01,property=secure,value=on"
@@ -40,9 +40,9 @@ boot_by_firmware() { # PARAMETERS of the kernel
 		-action reboot=reset)
 }
 
-# Enrolls two keys as a user does at the machine's keyboard, in shim's MOK manager.  In its menus, the
-# second entry is the one to take, but below the two keys the third.  If a menu doesn't come, QEMU is
-# told to quit.
+# Enrolls two keys in shim's MOK manager, as a user does at the machine's keyboard.  In most menus, the
+# entry to choose is the second.  In the list of the two keys, it is the third.  If a menu doesn't
+# appear, QEMU is told to quit.
 mok_manager() {
 	local enter='\r' second='\e[B\r' third='\e[B\e[B\r'
 	{
@@ -52,7 +52,7 @@ mok_manager() {
 	} || printf '\001x'
 }
 
-press() { # TEXT KEYS: as soon as the text is on the console
+press() { # TEXT KEYS: type the keys as soon as the text is on the console
 	local deadline=$((SECONDS + 300))
 	until grep -aqsF "$1" "$dir/console"; do
 		[ $SECONDS -lt $deadline ] || return 1
