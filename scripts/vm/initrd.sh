@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Makes the initrd of a test machine.  Sourced, after scripts/lib.sh.
+# Makes the initrd of a test machine.  Other scripts source this file after scripts/lib.sh.
 # shellcheck shell=bash
 
-# Modules that the initrd loads before there is a root file system.
+# Modules that the initrd loads to mount the root file system
 BOOT_MODULES="virtio_pci virtio_blk ext4 overlay"
 
-# The folders that scripts/vm/init expects; mod/order lists the modules to load.
+# Makes the folders that scripts/vm/init expects.  mod/order lists the modules to load.
 lay_out_initrd() { # DIR
 	mkdir -p "$1"/initrd.d/{bin,mod,proc,sys,dev,lower,rw,root}
 	cp "$1/tree/bin/busybox" "$1/initrd.d/bin/"
@@ -30,7 +30,8 @@ make_initrd() { # DIR
 	pack_initrd "$dir"
 }
 
-# The files whose names are on standard input, as an archive; a kernel takes several in a row
+# Prints an archive of the files whose names are on standard input.  The kernel accepts several
+# archives in one initrd.
 pack_files() { # TREE
 	"$1/bin/busybox" cpio -o -H newc 2> /dev/null | gzip -1
 }

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-# Test machines: start, talk to, stop.  Sourced, after scripts/lib.sh.
+# Functions to start test machines, to run commands there, and to stop them.  Other scripts source
+# this file after scripts/lib.sh.
 # shellcheck shell=bash disable=SC2034
 #
-# A set of machines lives in a folder of its own:
+# A set of machines has a folder:
 #   job/        shared with the machines, as /job
 #   X.serial    console of machine X (a or b)
 #   X.pid, X.port, X.mon, X.ssh, X.qemu.log
 #   image       symbolic link to the image's folder
 #
-# Three network cards each: eth0 is the wire between a and b that tests use,
-# eth1 lets a run commands on b, eth2 lets the host run commands on either.
-# None of them leads out of the machines' host.
+# Each machine has three network cards.  eth0 is the wire between a and b that tests use.
+# By eth1, a runs commands on b.  By eth2, the host runs commands on both.  No card leads
+# to the host's network.
 
 . "$TOP/scripts/vm/initrd.sh"
 
 VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-600}
 VM_MEMORY=${VM_MEMORY:-2048}
-# The processors.  The others' clock counts instructions while they run, one a nanosecond,
-# and goes on with the host's while they're idle.
+# Processors and their clocks.  With VM_CPU_COUNTS, a running processor's clock counts
+# instructions, one per nanosecond.  While the processor is idle, the host's clock counts.
 VM_CPU=(-accel "tcg,thread=multi" -cpu max -smp 2)
 VM_CPU_COUNTS=(-accel "tcg,thread=single" -icount "shift=0,sleep=on" -cpu "max,-erms,-fsrm" -smp 1)
 
@@ -32,7 +33,7 @@ vm_alive() { # DIR NODE
 	[ -s "$1/$2.pid" ] && kill -0 "$(cat "$1/$2.pid")" 2>/dev/null
 }
 
-# One cpio holds what all boots share; the init script rides in a second one.
+# The image's archive is the same for all boots.  A second archive has the init script.
 vm_initrd() { # DIR
 	local image=$1/image
 	mkdir -p "$1/initrd.d"
@@ -48,8 +49,8 @@ vm_start_one() { # DIR NODE
 	[ "$node" = a ] || { peer=a; mac=2; }
 	rm -f "$dir/$node".{wire,ctl,pid,mon,port} "$dir/job/up-$node"
 	(
-		# Unix socket paths are short this way.  (QEMU's own -daemonize would
-		# leave the folder, and then not find its peer's sockets.)
+		# Names of Unix sockets must be short, so QEMU runs in their folder.  With its
+		# option -daemonize, QEMU would leave the folder, and not find its peer's sockets.
 		cd "$dir" || exit
 		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
 			-name "rxe-$node" "${VM_CPU[@]}" -m "$VM_MEMORY" \
@@ -73,7 +74,7 @@ vm_start_one() { # DIR NODE
 		die "QEMU doesn't start: $(tail -n 3 "$dir/$node.qemu.log")"
 }
 
-# The port that QEMU picked on the host's loopback for the machine's sshd.
+# Prints the port on the host's loopback that QEMU chose for the machine's sshd.
 vm_port() { # DIR NODE
 	python3 - "$1/$2.mon" <<-'END'
 	import os, re, socket, sys, time
@@ -93,7 +94,7 @@ vm_port() { # DIR NODE
 	END
 }
 
-vm_wait_one() { # DIR NODE; fails when the machine is dead, or late
+vm_wait_one() { # DIR NODE: wait until it is up; fails if it is dead or late
 	local deadline=$((SECONDS + VM_BOOT_SECONDS))
 	until [ -e "$1/job/up-$2" ]; do
 		vm_alive "$1" "$2" || return 1
@@ -107,7 +108,7 @@ vm_wait_one() { # DIR NODE; fails when the machine is dead, or late
 	done
 }
 
-# vm_boot SUITE DIR NODES: start machine a, or a and b, and wait until they're up
+# vm_boot SUITE DIR NODES: start machine a, or a and b, and wait until they are up
 vm_boot() {
 	local suite=$1 dir=$2 nodes node
 	case $3 in
@@ -124,8 +125,8 @@ vm_boot() {
 	done
 	for node in $nodes; do
 		vm_wait_one "$dir" "$node" && continue
-		# An emulated machine that dies before its init runs is QEMU's
-		# doing; once is forgiven.  A later death never is.
+		# A machine that dies before its init runs is a fault of QEMU.  It is started once
+		# more.  A machine that dies later is a failure.
 		[ ! -e "$dir/job/up-$node" ] || die "machine $node died or hangs, see $dir/$node.serial"
 		say "machine $node didn't come up, starting it once more"
 		cp "$dir/$node.serial" "$dir/$node.serial.first" 2>/dev/null || true
@@ -135,8 +136,9 @@ vm_boot() {
 	done
 }
 
-# vm_run DIR NODE COMMAND: one argument is a line for the shell, several are a
-# command and its arguments.  Exit status and output are the command's.
+# vm_run DIR NODE COMMAND...: run a command in a machine.  A single argument is a line for
+# the shell.  Several arguments are a command and its arguments.  Exit status and output are
+# those of the command.
 vm_run() {
 	local dir=$1 node=$2 command
 	shift 2
