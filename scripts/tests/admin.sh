@@ -11,13 +11,13 @@ SYS=/sys/class/infiniband
 TC=$SYS/rxeA/tc/1/traffic_class
 TTL=$SYS/rxeA/ttl/1/ttl
 
-# What A sends.  Not by -Q out: tcpdump would count as received what goes the other way, too, and
-# capture_end waits until all that was received is written.
+# Captures what A sends.  The filter selects the direction, not -Q out: tcpdump would count the other
+# direction as received, too, and capture_end() waits until all that was received is written.
 capture_sent() {
 	capture_begin A veth /tmp/admin.pcap "ether src $(mac_of A veth) and (udp port 4791 or ether proto 0x8915)"
 }
 
-# all FILTER: each captured frame is like that
+# all FILTER: each captured frame matches
 all() {
 	local hits total
 	hits=$(frames /tmp/admin.pcap "$1") total=$(frames /tmp/admin.pcap)
@@ -25,7 +25,7 @@ all() {
 	[ "$total" -ge 10 ] && [ "$hits" = "$total" ]
 }
 
-# sends FILTER [TYPE [COMMAND...]]: each packet of a ping-pong, or of that command, is like that
+# sends FILTER [TYPE [COMMAND...]]: each packet of a ping-pong, or of the command, matches
 sends() {
 	use_gid "${2:-v2-ipv4}" && capture_sent || return 1
 	if [ $# -gt 2 ]; then "${@:3}"; else run_rc_pingpong; fi || return 1
@@ -41,8 +41,9 @@ shows() { # LINES...
 	diff <(printf '%s\n' "$@") $TC >&2
 }
 
-# refused FILE TEXT WORDS [ERROR]: it is, the last line of a device in the log has the words, and
-# nothing changes.  The kernel limits the rate of such lines: not each case has one of its own.
+# refused FILE TEXT WORDS [ERROR]: the file refuses the text and keeps its value, and the last line of
+# a device in the log has the words.  The kernel limits the rate of such lines, so that line may be of
+# an earlier case.
 refused() {
 	local before
 	before=$(cat "$1")
@@ -55,7 +56,7 @@ global() {
 		set_tc -1 && [ -z "$(cat $TC)" ] && sends 'ip[1] = 0'
 }
 
-# Of rules, one with both addresses goes first, then the first of the rest; the global one before all
+# The value for all packets takes precedence, then a rule with both addresses, then the first rule
 precedence() {
 	set_tc "tclass=8,dst_ip=203.0.113.0/24" && sends 'ip[1] = 8' &&
 		set_tc "tclass=16,src_ip=203.0.113.1" && sends 'ip[1] = 8' &&
@@ -78,13 +79,13 @@ rule_ipv6() {
 		set_tc "tclass=-1,dst_ip=2001:db8:1::/48"
 }
 
-# IPv4 addresses as IPv6 writes them
+# A rule with IPv4 addresses in their IPv6-mapped form
 rule_mapped() {
 	set_tc "tclass=96,dst_ip=::ffff:203.0.113.0/120" && shows "tclass=96,dst_ip=203.0.113.0/24" &&
 		sends 'ip[1] = 96' && set_tc "tclass=-1,dst_ip=203.0.113.0/24"
 }
 
-# asks CLASS: programs whose queue pairs and address handles have that class
+# asks CLASS: runs programs that ask for this traffic class, for queue pairs and address handles
 asks() {
 	PORT=$((PORT + 1))
 	both wait_tcp wire_gen -d rxeB -g "$SRV_GID" --listen $PORT -- \
@@ -96,7 +97,7 @@ to_group() {
 		ip netns exec A verbs_mcast send rxeA "$CLI_GID" 239.1.2.3 20
 }
 
-# ecn TOS: packets have that TOS, where the administrator asks for class 106 or 107, or a program does
+# ecn TOS: packets have this TOS if the administrator or a program asks for class 106 or 107
 ecn() {
 	local tos=$1 hex
 	hex=$(printf '0x%04x' $((tos << 4)))
@@ -104,7 +105,7 @@ ecn() {
 		sends "ip[1] = $tos" v2-ipv4 asks 106 && sends "ip6[0:2] & 0x0ff0 = $hex" v2-ipv6 asks 107
 }
 
-# The two low bits of a class are the ECN field. They are congestion control's: ECT(0) or nothing
+# Congestion control sets the two low bits of a class, the ECN field: to ECT(0), or to 0
 ecn_dcqcn() {
 	echo dcqcn > $SYS/rxeA/congestion_control && ecn 106
 }
@@ -117,18 +118,18 @@ ecn_multicast() {
 	set_tc 107 && sends 'ip[1] = 104' v2-ipv4 to_group && set_tc -1
 }
 
-# RoCE v1 has no ECN: all bits of the GRH's class are those that were asked for
+# RoCE v1 has no ECN: the GRH has all bits of the class that was asked for
 ecn_v1() {
 	set_tc 107 && sends 'ether[14:2] & 0x0ff0 = 0x06b0' v1-ipv4 && set_tc -1 &&
 		sends 'ether[14:2] & 0x0ff0 = 0x06a0' v1-ipv4 asks 106 && echo window > $SYS/rxeA/congestion_control
 }
 
-# sees FILTER: packets like that are being sent
+# sees FILTER: packets that match are being sent
 sees() {
 	timeout $((20 * PATIENCE)) ip netns exec A tcpdump -i veth -n -Q out -c 100 "udp port 4791 and $1" > /dev/null
 }
 
-# A connection that is busy gets the new class and TTL, and loses nothing
+# A busy connection uses the new class and TTL at once, and goes on
 running() {
 	local status=0
 	use_gid v2-ipv4
@@ -138,7 +139,7 @@ running() {
 	return $status
 }
 
-# While packets flow, settings change all the time
+# Settings change all the time, while random operations are verified
 hammer() {
 	local pid
 	use_gid v2-ipv4

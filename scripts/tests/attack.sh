@@ -11,7 +11,7 @@ counter() { # NAME
 	cat "/sys/class/infiniband/rxeB/ports/1/hw_counters/$1"
 }
 
-# The attacker in A, the target in B. `ip netns exec` gives each its own /sys.
+# The attacker is in A, the target in B.  By `ip netns exec`, each has its own /sys.
 attack() { # TYPE OPTION...
 	local type=$1 gid
 	shift

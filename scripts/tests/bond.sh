@@ -10,13 +10,13 @@
 . "$TESTS/tools.sh"
 
 SYS=/sys/class/infiniband
-# ms that traffic may stand still when a slave goes or comes: the bond looks at its slaves every 50 ms,
-# and a queue pair probes as soon as the bond has changed over.
+# ms that traffic may stand still when a slave fails or returns.  The bond looks at its slaves every
+# 50 ms.  A queue pair probes its path as soon as the bond uses another slave.
 STALL=$((1000 * PATIENCE))
-PERF_TIMEOUT=14	# as most tools have it
+PERF_TIMEOUT=14	# the default of most tools
 
-# bond_up MODE [OPTION...]: namespaces A and B with two veth pairs, a bond over them, and a device
-# on the bond; the ends are as those of path veth
+# bond_up MODE [OPTION...]: makes namespaces A and B with two veth pairs.  Each has a bond over its two
+# ends, and a device on the bond.  The names and addresses are those of path veth.
 bond_up() {
 	local ns n slave
 	for ns in A B; do
@@ -46,7 +46,7 @@ bond_up() {
 	wait_for 20 cli ping -q -c 1 -W 1 "$SRV4" && wait_for 20 both_slaves
 }
 
-# Each slave can be sent on.  With LACP, both ends must have agreed.
+# Both slaves are usable.  With LACP, both ends must have agreed.
 both_slaves() {
 	local ns
 	for ns in A B; do
@@ -62,9 +62,9 @@ bond_down() {
 	wait_for 10 eval "! [ -e $SYS/rxeA ] && ! [ -e $SYS/rxeB ]"
 }
 
-# watch_stalls FILE [COUNTER]: the longest time in which the server received nothing, in ms, while FILE
-# exists. Only looks that find the same count as the look before add to it, each 100 ms at most: on a busy
-# host this loop stands still for seconds, while the traffic moves, or with all of the machine.
+# watch_stalls FILE [COUNTER]: while FILE exists, watches the server's counter.  Prints the longest time
+# without a change, in ms.  The time from one look to the next counts as 100 ms at most: on a busy host,
+# this loop or the whole machine may stand still for seconds.
 watch_stalls() {
 	local file=${2:-$SYS/rxeB/ports/1/hw_counters/rcvd_pkts} count last='' time looked=0 stall=0 longest=0
 	while [ -e "$1" ]; do
@@ -90,7 +90,7 @@ slave_returns() {
 	ip -n A link set "$1" up
 }
 
-# The bond leaves it, down
+# The bond sets a slave that it releases down.
 slave_is_released() {
 	ip -n A link set "$1" nomaster
 }
@@ -99,7 +99,8 @@ slave_is_taken() {
 	ip -n A link set "$1" down && ip -n A link set "$1" master bond0 && ip -n A link set "$1" up
 }
 
-# slaves_change GO RETURN: each slave does, so that the one that carries the traffic does
+# slaves_change GO RETURN: runs both commands for each slave, one after the other.  One of the slaves
+# carries the traffic.
 slaves_change() {
 	local slave
 	for slave in s0 s1; do
@@ -109,13 +110,13 @@ slaves_change() {
 	stream_alive
 }
 
-# B knows the address that the bond of A has now
+# B has learned the present MAC address of A's bond
 address_known() {
 	ip -n B neigh show | grep "^$CLI_CM .*$(mac_of A bond0)"
 }
 
-# As slaves_change.  With fail_over_mac, the bond's MAC address is that of the slave.  B hears of it by what the
-# bond announces (NETDEV_NOTIFY_PEERS), or when A asks for B, whose MAC address it has forgotten
+# Does what slaves_change() does.  With fail_over_mac, the bond has the MAC address of the active slave.  B
+# learns it from the bond's announcement (NETDEV_NOTIFY_PEERS), or when A asks for B's MAC address.
 addresses_change() {
 	local slave mac
 	for slave in s0 s1; do
@@ -127,7 +128,8 @@ addresses_change() {
 	stream_alive
 }
 
-# failover GID-TYPE write|send|read [COMMAND...]: traffic goes on meanwhile, with the queue pairs that it has
+# failover GID-TYPE write|send|read [COMMAND...]: the queue pairs and their traffic survive the command (by
+# default, that slaves fail and return)
 failover() {
 	local watch status=0 longest change=(slaves_change slave_goes slave_returns)
 	[ $# -le 2 ] || change=("${@:3}")
@@ -149,7 +151,7 @@ spread() {
 	use_gid v2-ipv4 && spread_over A s0 A s1
 }
 
-# The port follows the bond, not a slave (IBV_EVENT_PORT_ACTIVE is 9, PORT_ERR 10)
+# The port follows the state of the bond, not that of a slave (IBV_EVENT_PORT_ACTIVE is 9, PORT_ERR 10)
 events() {
 	local watch
 	stdbuf -oL ibv_asyncwatch -d rxeA > /tmp/watch & watch=$!
@@ -162,7 +164,7 @@ events() {
 	return "$1"
 }
 
-# A program that has connected by RDMA_CM hears that the bond has another MAC address now
+# A program that has connected by RDMA_CM gets an event when the bond's MAC address changes
 address_change() {
 	local server client
 	ip -n A link set bond0 type bond primary s0 && use_gid v2-ipv4 || return 1
@@ -180,7 +182,7 @@ address_change() {
 	return "$1"
 }
 
-# A bridge on the bond, with a device of its own
+# The device is on a bridge over the bond
 bridge() {
 	local ns n=1
 	for ns in A B; do

@@ -8,7 +8,7 @@
 RATES="50 100" FLOWS="2 4 8 16"
 . "$(dirname "$0")/bottleneck.sh"
 
-# four FLOWS: at 50 Mb/s, with half of the flows in the first and last third
+# four FLOWS: runs them at 50 Mb/s; in the first and in the last third, half of them run
 four() {
 	# shellcheck disable=SC2046 # words
 	shares run_flows $((3 * MS)) $(halves 4 $MS)
@@ -17,8 +17,8 @@ four() {
 rate=50
 bottleneck_is $rate $ROOM
 algorithm_is dcqcn
-# A READ's responder has no measure of the round trip, and cuts more often than once in it. Nor has
-# it a window: the first READs of an incast overflow the queue, so this isn't tried
+# A READ's responder can't measure the round trip, so DCQCN may cut its rate several times in one.  It
+# has no window, either: the first READs of an incast overflow the queue, so there is no incast.
 OP='read' LEAST_USED=65
 try read-4-flows four
 OP='write' LEAST_USED=90 FAMILY=6

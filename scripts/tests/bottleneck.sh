@@ -20,7 +20,8 @@ judged() { # what congested.py prints
 	python3 "$TESTS/py/congested.py" /tmp/run $rate
 }
 
-# Of each run: nothing dropped, the queue short, the rate used, and shared. Only DCQCN waits for marks
+# In each run, nothing is dropped, the queue stays short, and the flows use the rate and share it.  Only
+# DCQCN depends on marks
 shares() { # COMMAND of a run...
 	local queue steady drops marks used jain
 	"$@" >&2 || return 1
@@ -39,7 +40,7 @@ overflows() { # COMMAND of a run...
 	[ "$drops" -gt 0 ]
 }
 
-incast() { # MS: 8 flows that begin at once
+incast() { # MS: 8 flows begin at once
 	run_flows "$1" "0-$1" "0-$1" "0-$1" "0-$1" "0-$1" "0-$1" "0-$1" "0-$1"
 }
 

@@ -9,8 +9,8 @@
 PCAP=/tmp/seen.pcap
 PACKETS=150		# of ten messages of 60000 bytes, with an IB MTU of 4096
 
-# captured COMMAND...: what this machine's eth0 sees meanwhile.  The snap length is that of a slot of the
-# socket's ring, so a short one makes room for more frames
+# captured COMMAND...: captures on this machine's eth0 while the command runs.  Each slot of the socket's
+# ring has the snap length, so a short one makes room for more frames
 captured() {
 	local status=0
 	capture_begin '' eth0 $PCAP -s 8192 'udp port 4791 or ether proto 0x8915' && "$@" &&
@@ -20,12 +20,12 @@ captured() {
 	return $status
 }
 
-# Each frame is a packet of RoCE, as long as it says, with headers, checksum and ICRC right
+# Each frame is one RoCE packet.  Its lengths, headers, checksum and ICRC are right
 valid() { # COMMAND...
 	captured "$@" && PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" --mtu 4096 $PCAP >&2
 }
 
-# The data comes in at this machine: what it has written to it, and what it reads
+# This machine receives the data: the peer's WRITEs, and responses to its own READs
 written() {
 	local PATH_NAME=back
 	srv() { "$@"; }
@@ -45,7 +45,7 @@ writes() {
 	use_gid "$1" && run_perftest write_bw 10 60000
 }
 
-# Switched off, the receiver's GRO merges packets
+# With capture_singly off, the receiver's GRO merges packets
 merged() {
 	switch_is capture_singly 0 && on_b_tools switch_is capture_singly 0 || return 1
 	captured read_here v2-ipv4

@@ -11,12 +11,12 @@ listen() { # NS NETDEV FILE
 	capture_begin "$@" -s 4000 'udp port 4791 or ether proto 0x8915 or (vlan and udp port 4791)'
 }
 
-# valid FILE: each frame is a packet of RoCE with headers, checksum and ICRC right
+# valid FILE: each frame is one RoCE packet.  Its headers, checksum and ICRC are right
 valid() {
 	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" "$1" >&2
 }
 
-big() { # frames of more than a packet
+big() { # number of frames with more than one packet
 	frames "$1" greater 2000
 }
 
@@ -24,7 +24,7 @@ writes() {
 	run_perftest write_bw 10 60000 && run_perftest read_bw 10 60000
 }
 
-# seen NS NETDEV COMMAND...: 20 messages of 59 packets and more
+# seen NS NETDEV COMMAND...: a capture there shows single packets: 20 messages of 59 packets, and ACKs
 seen() {
 	local status=0
 	listen "$1" "$2" /tmp/seen.pcap && "${@:3}" && wait_for 20 has_frames /tmp/seen.pcap 1180 || status=1
@@ -33,7 +33,7 @@ seen() {
 	[ $status = 0 ] && valid /tmp/seen.pcap
 }
 
-# no listener, no change
+# Without a capture, there are trains
 trains_again() {
 	local n
 	n=$(packets veth run_perftest write_bw 10 60000) || return 1
@@ -41,7 +41,7 @@ trains_again() {
 	[ "$n" -lt 200 ]
 }
 
-# A capture of all netdevs of another namespace sees none of ours
+# A capture on all netdevs of another namespace changes nothing here
 elsewhere() {
 	local status=0
 	ip netns add D && ip -n D link set lo up || return 1
@@ -51,7 +51,7 @@ elsewhere() {
 	return $status
 }
 
-# With single packets from the peer, GRO makes the trains
+# If the peer sends single packets, GRO would make trains of them
 by_gro() {
 	srv ethtool -K veth gro on && switch_is trains 0 || return 1
 	"$@"
@@ -59,7 +59,7 @@ by_gro() {
 	switch_is trains 1 && srv ethtool -K veth gro off && return $status
 }
 
-# switched off, a capture shows trains, and costs nothing
+# With capture_singly off, a capture shows trains
 otherwise() {
 	switch_is capture_singly 0 && listen B veth /tmp/trains.pcap && writes && capture_end &&
 		switch_is capture_singly 1 && [ "$(big /tmp/trains.pcap)" -gt 20 ]
@@ -69,7 +69,7 @@ vlans() {
 	vlan_pair 5 && wait_for 10 use_gid v2-ipv4
 }
 
-# Two queue pairs of one device, through the stack
+# Two queue pairs of one device communicate through the network stack
 same_device() {
 	switch_is same_device 0 && listen A lo /tmp/lo.pcap && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
 		run_perftest write_bw 10 60000 && wait_for 20 has_frames /tmp/lo.pcap 590 || return 1

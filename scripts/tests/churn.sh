@@ -7,21 +7,21 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-ROUNDS=${ROUNDS:-40}	# churn-long wants 200
+ROUNDS=${ROUNDS:-40}	# churn-long sets 200
 
 port_free() {
 	! grep -qi ':12B7 ' /proc/net/udp /proc/net/udp6
 }
 
-# Traffic for the link that stays, until it is told to stop.
+# Traffic for the device that stays, until it is told to stop
 traffic() {
 	while [ -e /tmp/go ]; do
 		rc_random -d rxe0 -g "$1" -n 300 -q 2 -m 65536 -s $RANDOM > /dev/null || return 1
 	done
 }
 
-# In batches, since starting the tool costs more than what it does; after each, one device lives
-# long enough to be used while it goes.
+# Adds and deletes devices in batches, since it takes longer to start the tool than to do its work.  After
+# each batch, a device lives long enough to be in use when it is deleted.
 add_delete() {
 	local i pid user status=0
 	touch /tmp/go
@@ -43,7 +43,7 @@ add_delete() {
 	return $status
 }
 
-# kill -9 in the middle of things: programs with live queue pairs, then the link goes at once
+# Programs with busy queue pairs are killed, and the device is deleted at once
 killed() {
 	local i pid gid type
 	for i in 1 2 3 4; do
@@ -59,7 +59,7 @@ killed() {
 	done
 }
 
-# both ends of a connection between machines, one killed: the other must end by itself
+# One end of a connection between the machines is killed: the other must end by itself
 killed_peer() {
 	local pid status=0
 	on_b "rm -f /tmp/pid; rc_random -d rxe0 -g $SRV_GID --listen 21000 > /dev/null 2>&1 & echo \$! > /tmp/pid; wait" &

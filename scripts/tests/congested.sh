@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# A bottleneck, and flows that meet in it.  Sourced, after lib.sh and tools.sh.
+# A bottleneck, and flows that meet in it.  Tests source this file after lib.sh and tools.sh.
 # shellcheck shell=bash disable=SC2034
 #
 #	S1 ... SN ---- R ---- D
@@ -8,7 +8,7 @@
 # R's queue to D has the rate of the bottleneck, and marks (RED).
 
 MTU=1500
-OP='write'		# of the flows. What a READ moves is sent by the end that did not ask for it
+OP='write'		# of the flows.  The responder sends the data of a READ
 FAMILY=4		# IP version of the flows
 
 bottleneck_up() { # SENDERS
@@ -22,7 +22,8 @@ bottleneck_up() { # SENDERS
 	done
 }
 
-# bottleneck_leg NAMESPACE NETDEV N: a namespace behind R's NETDEV, in the networks 10.N and 2001:db8:N
+# bottleneck_leg NAMESPACE NETDEV N: makes a namespace behind R's NETDEV, in the networks 10.N and
+# 2001:db8:N
 bottleneck_leg() {
 	ip netns add "$1"
 	ip link add veth netns "$1" mtu $MTU type veth peer name "$2" netns R mtu $MTU
@@ -46,9 +47,9 @@ bottleneck_down() {
 	wait_for 20 eval '[ -z "$(ls /sys/class/infiniband)" ]'
 }
 
-# bottleneck_is MBIT BYTES: a token bucket with room for BYTES.  The shortest "burst" makes RED look
-# at the queue itself and not at a mean, as DCQCN expects of a switch.  Packets that aren't
-# ECN-capable are dropped only when it overflows.
+# bottleneck_is MBIT BYTES: gives R's queue this rate, by a token bucket, and room for BYTES.  With the
+# shortest "burst", RED looks at the queue itself and not at an average, as DCQCN expects of a switch.
+# Packets that aren't ECN-capable are dropped only when the queue overflows.
 bottleneck_is() {
 	local min=30000 max=90000
 	ip netns exec R tc qdisc replace dev out root handle 1: tbf rate "$1mbit" burst 3100 limit 100000000
@@ -56,7 +57,7 @@ bottleneck_is() {
 		avpkt 1100 burst $((min / 1100 + 1)) bandwidth "$1mbit" probability 0.1 ecn nodrop
 }
 
-# The numbers of DCQCN and Swift for a wire of 50 to 200 Mb/s that up to 16 share, as the admin guide has them
+# Sets the numbers of DCQCN and Swift that the admin guide has for a wire of 50 to 200 Mb/s and up to 16 flows
 slow_wire() {
 	local dir=/sys/kernel/debug/rdma_rxe/cc_params
 	echo 1 > $dir/rp_ai_rate
@@ -74,7 +75,7 @@ algorithm_is() { # NAME
 	done
 }
 
-# halves FLOWS MS: the half of them, all, the other half, each for MS: arguments of run_flows
+# halves FLOWS MS: prints arguments for run_flows: half of the flows run for MS, then all, then the other half
 halves() {
 	local n
 	for ((n = 0; n < $1; n++)); do
@@ -86,7 +87,7 @@ uptime_ms() {
 	awk '{ printf "%d", $1 * 1000 }' /proc/uptime
 }
 
-# end_address NAMESPACE 4|6: that of D or a sender
+# end_address NAMESPACE 4|6: prints the address of D or of a sender
 end_address() {
 	local n=${1#S}
 	[ "$1" != D ] || n=0
@@ -99,7 +100,7 @@ flow_end() { # NAMESPACE OPTION of rc_flows...
 	ip netns exec "$1" rc_flows -d "rxe$1" -g "$gid" -l 900 "${@:2}"
 }
 
-# one_flow N AT MS: sender N's, for so long, AT ms after the start
+# one_flow N AT MS: runs the flow of sender N for MS, AT ms after the start
 one_flow() {
 	local port=$((22000 + $1)) asks=S$1 answers=D
 	[ $OP != read ] || asks=D answers=S$1
@@ -109,13 +110,13 @@ one_flow() {
 		--at "$2" -T "$3" --every 50 > "/tmp/flow$1" && wait $!
 }
 
-# all_ready FILES: each has the line of a program that is ready
+# all_ready FILES: succeeds if each file has the line that its program prints when it is ready
 all_ready() {
 	[ "$(grep -l ready "$@" 2> /dev/null | wc -l)" = $# ]
 }
 
-# run_flows MS FLOWS...: FLOW is FROM-TO, ms of the run.  Leaves in /tmp/run what happened.  The
-# start is decided when all programs are loaded and connected: that may take any time.
+# run_flows MS FLOW...: runs flows for MS in all.  FLOW is FROM-TO, in ms of the run.  The results are in
+# /tmp/run.  The run starts when all programs are loaded and connected, however long that takes.
 run_flows() {
 	local ms=$1 start flow n=0 pids=() pid watch status=0
 	shift
@@ -128,7 +129,7 @@ run_flows() {
 		pids+=($!)
 	done
 	if ! wait_for 600 all_ready /tmp/queue $(seq -f /tmp/flow%.0f $n); then
-		pkill -x rc_flows	# else they would begin with the next run
+		pkill -x rc_flows	# otherwise they would run in the next run
 		kill $watch
 		return 1
 	fi

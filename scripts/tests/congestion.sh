@@ -20,7 +20,7 @@ chosen() { # NAME
 	done
 }
 
-refused() { # what isn't there changes nothing, and the log says what is
+refused() { # an unknown name changes nothing, and the log lists the names
 	chosen dcqcn && ! echo reno > /sys/class/infiniband/rxeA/congestion_control 2> /dev/null &&
 		dmesg | grep -q 'rxeA: congestion_control: write window, dcqcn or swift' &&
 		[ "$(cat /sys/class/infiniband/rxeA/congestion_control)" = dcqcn ]
@@ -28,7 +28,7 @@ refused() { # what isn't there changes nothing, and the log says what is
 
 PARAMS=/sys/kernel/debug/rdma_rxe/cc_params
 
-params() { # one of them is set, and one beyond its bounds isn't
+params() { # a number is set; a value beyond its bounds is refused
 	echo 7 > $PARAMS/rp_ai_rate && [ "$(cat $PARAMS/rp_ai_rate)" = 7 ] &&
 		! echo 0 > $PARAMS/rp_threshold 2> /dev/null &&
 		! echo 64 > $PARAMS/np_cnp_dscp 2> /dev/null &&
@@ -36,7 +36,7 @@ params() { # one of them is set, and one beyond its bounds isn't
 		[ "$(cat $PARAMS/np_cnp_dscp)" = 48 ] && echo 5 > $PARAMS/rp_ai_rate
 }
 
-# mark PERCENT [NS]: so many of the packets to port 4791 that are ECN-capable get marked there
+# mark PERCENT [NS]: has so many of the ECN-capable packets to port 4791 marked in the namespace
 mark() {
 	local ns=${2:-B}
 	ip netns exec "$ns" nft flush ruleset
@@ -57,11 +57,11 @@ flows() { # OPTION of rc_flows...
 		rc_flows -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t 16 "$@"
 }
 
-marks() { # SENDER RECEIVER: marks, CNPs sent, CNPs handled
+marks() { # SENDER RECEIVER: prints numbers of marks, of CNPs sent, and of CNPs handled
 	echo "$(counter "$2" np_ecn_marked_roce_packets) $(counter "$2" np_cnp_sent) $(counter "$1" rp_cnp_handled)"
 }
 
-# marked_run END COMMAND...: marks are answered, and the answers come. END has the sender
+# marked_run END COMMAND...: marks are answered by CNPs, and the sender handles the CNPs.  END has the sender
 marked_run() {
 	local sender=rxe$1 receiver before after
 	receiver=$(tr AB BA <<< "$sender")
@@ -72,7 +72,7 @@ marked_run() {
 	awk '{ exit !($4 > $1 && $5 > $2 && $6 > $3 && $6 - $3 <= $5 - $2) }' <<< "$before $after"
 }
 
-# What comes in at A meanwhile: CNPs to their end
+# Captures the CNPs that A receives while the command runs
 captured() { # COMMAND...
 	local status=0
 	capture_begin A veth $CNPS -Q in 'udp dst port 4791 and udp[8] = 0x81' || return 1
@@ -81,7 +81,7 @@ captured() { # COMMAND...
 	return $status
 }
 
-# DSCP 48, not ECN-capable, 60 bytes of IP; BECN, PSN 0, 16 bytes of zeros: as a ConnectX's
+# CNPs look like those of a ConnectX: DSCP 48, not ECN-capable, 60 bytes of IP; BECN, PSN 0, 16 bytes of zeros
 like_hardware() {
 	local dscp ecn len opcode payload n=0
 	while read -r dscp ecn len opcode payload; do
@@ -94,12 +94,12 @@ like_hardware() {
 	[ $n -gt 0 ]
 }
 
-# packets that B has sent with priority 5
+# Prints the number of packets that B has sent with priority 5
 urgent() {
 	ip netns exec B tc -s class show dev veth | awk '$1 == "class" { on = $3 == "1:6" } on && $1 == "Sent" { print $4 }'
 }
 
-# CNPs have a DSCP and a priority of their own: all of them, and nothing else
+# All CNPs have the DSCP and the priority that the numbers give them, and other packets don't
 own_class() {
 	local queued sent dscps status=0
 	ip netns exec B tc qdisc replace dev veth root handle 1: prio bands 8 priomap 0 1 2 3 4 5 6 7 0 0 0 0 0 0 0 0 &&
@@ -114,10 +114,10 @@ own_class() {
 	[ $status = 0 ] && [ "$sent" -gt 0 ] && [ "$queued" = "$sent" ] && [ "$((dscps))" = 40 ]
 }
 
-# Each tracepoint fires, of the end that it is about
+# Each tracepoint fires for the right end
 traced() {
 	local dir=/sys/kernel/tracing status=0
-	# or else sched_switch and sched_wakeup are enabled, too, by patches of the scheduler's code
+	# Otherwise, tracing would enable sched_switch and sched_wakeup, too, which patches the scheduler's code
 	echo 0 > $dir/options/record-cmd
 	echo > $dir/trace && echo 1 > $dir/events/rxe/enable && flows -T 500 >&2 || status=1
 	echo 0 > $dir/events/rxe/enable
@@ -137,7 +137,7 @@ np_off() {
 	[ "$before" = "$after" ]
 }
 
-# CNPs to queue pairs of another algorithm do nothing, and marks don't even happen: ECT isn't set
+# Queue pairs with another algorithm ignore CNPs.  Their packets aren't ECN-capable, so none is marked
 not_capable() {
 	local before
 	before=$(counter rxeB np_ecn_marked_roce_packets)
@@ -150,7 +150,8 @@ priorities() { # DEVICE MASK
 		[ "$(cat "/sys/class/infiniband/$1/ecn_priorities")" = "$2" ]
 }
 
-# The flows have priority 0. Off at the sender, nothing is marked; at the receiver, nothing answered
+# The flows have priority 0.  If it is off at the sender, no packet is marked.  If it is off at the receiver,
+# marks aren't answered
 not_this_priority() {
 	local before after
 	priorities rxeA 0xfe || return 1
@@ -164,14 +165,14 @@ not_this_priority() {
 		priorities rxeB 0xff && priorities rxeA 0xff
 }
 
-# Nothing is marked by itself
+# Without a rule that marks packets, none is marked
 unmarked() {
 	local before
 	before=$(counter rxeB np_cnp_sent)
 	flows -T 1000 > /tmp/unmarked && [ "$before" = "$(counter rxeB np_cnp_sent)" ]
 }
 
-# With a mark on nearly all packets, a tenth of the rate is left at most
+# If nearly all packets are marked, the rate falls to a tenth or less
 slows() {
 	local fast slow
 	flows -T 1000 > /tmp/marked || return 1
@@ -180,7 +181,7 @@ slows() {
 	awk "BEGIN { exit !($slow * 10 < $fast) }"
 }
 
-# READ: the responder slows down. A mark on nearly all of its packets
+# The responder of READs slows down if nearly all of its packets are marked
 slows_read() {
 	local fast slow
 	mark 0 A
@@ -190,7 +191,7 @@ slows_read() {
 	awk "BEGIN { exit !($slow * 10 < $fast) }"
 }
 
-# Bytes that A sends in half a second
+# Prints the bytes that A sends in half a second
 sent_now() {
 	local before
 	before=$(counter rxeA sent_bytes)
@@ -203,8 +204,8 @@ crawls() {
 	[ $((SLOW * 10)) -lt "$FAST" ]
 }
 
-# UC and UD have no window: only the rate slows them down. Marks begin while they send. No round trip
-# tells how late CNPs come on a busy host, so the rate must not rise by time meanwhile
+# UC and UD have no window: only the rate slows them down.  Marks begin while they send.  They measure no
+# round trip, and so don't know how late CNPs are on a busy host.  The rate must not rise by time meanwhile
 slows_stream() { # NAME of stream_begin
 	local status=0
 	FAST=0 SLOW=0
@@ -215,7 +216,7 @@ slows_stream() { # NAME of stream_begin
 	stream_end && echo 5000 > $PARAMS/rp_time_reset && return $status
 }
 
-# The priority in the packets decides at the receiver, whatever queue pair they are for: class 96 is priority 3
+# At the receiver, the priority in the packets decides, not that of the queue pair.  Class 96 is priority 3
 by_class() { # SERVICE
 	local before after
 	echo 96 > /sys/class/infiniband/rxeA/tc/1/traffic_class && priorities rxeB 0xf7 || return 1
@@ -227,7 +228,7 @@ by_class() { # SERVICE
 		marked_run A "run_$1_pingpong" && priorities rxeB 0xff && echo -1 > /sys/class/infiniband/rxeA/tc/1/traffic_class
 }
 
-# gid_at DEVICE NETDEV: the index of that netdev's link-local address, v2
+# gid_at DEVICE NETDEV: prints the index of the v2 GID of the netdev's link-local address
 gid_at() {
 	local port=/sys/class/infiniband/$1/ports/1 index
 	for index in $(cd "$port/gid_attrs/ndevs" && grep -lsx "$2" -- * | sort -n); do
@@ -236,7 +237,8 @@ gid_at() {
 	return 1
 }
 
-# A VLAN has the link-local address of the netdev below it. CNPs have the tag of what they answer
+# A VLAN has the link-local address of the netdev below it.  CNPs have the VLAN tag of the packets that they
+# answer
 vlan_link_local() {
 	local tags
 	modprobe 8021q && vlan_pair 5 && wait_for 10 gid_at rxeA veth.5 && wait_for 10 gid_at rxeB veth.5 || return 1
@@ -249,7 +251,7 @@ vlan_link_local() {
 	ip -n A link del veth.5 && ip -n B link del veth.5 && path veth && [ "$(awk '{ print $2 }' <<< "$tags")" = 5 ]
 }
 
-# GRO merges packets, not their marks: each one that was set on a single packet is counted
+# If GRO merges packets, each mark still counts
 gro_marks() { # nft's word for the family
 	local set before
 	switch_is trains 0 && switch_is capture_singly 0 && srv ethtool -K veth gro on && cli ethtool -K veth tso off &&
@@ -291,7 +293,7 @@ try swift-not-capable not_capable swift
 mark 99
 try slows slows
 try ud marked_run A run_ud_pingpong
-in_order	# or else UC loses packets
+in_order	# otherwise UC loses packets
 try uc marked_run A run_uc_pingpong
 try uc-by-class by_class uc
 try ud-by-class by_class ud

@@ -16,7 +16,7 @@ tenant_down() {
 	sed -i /^tenant:/d /etc/{passwd,group,subuid,subgid}
 }
 
-# A user as adduser makes one, and a root file system for the programs of this machine
+# Makes a user, as adduser does, and a root file system that has the programs of this machine
 tenant_up() {
 	tenant_down
 	echo "tenant:x:$TENANT:$TENANT::$HOME_DIR:/bin/bash" >> /etc/passwd
@@ -28,7 +28,7 @@ tenant_up() {
 	chown -R tenant:tenant $HOME_DIR
 }
 
-# podman of the user, who may pin as much memory as limits.conf lets people who use RDMA
+# Runs podman as the user, who may pin as much memory as limits.conf usually allows users of RDMA
 tenant_podman() {
 	(
 		ulimit -l unlimited
@@ -38,8 +38,8 @@ tenant_podman() {
 	)
 }
 
-# The container has a network namespace, B, in which there is nothing yet.  It has the folder of the
-# devices' files, not the device's file, which is made anew when the device moves.
+# Starts the container in an empty network namespace, B.  It gets the folder with the devices' files, and
+# not a device's file: that is created again when the device moves.
 container_up() {
 	tenant_podman run -d --name c --network none --cgroups disabled --log-driver none \
 		-v /dev/infiniband:/dev/infiniband:dev -v /usr:/usr:ro -v /job:/job:ro -v /src:/src:ro \
@@ -47,7 +47,7 @@ container_up() {
 		ip netns attach B "$(tenant_podman inspect -f '{{.State.Pid}}' c)"
 }
 
-# inside COMMAND...: in the container, as its root; a function works too
+# inside COMMAND...: runs the command in the container, as its root.  The command may be a function
 inside() {
 	tenant_podman exec c bash -c "$(with_tools "$@")"
 }
@@ -58,14 +58,14 @@ ends_up() {
 		in_netns A rxe_add rxeA veth && rxe_add rxeB veth
 }
 
-# The administrator gives both to the container
+# The administrator moves the netdev and the device into the container
 given() {
 	ip link set veth netns B && ip -n B link set lo up && ip -n B link set veth up &&
 		ip -n B addr add 203.0.113.2/24 dev veth && rdma dev set rxeB netns B &&
 		[ "$(inside ls $SYS)" = rxeB ] && [ -z "$(ls $SYS)" ] && inside wait_for 20 rxe_ready rxeB veth
 }
 
-# Root of the container isn't root
+# The container's root has no rights of the host's root
 administers() {
 	inside rdma link delete rxeB || inside rdma dev set rxeB name mine || inside rdma link add rxeC type rxe netdev veth
 }
@@ -80,13 +80,13 @@ import socket
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(64), ('$CLI4', $1))"
 }
 
-# It doesn't send in the device's name by other means, since it lacks CAP_NET_RAW.
+# It can't forge packets of the device, since it lacks CAP_NET_RAW.
 not_forged() {
 	sends_to 4792 && ! sends_to 4791 &&
 		[ "$(inside cat $SYS/rxeB/ports/1/hw_counters/tx_drop_unprivileged)" -gt 0 ]
 }
 
-# What has its netdev in the container ends with it.
+# A device whose netdev is in the container ends with the container.
 killed() {
 	tenant_podman kill c >&2 && ip netns del B && wait_for 20 eval '! grep -qx rxeB /sys/class/infiniband_verbs/*/ibdev'
 }

@@ -8,8 +8,8 @@
 . "$TESTS/tools.sh"
 . "$TESTS/../bench.d/lib.sh"
 
-# PATH OPERATION SIZE, and the largest ratio to the shipped module's instructions. It has some
-# margin over the measurements in Documentation/performance.rst.
+# PATH OPERATION SIZE MOST: the largest ratio to the shipped module's instructions, with some margin over the
+# measurements in Documentation/performance.rst.
 MOST="loop write 64 .40
 loop send 64 .40
 loop atomic 8 .40
@@ -31,14 +31,14 @@ veth nvme-write 65536 .33"
 
 declare -A instructions		# "MODULE PATH OPERATION SIZE"
 
-# A thousand messages that are posted one after the other, in trains or each by itself
+# A thousand messages that are posted one after the other leave in trains with corks, and singly without
 cork_gathers() {
 	local on off
 	count_on_off cork 1000 64 || return 1
 	[ "$on" -lt 200 ] && [ "$off" -gt 1000 ]
 }
 
-# The least of three runs of SENDs: whatever else runs in the machine adds to it
+# Prints the least of three runs of SENDs: all else that runs in the machine adds instructions
 least_of_sends() { # SIZE OPTION...
 	local n size=$1
 	shift
@@ -110,7 +110,7 @@ measure() { # MODULE PATH
 	ends_down "$2"
 }
 
-# cheap PATH OPERATION SIZE MOST
+# cheap PATH OPERATION SIZE MOST: the ratio is at most MOST
 cheap() {
 	local shipped=${instructions[shipped $1 $2 $3]:-} ours=${instructions[ours $1 $2 $3]:-}
 	say "$1 $2 $3: $shipped -> $ours"

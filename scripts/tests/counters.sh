@@ -9,12 +9,12 @@
 
 LINK=rxe0/1
 
-# One counter of the port, those of its queue pairs included
+# Prints one counter of the port, which includes the counters of its queue pairs
 port_count() { # NAME
 	cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"
 }
 
-# Sum of one counter in what `rdma statistic qp show` prints
+# Prints the sum of one counter over all queue pairs that `rdma statistic qp show` prints
 qp_count() { # NAME [FILTER...]
 	local name=$1
 	shift
@@ -25,7 +25,7 @@ run_program() {
 	run_perftest write_bw 100 1000
 }
 
-# The port shows what queue pairs counted, also after they are gone
+# The port's counter includes those of queue pairs, also of destroyed ones
 auto_type() {
 	local before after
 	before=$(port_count rx_write_requests)
@@ -37,7 +37,7 @@ auto_type() {
 	[ $((after - before)) -ge 100 ]
 }
 
-# While it runs, one end's queue pair is bound to a counter
+# The queue pair of one end is bound to a counter while it sends
 by_hand() {
 	local client qpn counter status=1 before after
 	PORT=$((PORT + 1))
@@ -65,7 +65,7 @@ details() {
 	local pid
 	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
 	pid=$!
-	wait_tcp 19999		# it has made all its objects by now
+	wait_tcp 19999		# then it has created its objects
 	wait_for 10 eval "rdma resource show srq | grep -q 'pid $pid'" &&
 		shows qp "pid $pid .*mtu 4096.*open_sends 0.*early_bytes 0" &&
 		shows cq "pid $pid .*overflow 0" && shows mr "pid $pid .*access 0x.*valid 1" &&
@@ -77,7 +77,7 @@ shows() { # OBJECT PATTERN
 	text=$(rdma resource show "$1" -dd | tr '\n' ' ') && say "$text" && grep -q "$2" <<< "$text"
 }
 
-# SRQs have them from Linux 6.7 on
+# Before Linux 6.7, SRQs have no details of the driver
 shows_srq() {
 	[[ $(uname -r) == 6.1.* ]] || shows srq "$1.*limit 0"
 }
@@ -92,7 +92,7 @@ print("made", flush=True)
 sys.stdin.read()
 '
 
-# cq_cpus VECTOR...: the CPUs of a program's completion queues, one for each vector
+# cq_cpus VECTOR...: prints the CPU of a completion queue for each vector
 cq_cpus() {
 	local pid
 	rm -f /tmp/hold && mkfifo /tmp/hold
@@ -106,7 +106,7 @@ cq_cpus() {
 	wait $pid
 }
 
-# Each vector is a CPU
+# Different vectors have different CPUs, and a vector always has the same CPU
 vectors() {
 	local cpus
 	mapfile -t cpus < <(cq_cpus 0 1 0)

@@ -8,7 +8,7 @@
 
 load_ours
 
-# port_bound: UDP 4791 is bound in this namespace
+# port_bound: succeeds if UDP port 4791 is bound in this namespace
 port_bound() {
 	grep -qi ':12B7 ' /proc/net/udp /proc/net/udp6
 }
@@ -27,7 +27,8 @@ netdev() { # NAME [TYPE...]
 	ip link add "$name" type "${@:-dummy}" && ip link set "$name" up
 }
 
-# refused CASE ERROR NAME NETDEV: the tool reports the error, and someone says why
+# refused CASE ERROR NAME NETDEV: the device isn't added, the tool prints the error, and either the tool or
+# the kernel's log says why
 refused() {
 	local case=$1 error=$2 name=$3 netdev=$4 out lines
 	lines=$(dmesg | wc -l)
@@ -47,7 +48,7 @@ refused() {
 	fi
 }
 
-# refused_by_core CASE NAME NETDEV: the RDMA core itself refuses, in its own words
+# refused_by_core CASE NAME NETDEV: the RDMA core refuses to add the device
 refused_by_core() {
 	local case=$1
 	shift
@@ -68,7 +69,7 @@ refusals() {
 	refused_by_core refuse-second-name r0 d9
 	rdma link delete r0
 	try refused-left-no-port wait_for 5 port_free
-	# a leaked reference would make these wait for ever
+	# If a reference had leaked, these would wait for ever
 	try refused-left-no-reference timeout 20 bash -c \
 		'for d in small d9; do ip link del $d; done'
 	try refused-left-no-link no_links
@@ -135,8 +136,8 @@ unload_busy() {
 	wait_for 5 modprobe -r rdma_rxe
 }
 
-# The link type's alias loads the module. In a small tree of modules, since depmod of the whole
-# one takes a minute in an emulated machine.
+# The alias of the link type loads the module.  The tree of modules is a small one: depmod of the whole tree
+# takes a minute in an emulated machine.
 autoload() {
 	local tree=/tmp/modules dir dep
 	dir=$tree/lib/modules/$(uname -r)
@@ -150,7 +151,7 @@ autoload() {
 	chmod +x /tmp/modprobe
 	echo /tmp/modprobe > /proc/sys/kernel/modprobe
 	rdma link add rxe0 type rxe netdev eth0 && rdma link show rxe0/1 | grep -q netdev || return 1
-	# it is ours, from out of the kernel's tree
+	# This module is tainted by O: it isn't from the kernel's tree
 	grep -q O /sys/module/rdma_rxe/taint && modprobe -r rdma_rxe
 }
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# What tests do with a disk that is at the other end of a network.  Sourced, after lib.sh.
+# Tests of a disk at the other end of a network.  Tests source this file after lib.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 SIZE=4			# MiB that are written and read
 DISK=''			# of the connection
 
-# find_scsi_disk DRIVER: the disk of its host
+# find_scsi_disk DRIVER: sets DISK to the disk of the driver's SCSI host
 find_scsi_disk() {
 	local host
 	modprobe sd_mod
@@ -25,12 +25,12 @@ same_data() { # BYTES
 	dd if="$DISK" of=/tmp/back bs="$1" iflag=direct,count_bytes count=${SIZE}M status=none && cmp /tmp/data /tmp/back
 }
 
-# Written, and read with another size of requests, past the page cache
+# The disk returns what was written.  Reads may have another size.  Both bypass the page cache
 write_compare() { # BYTES [OF READS]
 	new_data && dd if=/tmp/data of="$DISK" bs="$1" oflag=direct status=none && same_data "${2:-$1}"
 }
 
-# Eight programs at once, each with its part of the disk
+# Eight programs write at once, each to its part of the disk
 parallel() {
 	local pids=() i status=0 part=$((SIZE * 8))
 	new_data
@@ -45,7 +45,7 @@ parallel() {
 	[ $status -eq 0 ] && same_data 1M
 }
 
-# with_loss COMMAND...: while both machines lose one packet of a hundred
+# with_loss COMMAND...: runs the command while both machines lose one packet in a hundred
 with_loss() {
 	local status=0
 	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
@@ -63,15 +63,15 @@ loss() {
 	with_loss write_compare_sizes
 }
 
-# verified [OPTION...]: requests of many sizes in random order, 16 at a time, each block with a
-# checksum; fio is one of the packages of "extra: yes"
+# verified [OPTION...]: fio writes blocks of many sizes in random order, 16 at a time, and verifies their
+# checksums.  For tests with "extra: yes"
 verified() {
 	fio --name=verified --filename="$DISK" --size=${SIZE}M --rw=randwrite --bsrange=4k-128k \
 		--ioengine=libaio --iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 --randseed=7 \
 		--output-format=terse "$@" >&2
 }
 
-# use_target KIND: a target's life, for tests that bring connect() and disconnect()
+# use_target KIND: tests a target from its creation to its end.  The caller defines connect() and disconnect()
 use_target() {
 	try "$type-target" srv scsi-target "$1" up "$SRV_CM"
 	try "$type-connect" connect

@@ -14,7 +14,8 @@ state() { # STATE PHYS-STATE
 	grep -q "$1" $SYS/ports/1/state && grep -q "$2" $SYS/ports/1/phys_state
 }
 
-# event NUMBER: the watcher has seen it since the last clear_events (names differ by rdma-core)
+# event NUMBER: the watcher has seen the event since the last clear_events().  Its name depends on the
+# version of rdma-core
 PORT_ACTIVE=9 PORT_ERR=10 GID_CHANGE=18
 event() {
 	grep -q "event_type .*($1)" <(tail -n +$((SEEN + 1)) $WATCH)
@@ -24,7 +25,7 @@ clear_events() {
 	SEEN=$(wc -l < $WATCH)
 }
 
-# The step is done when state, and the event, have come.
+# After the command, the port reaches the states, and the event comes.
 follows() { # CASE STATE PHYS-STATE EVENT COMMAND...
 	local case=$1 want=$2 phys=$3 name=$4
 	shift 4
@@ -55,7 +56,7 @@ mac_change() {
 	local old
 	old=$(link_local v0)
 	ip link set v0 address 52:54:00:12:34:56 || return 1
-	# the kernel makes the link-local address anew when the link comes up again
+	# The kernel derives a new link-local address when the link comes up again
 	ip link set v0 down && ip link set v0 up || return 1
 	wait_for 10 link_local_gid fe80::5054:ff:fe12:3456 && wait_for 10 state ACTIVE LinkUp &&
 		{ [ "$old" = fe80::5054:ff:fe12:3456 ] || ! link_local_gid "$old"; }
@@ -73,12 +74,12 @@ gone() {
 	[ ! -e $SYS ]
 }
 
-# A process that has the device open doesn't hold the netdev back.
+# The netdev can be deleted while a process has the device open.
 unregister_netdev() {
 	timeout 30 ip link del v0 && wait_for 10 gone && ! grep -qi ':12B7 ' /proc/net/udp
 }
 
-# A netdev that leaves takes its device along; nothing stays in the old namespace.
+# If a netdev moves to another namespace, its device moves, too.  Nothing stays in the old namespace.
 move_netdev() {
 	ip netns add far || return 1
 	ip link add v0 type veth peer name v1 && ip link set v1 up && ip link set v0 up || return 1
@@ -92,12 +93,12 @@ move_netdev() {
 	timeout 30 ip -n far link del v0 && wait_for 10 gone
 }
 
-# A queue pair sends again when its link is back, not with its next probe. Probes have become rare by
-# then: they leave 0.3, 2.3 and 6.3 s after the loss, and the next one 8 s later.
+# A queue pair sends again when its link is back, and doesn't wait for its next probe.  Probes are rare by
+# then: they leave 0.3, 2.3 and 6.3 s after the loss, and the next one leaves 8 s later.
 link_returns() {
 	local probes=/sys/class/infiniband/rxeA/ports/1/hw_counters/roce_adp_retrans n
 	netns_pair && path veth && use_gid v2-ipv4 && echo rtt_guess_ns 1000000000 > $KNOBS || return 1
-	# a neighbour that isn't resolved anew, which would take a while, too
+	# The neighbour's address is permanent.  It would take a while to resolve it again
 	ip -n A neigh replace "$SRV4" lladdr "$(mac_of B veth)" nud permanent dev veth && PERF_TIMEOUT=22 stream_begin || return 1
 	n=$(cat $probes)
 	ip -n B link set veth down && wait_for 20 eval "[ \$(cat $probes) -ge $((n + 3)) ]" &&
@@ -132,7 +133,7 @@ try unregister-netdev-while-open unregister_netdev
 pkill ibv_asyncwatch || true
 wait
 try move-to-namespace move_netdev
-# Takes long, and is the same on all kernels
+# This takes long, and doesn't depend on the kernel
 if [ "${RXE_MODULE:-ours}" = ours ] && [ "${RXE_SUITE:-trixie}" = trixie ]; then
 	try link-returns link_returns
 fi

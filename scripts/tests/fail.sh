@@ -10,7 +10,7 @@
 FAULTS="failslab fail_page_alloc"
 FAULTS_AT=/sys/kernel/debug
 
-# faults_set NAME VALUE: of both kinds
+# faults_set NAME VALUE: sets a parameter of both kinds of faults
 faults_set() {
 	local kind
 	for kind in $FAULTS; do
@@ -22,8 +22,8 @@ function_at() { # NAME
 	awk -v name="$1" '$3 == name { print "0x" $1 }' /proc/kallsyms
 }
 
-# This shell goes on: only what faults_on says fails.  Nor what is inside of vmalloc(), which tells
-# the log.
+# Prepares both kinds of faults.  Only allocations that faults_on() chooses fail, so this shell is not
+# affected.  Allocations inside of vmalloc() never fail: vmalloc() would write to the log.
 faults_up() {
 	local vmalloc
 	vmalloc=$(function_at __vmalloc_node_range_noprof)
@@ -33,9 +33,11 @@ faults_up() {
 		faults_set reject-end "$(printf '0x%x' $((vmalloc + 0x1000)))"
 }
 
-# faults_on driver|near|kernel|load: which allocations can fail: those with the driver on the stack;
-# those that it calls almost itself; all, but for user space's pages, without which it's killed;
-# those of a module that is being loaded
+# faults_on driver|near|kernel|load: chooses the allocations that can fail.
+#   driver  those with the driver on the stack
+#   near    those with the driver among the last callers
+#   kernel  all but pages of user space, without which a process is killed
+#   load    those of a module that is being loaded
 faults_on() {
 	local start=0 end=0xffffffffffffffff size highmem=N depth=32
 	[ "$1" != near ] || depth=8
@@ -56,8 +58,8 @@ faults_on() {
 		faults_set require-start "$start" && faults_set require-end "$end"
 }
 
-# with_faults PROBABILITY all|atomic|large COMMAND...: all allocations, those that can't wait, or
-# of the latter those of many pages
+# with_faults PROBABILITY all|atomic|large COMMAND...: allocations fail with this probability, in per
+# cent, while the command runs: all; those that can't wait; or, of the latter, those of many pages
 with_faults() {
 	local probability=$1 kind=$2 wait=Y status=0
 	local FAULTS=$FAULTS
@@ -72,14 +74,14 @@ with_faults() {
 	return $status
 }
 
-# with_nth COMMAND...: for commands that say themselves which of their allocations fails.  They
-# count those that faults_on chose.
+# with_nth COMMAND...: runs a command that itself sets which of its allocations fails.  It counts those
+# that faults_on() chose.
 with_nth() {
 	faults_set ignore-gfp-wait N && "$@"
 }
 
-# Programs whose allocations fail may fail, but they end.
-ends() { # COMMAND..., which limits itself
+# A program whose allocations fail may fail, but it ends.
+ends() { # COMMAND..., which limits its own time
 	local status=0 LIMIT=30
 	"$@" > /dev/null 2>&1 || status=$?
 	[ $status != 124 ] && [ $status != 127 ]
@@ -89,22 +91,22 @@ random() {
 	run_rc_random -n 300 -q 4 -s 7 -m 100000
 }
 
-# No memory at once, but some for whoever may wait: numbers and keys of objects
+# Objects get numbers and keys if all allocations that can't wait fail
 numbers() {
 	with_faults 100 atomic python3 "$TESTS/py/many_qps.py" "$SRV_DEV" 70
 }
 
-# What can't be allocated at once is a lost packet, and nothing else
+# If an allocation that can't wait fails, a packet is lost, and nothing else
 atomic_faults() { # PROBABILITY
 	with_faults "$1" atomic random
 }
 
-# Each allocation on the way of each verb
+# Each allocation of each verb fails once
 each_of_verbs() { # OPTION...
 	with_nth verbs_nth -d "$SRV_DEV" -g "$SRV_GID" "$@"
 }
 
-# There are fifteen thousand, most of them of sysfs.
+# There are fifteen thousand allocations, most of them of sysfs.  STEP says which of them fail (fail_nth.py).
 link_add() { # STEP
 	ip link add d0 type dummy && ip link set d0 up &&
 		with_nth python3 "$TESTS/py/fail_nth.py" "$1" add f0 d0 && ip link del d0
@@ -114,7 +116,7 @@ load() { # STEP
 	with_nth python3 "$TESTS/py/fail_nth.py" "$1" load /job/rdma_rxe.ko
 }
 
-# What is made anew again and again, with failures anywhere
+# Objects are created and destroyed again and again, while allocations fail at random
 many_faults() {
 	local n
 	for n in 1 2 3; do
@@ -127,7 +129,7 @@ works() {
 	run_rc_pingpong && run_ud_pingpong && run_rping && random
 }
 
-# How many large blocks of memory the driver asks for in vain while it sends a few megabytes
+# Prints how many large blocks of memory the driver asks for in vain while it sends a few megabytes
 blocks_asked() {
 	local times=$FAULTS_AT/fail_page_alloc/times
 	echo 1000000 > $times
@@ -136,9 +138,9 @@ blocks_asked() {
 	echo -1 > $times
 }
 
-# Packets are in large blocks, that are used again and again.  Where there is no memory for these,
-# in smaller ones, and each time the driver asks for a large one in its place.  When there is
-# memory again it gets them all, and doesn't ask any more.  Each CPU has its own.
+# Packets are written into large blocks, which are used again and again.  If there is no memory for a
+# large block, the driver uses a small one, and asks for a large one the next time.  When there is memory
+# again, it gets its large blocks, and stops asking.  Each CPU has its own blocks.
 trains_heal() {
 	local first short healed
 	taskset -pc 0 $BASHPID > /dev/null && first=$(blocks_asked) && short=$(blocks_asked) &&

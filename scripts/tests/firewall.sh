@@ -11,7 +11,8 @@ transfer() {
 	run_perftest write_bw 10 60000
 }
 
-# obeys NAMESPACE HOOK: no data while a rule drops the packets there, and data again without it
+# obeys NAMESPACE HOOK: no data passes while a rule drops the packets at the hook; data passes again
+# without the rule
 obeys() {
 	local ns=$1 hook=$2
 	ip netns exec "$ns" nft -f - <<- EOF || return 1
@@ -28,8 +29,8 @@ obeys() {
 		ip netns exec "$ns" nft delete table inet wall && transfer
 }
 
-# A program decides on each packet (NFQUEUE), as intrusion detection does: its verdicts let packets go
-# on in its system calls, and not in softirq.
+# A program decides on each packet (NFQUEUE), as intrusion detection does.  After its verdict, a packet
+# goes on in the program's system call, and not in a softirq.
 queued() { # NAMESPACE
 	local pid status=0 ns=$1
 	ip netns exec "$ns" nft -f - <<- EOF || return 1

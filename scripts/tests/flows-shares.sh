@@ -6,13 +6,13 @@
 # clock: leaps
 . "$(dirname "$0")/lib.sh"
 
-# QDISC VERSION OP [offloads]: 1, 8 and 64 queue pairs both ways. With offloads, the netdev takes trains
-# of v2 whole, but tbf, which is the wire, segments them.
+# Each line is QDISC VERSION OP [offloads]: 1, 8 and 64 queue pairs send in both directions.  With
+# "offloads", the netdev takes whole trains of RoCE v2, but tbf, which is the wire, segments them.
 : "${FLOWS:=fq_codel v2 read
 tbf v1 read}"
 
-# As many MB/s as one queue pair has, shared evenly. The clock counts instructions: there is no stall
-# that could explain an answer that is late. Only the short queue of tbf drops.
+# The queue pairs have as many MB/s as a single one, and share them evenly.  The clock counts
+# instructions, so no stall of the machine can explain a late answer.  Only the short queue of tbf drops.
 judge() { # MB/S-OF-ONE LINE
 	local qdisc status rate jain lost timeouts duplicates drops
 	read -r qdisc _ _ _ _ _ status rate jain lost timeouts duplicates drops _ <<< "$2"
@@ -20,14 +20,14 @@ judge() { # MB/S-OF-ONE LINE
 	[ "$qdisc" = tbf ] || [ "$drops" = 0 ] && [ "$duplicates" = 0 ]
 }
 
-# It is another program, which sets up and cleans up for itself
+# Runs a program that sets up its devices and cleans up
 measure() { # FLOW
 	local qdisc version op offloads
 	read -r qdisc version op offloads <<< "$1"
 	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 "${offloads:-}" 3>&- < /dev/null
 }
 
-judge_all() { # FLOW: what measure() prints
+judge_all() { # FLOW, with the output of measure() as input
 	local line qps rate seen=0 one=0
 	while read -r line; do
 		[ "$line" != end ] || break

@@ -6,8 +6,8 @@
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 
-# QDISC VERSION OP WAY QPS: the usual disciplines, which drop packets that wait too long (fq_codel)
-# or exceed 100 per flow (fq), and a short queue
+# Each line is QDISC VERSION OP WAY QPS.  fq_codel drops packets that wait too long, fq drops those that
+# exceed 100 per flow, and tbf has a short queue
 FLOWS="fq_codel v2 write one 1
 fq_codel v2 write both 8
 fq_codel v2 read both 8
@@ -16,10 +16,10 @@ fq_codel v2 write one 64
 fq v2 write both 8
 tbf v2 write both 16"
 
-# All queue pairs end well and have their share, and only the short queue drops. Now and then an
-# emulated processor stands still, and each sender waits longer than a timeout, a few times in the
-# three seconds at most, and sends some of its packets again. Senders that take what is late for lost
-# send thousands again.
+# All queue pairs succeed and get their share.  Only the short queue drops.  An emulated processor
+# sometimes stands still for longer than a timeout: then each sender sends some packets again.  That
+# happens a few times in three seconds at most.  A sender that took late answers for lost ones would send
+# thousands of packets again.
 judge() { # LINE
 	local qdisc way qps status rate jain lost timeouts duplicates drops
 	read -r qdisc _ _ way qps _ status rate jain lost timeouts duplicates drops _ <<< "$1"
@@ -32,14 +32,14 @@ judge() { # LINE
 
 measure() { # QDISC VERSION OP WAY QPS [NAME]
 	local name=${6-$1-$2-$3-$4-$5} line
-	# it is another program, which sets up and cleans up for itself
+	# A program that sets up its devices and cleans up
 	line=$(bash "$TESTS/../bench.d/flows-measure" vms "$1" "$2" "$3" "$4" "$5" \
 		3000 0 3>&- < /dev/null | head -n 1) || true
 	say "$line"
 	try "$name" judge "${line:-- - - - - - nothing}"
 }
 
-# As on a fast wire, more bytes may be in the queue than one flow may have packets in fq's
+# As many bytes may be queued as on a fast wire: these are more packets than fq accepts of one flow
 many_bytes() {
 	echo txq_min_bytes $((1 << 20)) > /sys/kernel/debug/rdma_rxe/knobs
 }

@@ -7,10 +7,11 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Namespace A has no RDMA device: it sends frames.  What is behind its netdev "veth" differs.
+# Namespace A sends frames by its netdev "veth", without an RDMA device.  Each case has another network
+# behind it.
 SRC4=203.0.113.1 SRC6=2001:db8:1::1
 
-# link NS DEV ADDRESS... -- NS DEV ADDRESS...: a veth pair
+# link NS DEV ADDRESS... -- NS DEV ADDRESS...: makes a veth pair
 link() {
 	local ns=$1 dev=$2 ends=("$@") i
 	for ((i = 0; i < ${#ends[@]}; i++)); do
@@ -31,7 +32,7 @@ link_up() { # NS DEV ADDRESS...
 	done
 }
 
-# namespaces NAME...: anew, and the module with them
+# namespaces NAME...: loads the module again, and makes these namespaces in place of all others
 namespaces() {
 	local ns
 	unload
@@ -44,7 +45,7 @@ namespaces() {
 	done
 }
 
-# throw CASES DST DST6 MAC [NS DEV]: frames from A, to a sink in B or NS
+# throw CASES DST DST6 MAC [NS DEV]: sends frames of these cases from A, to a sink in B or NS
 throw() {
 	local cases=$1 dst=$2 dst6=$3 mac=$4 ns=${5:-B} dev=${6:-rxeB} gid
 	shift 4
@@ -62,7 +63,7 @@ neighbours() {
 	in_netns B rxe_add rxeB veth
 }
 
-# R forwards what A sends to B, with its GRO as given: ethtool's words
+# routed OPTION on|off: R forwards what A sends to B, with this option of ethtool for its GRO
 routed() {
 	namespaces A R B
 	link A veth $SRC4/24 $SRC6/64 -- R ra 203.0.113.254/24 2001:db8:1::fe/64
@@ -75,7 +76,7 @@ routed() {
 	in_netns B rxe_add rxeB veth
 }
 
-# One that wraps TCP in a vxlan whose port is RoCE's, after the GRO of a tun
+# A vxlan tunnel that uses RoCE's port carries TCP, which the GRO of a tun has merged
 tunnel() {
 	modprobe -a tun vxlan
 	neighbours
@@ -91,14 +92,14 @@ forwarded() { # PREFIX CASES
 	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac_of R ra)"
 }
 
-# Packets of a driver's train that R's GRO combines: from the 18th on into a frag_list whose
-# members have many packets each.  A sends them singly, since GRO passes over what is a train.
+# R's GRO merges the packets of a train: from the 18th packet on, into a frag_list whose members have many
+# packets each.  A sends single packets, since GRO doesn't merge trains.
 gro_of_trains() {
 	local before
 	srv() { in_netns B "$@"; }
 	cli() { in_netns A "$@"; }
 	ip netns exec A ethtool -K veth tx-udp-segmentation off
-	# or else they change places when the sender or R moves to another processor, which UC takes for loss
+	# Otherwise, packets are reordered when the sender or R moves to another processor.  UC loses these
 	ip netns exec B sh -c 'echo 1 > /sys/class/net/veth/queues/rx-0/rps_cpus' || return 1
 	in_netns A rxe_add rxeA veth || return 1
 	SRV_DEV=rxeB SRV4=198.18.0.2 SRV_GID=$(srv gid_index rxeB v2 198.18.0.2)
@@ -109,20 +110,20 @@ gro_of_trains() {
 	try train-intact combined_and_intact "$before"
 }
 
-# What B has refused
+# Prints how many packets B has dropped as damaged
 damaged() {
 	(cd /sys/class/infiniband/rxeB/ports/1/hw_counters && cat rx_icrc_encapsulated rx_drop_malformed)
 }
 
-# R has combined packets, and B has taken each of them
-combined_and_intact() { # BEFORE: damaged
+# R has merged packets, and B has accepted each of them
+combined_and_intact() { # BEFORE: what damaged() has printed
 	local sent passed
 	sent=$(sent_by A veth) passed=$(sent_by R rb)
 	say "$sent packets of A came to B in $passed skbs"
 	[ $((passed * 2)) -lt "$sent" ] && [ "$(damaged)" = "$1" ]
 }
 
-# Clear text is forbidden, but for the marker's port
+# An IPsec policy forbids clear text, except from the port of the marker
 policy() {
 	local ends
 	neighbours
@@ -147,8 +148,8 @@ strict() {
 	cases "" throw vlan 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
-# What came in fragments: first the stack reassembles it where it is delivered, then where it comes
-# in, since connections are tracked.
+# Packets come in fragments.  The stack reassembles them when it delivers them.  With connection tracking,
+# it reassembles them when they come in.
 reassembled() {
 	cases "" throw reassembled 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 	ip netns exec B nft -f - <<-END
@@ -163,8 +164,8 @@ reassembled() {
 	ip netns exec B nft delete table inet t
 }
 
-# A second netdev of B has no device. Who sends there has the peer's address, and B doesn't ask
-# whether the way back is the same.
+# Packets with the peer's address come in by a second netdev of B, which has no device.  B's reverse path
+# filter there is loose.
 elsewhere() {
 	link A other 198.18.9.1/24 -- B side 198.18.9.2/24
 	ip netns exec B sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.side.rp_filter=2
@@ -182,8 +183,8 @@ strict_gro() {
 	cases gro- throw junk 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
 }
 
-# Two tenants of B have the same address, each in a VRF of its own, and each a device: what comes
-# in by one's netdev is for that one's device, whichever came first.
+# Two netdevs of B have the same address and a device each, and each is in a VRF of its own.  A packet is
+# for the device of the netdev by which it comes in, whichever device was added first.
 vrf() {
 	local n
 	modprobe vrf
@@ -208,8 +209,8 @@ vrf() {
 	try vrf2-peer-is-port vrf_peer_is_port
 }
 
-# A VRF's netdev with a queue of its own has the hooks of LOCAL_OUT called for what has left that
-# queue, with the socket that the packet has
+# If a VRF's netdev has a queueing discipline, the hooks of LOCAL_OUT are called behind that queue, with
+# the packet's own socket
 vrf_with_queue() {
 	srv() { in_netns A "$@"; }
 	cli() { in_netns B "$@"; }
@@ -221,16 +222,16 @@ vrf_with_queue() {
 	run_rc_random -n 500 -q 2 -s 3 -m 65536
 }
 
-# The peer in the VRF has the address of another port, which is outside of the VRF.  Addresses that
-# overlap need the VRF's table to come before that of local addresses.
+# The peer in the VRF has the address of another netdev of B, which has a device and is outside of the
+# VRF.  For such overlaps, the VRF's routing table must come before that of local addresses.
 vrf_peer_is_port() {
 	ip -n B rule add pref 32765 table local && ip -n B rule del pref 0 &&
 		ip -n B link add port type dummy && link_up B port $SRC4/24 && in_netns B rxe_add rxeBp port &&
 		run_rc_random -n 500 -q 2 -s 4 -m 65536
 }
 
-# B has an address that a host behind its bridge has, too.  Frames for that host's MAC address
-# aren't for B, and go on one by one.
+# A host behind B's bridge has the same address as B.  Frames for that host's MAC address aren't for B: B
+# forwards them without merging them.
 bridged() {
 	local skbs
 	namespaces A B C

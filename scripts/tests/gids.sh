@@ -9,7 +9,7 @@
 
 PORT1=/sys/class/infiniband/rxe0/ports/1
 
-# entries ADDRESS NETDEV: types of the GID's entries that belong to the netdev, sorted
+# entries ADDRESS NETDEV: prints the types of the address's GIDs that belong to the netdev, sorted
 entries() {
 	local index
 	for index in $(cd $PORT1/gids && grep -lix "$(gid_of "$1")" -- *); do
@@ -35,7 +35,8 @@ vlan_goes() {
 	ip link del v0.5 && wait_for 10 has_none 198.18.5.1 v0.5 && wait_for 10 has_none 2001:db8:5::1 v0.5
 }
 
-# VLANs, also those on VLANs, stay behind when their netdev moves; it receives nothing for them there
+# If a netdev moves to another namespace, its VLANs stay, also VLANs on VLANs.  Its device loses their
+# addresses
 moves_without_vlan() {
 	ip netns add X && ip link add link v0 name v0.7 type vlan id 7 && ip link set v0.7 up &&
 		ip link add link v0.7 name v0.7.8 type vlan id 8 && ip link set v0.7.8 up &&
@@ -53,12 +54,12 @@ devinfo_shows() {
 	grep -qE 'GID.*::ffff:198.18.0.1, RoCE v2' <<< "$out" && grep -qE 'GID.*RoCE v1' <<< "$out"
 }
 
-# Entries of 198.19.0.0/24
+# Prints the number of GIDs of 198.19.0.0/24
 count() {
 	cat $PORT1/gids/* 2> /dev/null | grep -c 'ffff:c613:00'
 }
 
-# a hundred addresses and back: the table neither loses nor keeps any
+# A hundred addresses are added and deleted: the table has all of them, and then none
 many() {
 	local i
 	ip -batch <(for i in $(seq 100); do echo "addr add 198.19.0.$i/32 dev v0"; done) || return 1

@@ -9,7 +9,7 @@
 path_up loop
 use_gid v2-ipv4
 cases loop- rc_huge rxe0 "$CLI_GID" rxe0 "$SRV_GID" 1024 write send read
-# 2^23 packets: as many as PSNs can tell apart
+# 2^23 packets: no more can be told apart by their PSNs
 cases loop- rc_huge rxe0 "$CLI_GID" rxe0 "$SRV_GID" 256 write read
 rxe_down
 path_up veth

@@ -7,7 +7,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# both directions: the programs' active end is on a, then on b
+# Swaps the ends: the client is on b
 swap() {
 	srv() { "$@"; }
 	cli() { on_b_tools "$@"; }
@@ -24,13 +24,14 @@ programs() { # PREFIX TYPE
 	SRV_BIND=$SRV_CM
 	SRV_GID=$(srv gid_index rxe0 v2 "$SRV_CM")
 	CLI_GID=$(cli gid_index rxe0 v2 "$([ "$2" = v2-ipv4 ] && echo "$CLI4" || echo "$CLI6")")
-	# The ICRC of the shipped module's FLUSH isn't that of the specification: each end drops the other's
+	# The shipped module computes the ICRC of a FLUSH in its own way: each end drops the other's FLUSH
 	try "$1-$2-rc_random" run_rc_random -n 2000 -q 3 -s 7 -m 262144 --no-flush
 	for program in rc_pingpong uc_pingpong ud_pingpong rping ucmatose; do
 		try "$1-$2-$program" "run_$program"
 	done
 	for program in write_bw read_bw send_lat atomic_bw uc_send_bw uc_write_bw; do
-		# the shipped module sends all again after it: a longer one where it sends requests
+		# The shipped module resends all when this timeout expires, so it is longer where that
+		# module sends requests
 		case $1-$program in
 		to-shipped-send_lat | from-shipped-*) PERF_TIMEOUT=18 ;;
 		*) PERF_TIMEOUT=16 ;;
@@ -40,7 +41,7 @@ programs() { # PREFIX TYPE
 	try "$1-$2-uc_whole" run_uc_whole -n 500
 }
 
-# The shipped module drops what follows a loss, and ours has to notice.
+# The shipped module drops the packets behind a lost one.  This module must detect that.
 lossy() { # PREFIX
 	wire_is loss-1
 	goodput_up

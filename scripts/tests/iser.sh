@@ -11,7 +11,8 @@
 NAME=iqn.2001-04.com.example:test
 PORTAL=''		# address and port of the target
 
-# The packages' scripts didn't run.  The daemon ends with all processes of its group.
+# Does what the package's scripts would have done, and starts the daemon.  When it ends, it kills its
+# process group, so it gets one of its own.
 daemon_up() {
 	echo InitiatorName=iqn.2001-04.com.example:a > /etc/iscsi/initiatorname.iscsi
 	mkdir -p /run/lock/iscsi /etc/iscsi/{nodes,send_targets,ifaces}
@@ -20,9 +21,9 @@ daemon_up() {
 	wait_for 10 iscsiadm -m iface
 }
 
-# The record is made by hand. A discovery over iSER works mostly, but iscsiadm (2.1.11) loses the
-# target's answer if it comes while iscsiadm still reads the kernel's answer to its own request, and
-# then waits for it until it gives up: the faster the device, the more often.
+# Creates the record of the target without a discovery.  In a discovery over iSER, iscsiadm (2.1.11) loses
+# the target's answer if it comes while iscsiadm reads the kernel's answer to its request.  Then iscsiadm
+# waits until it gives up.  The faster the device, the more often that happens.
 connect() {
 	iscsiadm -m node -T $NAME -p "$PORTAL" -I iser -o new >&2 &&
 		iscsiadm -m node -T $NAME -p "$PORTAL" -I iser --login >&2 && wait_for 20 find_scsi_disk iscsi_iser

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# The peer and the forger in A, the target in B, which answers the peer's packets in vain
+# The peer and the forger are in A, the target is in B.  Nobody handles the target's answers
 attack() {
 	local gid
 	gid=$(in_netns B gid_index rxeB v2 203.0.113.2) || return 1
@@ -19,7 +19,7 @@ attack() {
 		--src 203.0.113.1 --dst 203.0.113.2
 }
 
-# The number of the first queue pair differs from that of the device before
+# Adds the device again, and prints the number of its first queue pair
 first_qpn() {
 	ip netns exec B rdma link del rxeB 2> /dev/null || true
 	in_netns B rxe_add rxeB veth >&2
@@ -27,7 +27,7 @@ first_qpn() {
 		-p ::ffff:203.0.113.1 | cut -d' ' -f1
 }
 
-# One pair of devices in 4096 has the same number by chance.
+# Numbers of first queue pairs are random.  Two of 4096 are equal by chance, so three are compared.
 numbers_differ() {
 	local one two three
 	one=$(first_qpn) && two=$(first_qpn) && three=$(first_qpn) || return 1
@@ -37,7 +37,7 @@ numbers_differ() {
 
 netns_pair 4200
 path veth
-# datagrams that lost a fragment don't hold memory for longer than the packets under test
+# Incomplete datagrams hold memory for a second only, as the packets under test do
 ip netns exec B sysctl -q net.ipv4.ipfrag_time=1
 cases '' attack
 try first-number-differs numbers_differ

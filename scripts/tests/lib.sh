@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# Helpers of the tests, which run in machine a of a pair.  Sourced.
+# Functions for the tests, which run in machine a of a pair.  Each test sources this file.
 # shellcheck shell=bash disable=SC2034,SC2120
 #
-# A test prints its results with ok, fail, skip or try; everything else that it
-# prints goes to its log.  It may leave devices, namespaces, queueing
-# disciplines and processes behind: scripts/vm/run-test removes them.
+# A test reports its results by ok, fail, skip or try.  Its other output goes to its
+# log.  A test may leave devices, namespaces, queueing disciplines and processes
+# behind: scripts/vm/run-test removes them.
 
 set -euo pipefail
 
@@ -14,7 +14,7 @@ A6=2001:db8::1 B6=2001:db8::2
 TESTS=${TESTS:-/src/scripts/tests}
 PATH=/job/bin:$TESTS/bin:$PATH
 
-# The checkers of a debug kernel are slow.
+# Factor for deadlines: the checkers of a debug kernel are slow
 PATIENCE=1
 [ ! -e /sys/kernel/debug/kmemleak ] || PATIENCE=6
 
@@ -43,8 +43,8 @@ skip() { # CASE WHY...
 	echo "skip $*" >&3
 }
 
-# try CASE COMMAND...: ok if the command succeeds, else fail.  The command may
-# be a function, which should chain what must hold with &&: set -e is off in it.
+# try CASE COMMAND...: reports ok if the command succeeds, else fail.  The command
+# may be a function.  set -e is off in it, so it must join its commands by &&.
 try() {
 	local case=$1 status=0
 	shift
@@ -57,8 +57,9 @@ try() {
 	fi
 }
 
-# on_b COMMAND...: run on the peer; output and exit status are the command's.
-# A single argument is a line for the shell.  A function of this file works too.
+# on_b COMMAND...: runs the command on machine b.  Output and exit status are those
+# of the command.  A single argument is a line for the shell.  The command may be a
+# function of this file.
 on_b() {
 	local line=$1
 	if declare -F "$1" > /dev/null; then
@@ -69,12 +70,12 @@ on_b() {
 	ssh $PEER "echo \$\$ > /sys/fs/cgroup/test/cgroup.procs; export RXE_MODULE=${RXE_MODULE:-ours} PATH=/job/bin:$TESTS/bin:\$PATH; cd /tmp; $line"
 }
 
-# wait_for SECONDS COMMAND...: poll until the command succeeds
+# wait_for SECONDS COMMAND...: polls until the command succeeds
 wait_for() {
 	local limit=$(($1 * PATIENCE)) deadline=$((SECONDS + $1 * PATIENCE)) late=''
 	shift
 	until "$@" > /dev/null 2>&1; do
-		# the last look began after the deadline, however long this machine stood still
+		# The last try began after the deadline, even if this machine stood still for a while.
 		if [ "$late" ]; then
 			say "waited $limit s in vain for: $*"
 			return 1
@@ -84,18 +85,18 @@ wait_for() {
 	done
 }
 
-# wait_tcp PORT: until a process of this machine listens on it
+# wait_tcp PORT: waits until a process of this machine listens on the port
 wait_tcp() {
 	wait_for 60 eval "ss -Hltn sport = :$1 | grep -q ."
 }
 
-# wait_cm: until a process of this machine listens with RDMA_CM
+# wait_cm: waits until a process of this machine listens with RDMA_CM
 wait_cm() {
 	wait_for 60 eval "rdma resource show cm_id | grep -q LISTEN"
 }
 
-# extra_up: the programs of scripts/vm/packages-extra are there, on this machine until it ends; for
-# tests whose header says "extra: yes"
+# extra_up: makes the programs of scripts/vm/packages-extra available on this machine, until the
+# machine ends.  For tests whose header says "extra: yes".
 extra_up() {
 	! mountpoint -q /usr || return 0
 	mkdir -p /run/extra /run/usr/{new,work}
@@ -122,20 +123,21 @@ load_shipped() {
 	modprobe rdma_rxe "$@"
 }
 
-# Idle, the module can be unloaded: what holds it is a bug or is about to let go.
+# unload: unloads the module, if it is loaded.  A user may be about to let it go.  If the module is
+# still in use after 10 s, that is a bug.
 unload() {
 	[ ! -d /sys/module/rdma_rxe ] || wait_for 10 rmmod rdma_rxe ||
 		{ rmmod rdma_rxe || true; rdma resource >&2; return 1; }
 }
 
-# rxe_add [DEV NETDEV]: a device, ready for use
+# rxe_add [DEV NETDEV]: adds a device, and waits until it is ready
 rxe_add() {
 	local dev=${1:-rxe0} netdev=${2:-eth0}
 	rdma link add "$dev" type rxe netdev "$netdev"
 	wait_for 20 rxe_ready "$dev" "$netdev"
 }
 
-# Trains go on while a test captures.
+# capture_trains: has devices send and merge trains while a test captures
 capture_trains() {
 	local file
 	for file in /sys/class/infiniband/*/capture_singly; do
@@ -143,8 +145,8 @@ capture_trains() {
 	done
 }
 
-# Ready: the port is active, and every address of the netdev has its GID.
-rxe_ready() { # DEV NETDEV
+# rxe_ready DEV NETDEV: succeeds if the port is active, and each address of the netdev has a GID
+rxe_ready() {
 	local address
 	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state" || return 1
 	for address in $(ip -o addr show dev "$2" | awk '{ sub("/.*", "", $4); print $4 }'); do
@@ -152,7 +154,7 @@ rxe_ready() { # DEV NETDEV
 	done
 }
 
-# rxe_up: the module on both machines, rxe0 on eth0
+# rxe_up: loads the module on both machines, and adds rxe0 on eth0
 rxe_up() {
 	load_ours
 	rxe_add
@@ -160,7 +162,7 @@ rxe_up() {
 	on_b rxe_add
 }
 
-# rxe_down: no device, no module, on both machines
+# rxe_down: unloads the module on both machines, which deletes the devices
 rxe_down() {
 	unload
 	on_b unload
@@ -168,7 +170,7 @@ rxe_down() {
 
 # --- addresses --------------------------------------------------------------
 
-# gid_of ADDRESS: as sysfs writes a GID
+# gid_of ADDRESS: prints its GID as sysfs does
 gid_of() {
 	local left right pad parts i out=''
 	if [[ $1 != *:* ]]; then
@@ -192,7 +194,7 @@ gid_of() {
 	echo "${out%:}"
 }
 
-# gid_index DEV v1|v2|any ADDRESS: the first index of that GID
+# gid_index DEV v1|v2|any ADDRESS: prints the first index of the address's GID of that version
 gid_index() {
 	local port=/sys/class/infiniband/$1/ports/1 gid index have type
 	gid=$(gid_of "$3")
@@ -211,13 +213,13 @@ gid_index() {
 	return 1
 }
 
-# link_local DEV: the link-local IPv6 address of a netdev
+# link_local DEV: prints the link-local IPv6 address of a netdev
 link_local() {
 	ip -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
 }
 
-# netns_pair [MTU]: namespaces A and B joined by a veth pair (netdev veth in
-# each; 203.0.113.1 and .2, 2001:db8:1::1 and ::2), an rxe device in each (rxeA,
+# netns_pair [MTU]: makes namespaces A and B, joined by a veth pair (netdev veth in
+# each; 203.0.113.1 and .2, 2001:db8:1::1 and ::2), with an rxe device in each (rxeA,
 # rxeB).  Use `ip netns exec A ...` for rdma and the verbs programs.
 netns_pair() {
 	local ns n=1
@@ -237,21 +239,21 @@ netns_pair() {
 	done
 }
 
-# --- the kernel's word ------------------------------------------------------
+# --- the kernel's log -------------------------------------------------------
 
 BAD_DMESG='WARNING: |BUG: |BUG at |Oops|Call Trace|general protection|refcount_t:|unregister_netdevice: waiting'
 BAD_DMESG+='|KASAN|UBSAN|kmemleak: [1-9]|INFO: (task|rcu|possible|suspicious|trying)|possible (recursive|circular)'
 BAD_DMESG+='|soft lockup|hard LOCKUP|rcu_.* (stall|detected)|DEBUG_LOCKS|leaked|Voluntary context switch within RCU'
 
-# leaks_scan: kmemleak, where the kernel has it, tells dmesg; fails if it has given up.  Only what
-# looks the same at two scans counts.
+# leaks_scan: has kmemleak, if the kernel has it, report leaks to the log.  Fails if kmemleak has given
+# up.  There are two scans: kmemleak reports only memory that looks the same in both.
 leaks_scan() {
 	[ -e /sys/kernel/debug/kmemleak ] || return 0
 	echo scan > /sys/kernel/debug/kmemleak && echo scan > /sys/kernel/debug/kmemleak &&
 		cat /sys/kernel/debug/kmemleak
 }
 
-# now: ms
+# now: prints the time in milliseconds
 now() {
 	echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
@@ -260,20 +262,21 @@ log_lines() {
 	dmesg | wc -l
 }
 
-log_since() { # LINES: what is behind them
+# log_since LINES: prints the kernel's log behind its first LINES
+log_since() {
 	dmesg | tail -n +$(($1 + 1))
 }
 
-# logged_since LINES WORDS: there is a line with them behind the first LINES of the log.  Other lines
-# may come between, so the last one says nothing.
+# logged_since LINES WORDS: succeeds if a line behind the first LINES of the kernel's log has the words.
+# It need not be the last line, since others may follow.
 logged_since() {
 	[ "$(log_since "$1" | grep -c "$2")" -ge 1 ]
 }
 
-# dmesg_clean: fails, and prints it, if the kernel complained since the test began
+# dmesg_clean: if the kernel has complained since the test began, prints that and fails
 dmesg_clean() {
 	local bad
-	# Read to its end: dmesg must not fail by a pipe that is closed, which would look clean.
+	# Read all of dmesg's output: if grep closed the pipe, dmesg would fail, and that would look clean.
 	bad=$(dmesg | grep -E -A 10 "$BAD_DMESG") || return 0
 	head -n 11 <<< "$bad"
 	return 1
@@ -281,15 +284,15 @@ dmesg_clean() {
 
 # --- between tests (for scripts/vm/run-test) ----------------------------------------------------------
 
-# A node as it was at boot, whatever the test left.
+# node_reset: brings this machine into its state after boot
 node_reset() {
 	local ns dev
-	# Processes first: whatever the test, or its commands on b, left running.
+	# The processes that the test, or its commands on b, left running
 	echo 1 > /sys/fs/cgroup/test/cgroup.kill
 	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]'
 	for ns in $(ip netns list | awk '{ print $1 }'); do
-		# or else a connection of a program that was killed, whose peer can't answer any more, keeps it
-		# for 110 s
+		# Otherwise, the TCP connection of a killed program keeps the namespace for 110 s, if the
+		# peer can't answer any more.
 		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
 		ip netns del "$ns"
 	done
@@ -303,7 +306,7 @@ node_reset() {
 	node_network || { say "eth0 can't be set up"; return 1; }
 }
 
-# eth0 with its name, address, size and addresses.
+# node_network: restores the name, MAC address, MTU, features and IP addresses of eth0
 node_network() {
 	local n dev
 	case $(uname -n) in

@@ -7,15 +7,15 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# run_pingpong ENDPOINT PROVIDER: all sizes, and -c compares what arrives
+# run_pingpong ENDPOINT PROVIDER: all sizes; with -c, the program compares what arrives
 run_pingpong() {
 	PORT=$((PORT + 1))
 	both wait_tcp fi_pingpong -c -e "$1" -p "$2" -I 10 -B $PORT -- \
 		fi_pingpong -c -e "$1" -p "$2" -I 10 -P $PORT "$SRV_CM"
 }
 
-# run_qperf TEST...: connected by RDMA_CM, which qperf can for RC only; else it knows LIDs alone,
-# and RoCE has none.
+# run_qperf TEST...: connects by RDMA_CM, which qperf supports for RC only.  Without RDMA_CM, qperf needs
+# LIDs, and RoCE has none.
 run_qperf() {
 	PORT=$((PORT + 1))
 	both wait_tcp qperf -lp $PORT -- qperf "$SRV4" -lp $PORT -t 1 -cm1 "$@" quit

@@ -14,8 +14,8 @@ dropped() {
 	tc -s qdisc show dev eth0 | grep -oE 'dropped [0-9]+' | grep -vq 'dropped 0'
 }
 
-# The end that finishes first exits at once. If its last ACK is lost, the other end uses up its
-# retries, though all data has arrived and is verified. (Other programs end by a handshake.)
+# The end that finishes first exits at once.  If its last ACK is lost, the other end uses up its retries,
+# though all data has arrived and is verified.  Other programs end by a handshake.
 pingpong() {
 	local log=/tmp/pingpong
 	run_rc_pingpong > $log 2>&1 && return

@@ -9,16 +9,17 @@
 ENOMEM=12
 MILLION=1048576		# MRs or AHs of a device
 OTHERS=65536		# PDs, CQs or SRQs
-# Limit of the time for one at the end, compared with the time when there were a sixteenth of them.
-# If it grew with their number, it would be 16 times as long. Load of the host hardly triples it.
+# Limit of the time per object, relative to the time with a sixteenth of the objects.  If the time grew
+# with the number, it would be 16 times as long.  Load of the host hardly triples it.
 SLACK=3
 
 oom_kills() {
 	awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
 }
 
-# many KIND [NUMBER]: sets num, err, and how many ns it takes to make one and to destroy one while
-# more than half of them exist: the median, of the better quarter, as the host may be busy
+# many KIND [NUMBER]: makes NUMBER objects, or as many as possible, and destroys them.  Sets num, err, and
+# make and destroy: the ns for one object while more than half of them exist.  These are medians of the
+# better of two quarters, since the host may be busy
 many() {
 	local line
 	line=$(verbs_many -d rxe0 -g "$gid" ${2:+-n "$2"} "$1") || return 1
@@ -29,7 +30,7 @@ many() {
 	say "$num of $1: $((num * make / 1000000)) ms to make and $((num * destroy / 1000000)) ms to destroy, at $make and $destroy ns each"
 }
 
-# counted KIND NUMBER: so many can be made
+# counted KIND NUMBER: so many objects can be made
 counted() {
 	many "$1" "$2" && [ "$num" = "$2" ] && [ "$err" = 0 ]
 }
@@ -38,19 +39,20 @@ in_proportion() {
 	awk "BEGIN { exit !($make <= $SLACK * $made && $destroy <= $SLACK * $destroyed) }"
 }
 
-# linear KIND NUMBER: so many, which the others are compared with, and four times as many
+# linear KIND NUMBER: makes so many objects, and then four times as many: an object takes no longer.  Later
+# cases compare with the first time, too
 linear() {
 	counted "$1" "$2" || return 1
 	made=$make destroyed=$destroy
 	counted "$1" $((4 * $2)) && in_proportion
 }
 
-# full KIND: as many as there may be, and not one more
+# full KIND: a million objects can be made, and not one more
 full() {
 	many "$1" && [ "$num" = $MILLION ] && [ "$err" = $ENOMEM ] && in_proportion
 }
 
-# held KIND: how many there are while verbs_many runs, which has one PD and one CQ itself
+# held KIND: prints how many other objects there are while verbs_many runs, its own PD and CQ included
 held() {
 	case $1 in
 	srq) echo 0 ;;
@@ -58,14 +60,14 @@ held() {
 	esac
 }
 
-# to_the_last KIND: all that the device says it has, of which the last one works, and not one more.
-# A CQ or SRQ takes 0.45 ms, the first as the last: its ring is allowed only if 256 KB more are
-# left, which the kernel clears (init_on_alloc), slowly in an emulated machine.
+# to_the_last KIND: as many objects can be made as the device reports, the last one works, and not one more
+# can be made.  Each CQ or SRQ takes 0.45 ms: its ring is allowed only if 256 KB can be allocated
+# beside it, which the kernel clears (init_on_alloc).  An emulated machine is slow at that.
 to_the_last() {
 	many "$1" && [ "$err" = $ENOMEM ] && [ $((num + $(held "$1"))) = $OTHERS ]
 }
 
-# Until there is no memory for more, and none is killed for it
+# QPs can be made until memory is short, and no process is killed
 until_enomem() {
 	local kills
 	kills=$(oom_kills)
@@ -75,14 +77,14 @@ until_enomem() {
 
 load_ours
 rxe_add
-# Of such an address the RDMA core knows the MAC: it need not ask for each AH.
+# The RDMA core derives the MAC address from such an address: it doesn't resolve it for each AH.
 gid=$(gid_index rxe0 v1 "$(link_local eth0)")
 for kind in mr ah; do
 	try linear-$kind linear $kind $((MILLION / 16))
 	try most-$kind full $kind
 	try gone-$kind wait_for 5 resources_gone
 done
-# Each CQ and SRQ is mapped, and so many mappings aren't usual.
+# Each CQ and SRQ is mapped.  By default, a process may not have so many mappings.
 sysctl -qw vm.max_map_count=200000
 for kind in pd cq srq; do
 	try last-$kind to_the_last $kind

@@ -10,24 +10,24 @@ VLANS=1000 NGROUPS=20
 G4=239.1.2.3 MAC4=01005e010203		# the first group
 MOST=1000	# instructions to find that a netdev is in a group already; about 350 are enough
 
-declare -A event	# instructions by an event: alone, joined
+declare -A event	# instructions that an event takes: alone (no group), joined
 
 vlans_add() {
 	seq "$VLANS" | sed 's/.*/link add link veth name v& type vlan id &/' | ip -n B -batch -
 }
 
-vlans_del() { # LAST: from the first one on
+vlans_del() { # LAST: deletes the VLANs up to this one
 	seq "$1" | sed 's/.*/link del v&/' | ip -n B -batch -
 }
 
-# joined NUMBER: so many netdevs have joined the first group
+# joined NUMBER: exactly so many netdevs have joined the first group
 joined() {
 	[ "$(ip netns exec B grep -c $MAC4 /proc/net/dev_mcast)" = "$1" ]
 }
 
-# measure_event NAME: a flag of the real netdev changes that has no meaning.  The machine's clock
-# counts instructions, a thousand in a microsecond.  Whatever else runs in the machine adds to it,
-# so the least counts.
+# measure_event NAME: measures an event of the real netdev: a flag without a meaning changes.  The
+# machine's clock counts instructions, a thousand per microsecond.  All else that runs in the machine adds
+# to the time, so the shortest time counts.
 measure_event() {
 	local to start least=''
 	for to in on off on off; do
@@ -38,7 +38,7 @@ measure_event() {
 	event[$1]=$((1000 * least))
 }
 
-# A process is a member of all groups until let_go
+# A process becomes a member of all groups, until let_go()
 hold() {
 	rm -f /tmp/hold
 	ip netns exec B verbs_mcast hold rxeB 0 $G4 $NGROUPS > /tmp/hold &

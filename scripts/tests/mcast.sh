@@ -11,7 +11,7 @@ G4=239.1.2.3 MAC4=01005e010203
 G6=ff0e::1:203 MAC6=333300010203
 MACV1=3333ef010203	# RDMA_CM writes an IPv4 group as ff0e::ffff:239.1.2.3 for RoCE v1
 
-# What a netdev of a namespace has joined
+# igmp, mld, mac: the netdev of the namespace has joined the group, or lets its MAC address in
 igmp() { # NS HEX-ADDRESS NETDEV
 	ip netns exec "$1" awk -v dev="$3" -v group="$2" '
 		/^[0-9]/ { in_dev = $2 == dev } in_dev && $1 == group { found = 1 } END { exit !found }' /proc/net/igmp
@@ -21,8 +21,7 @@ mld() { # NS HEX-ADDRESS NETDEV
 	ip netns exec "$1" grep -q " $3 *$2 " /proc/net/igmp6
 }
 
-# mac NS MAC NETDEV [USERS]
-mac() {
+mac() { # NS MAC NETDEV [USERS]
 	ip netns exec "$1" grep -qE " $3 +${4:-[0-9]+} +[0-9]+ +$2" /proc/net/dev_mcast
 }
 
@@ -34,7 +33,7 @@ joined6() {
 	mld B ff0e0000000000000000000000010203 "$1" && mac B $MAC6 "$1"
 }
 
-# A process of the namespace is a member until let_go
+# A process of the namespace becomes a member, until let_go()
 hold() { # NS GROUP [DEV]
 	rm -f /tmp/hold
 	ip netns exec "$1" verbs_mcast hold "${3:-rxe$1}" 0 "$2" > /tmp/hold &
@@ -42,18 +41,18 @@ hold() { # NS GROUP [DEV]
 	wait_for 20 grep -q ready /tmp/hold
 }
 
-# however a member ends
+# The member is killed
 let_go() {
 	kill -KILL "$HOLDER"
 	wait "$HOLDER" || true
 }
 
-# The netdev lets a group in while there are members [A17.4.3]
+# The netdev lets the group's packets in while there are members [A17.4.3]
 joins_and_leaves() { # GROUP PREDICATE
 	! $2 veth && hold B "$1" && $2 veth && let_go && wait_for 10 eval "! $2 veth"
 }
 
-# The group is joined on the VLAN, too, whichever is there first; a VLAN may go meanwhile.
+# VLANs of the netdev join the group, too, also a VLAN that is added later.  A VLAN may be deleted meanwhile.
 vlan_joins() {
 	ip -n B link add link veth name veth.5 type vlan id 5 && ip -n B link set veth.5 up &&
 		hold B $G4 && joined veth.5 &&
@@ -62,7 +61,7 @@ vlan_joins() {
 		let_go && wait_for 10 eval '! joined veth.6' && ip -n B link del veth.6
 }
 
-# A VLAN with a device of its own isn't the real netdev's device's, until its own one is deleted
+# The device of the real netdev doesn't join on a VLAN that has its own device, until that is deleted
 vlan_loses_its_device() {
 	ip -n B link add link veth name veth.7 type vlan id 7 && ip -n B link set veth.7 up &&
 		ip -n B addr add 198.18.7.1/24 dev veth.7 && in_netns B rxe_add rxeV veth.7 &&
@@ -71,7 +70,7 @@ vlan_loses_its_device() {
 		ip -n B link del veth.7
 }
 
-# IPv6 goes away with a small MTU, with its groups and its addresses.
+# With a small MTU, the netdev loses IPv6, and with it groups and addresses.  Both come back.
 ipv6_comes_back() {
 	hold B $G6 && joined6 veth && ip -n B link set veth mtu 1200 &&
 		! mld B ff0e0000000000000000000000010203 veth && ip -n B link set veth mtu 1500 &&
@@ -80,7 +79,7 @@ ipv6_comes_back() {
 		wait_for 10 eval 'srv gid_index rxeB v1 $SRV6 > /dev/null'
 }
 
-# The device goes while there is a member; so does its netdev.
+# device_goes, netdev_goes: the device or its netdev is deleted while there is a member.
 device_goes() {
 	hold B $G4 && ip netns exec B rdma link del rxeB && wait_for 10 eval '! joined veth' && let_go &&
 		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeB veth"
@@ -92,7 +91,7 @@ netdev_goes() {
 	hold B $G4 rxeG && joined gone && timeout 20 ip -n B link del gone && let_go
 }
 
-# A netdev with a VLAN, and one on that: they stay, and leave the group.
+# A netdev with a VLAN, and a VLAN on that, moves to another namespace.  The VLANs stay, and leave the group.
 moved_away() {
 	ip -n B link add moved type dummy && ip -n B link set moved up && ip -n B addr add 198.18.7.1/24 dev moved &&
 		ip netns exec B bash -c ". $TESTS/lib.sh; rxe_add rxeG moved" || return 1
@@ -104,7 +103,7 @@ moved_away() {
 		ip -n A link set moved up && mac A $MAC4 moved && let_go && ip -n A link del moved
 }
 
-gid() { # TYPE: v1 or v2, of the IPv4 or IPv6 address of A
+gid() { # TYPE: prints the index of A's GID of that version and family
 	local address=$CLI4
 	[[ $1 = *ipv4 ]] || address=$CLI6
 	gid_index rxeA "${1%-*}" "$address"
@@ -114,12 +113,12 @@ count() { # NS COUNTER
 	cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/$2"
 }
 
-# counted NS COUNTER FROM: ten more than FROM, as soon as the RDMA core reads it anew
+# counted NS COUNTER FROM: the counter shows ten more than FROM, as soon as the RDMA core updates it
 counted() {
 	wait_for 5 eval "[ \$(count $1 $2) = $(($3 + 10)) ]"
 }
 
-# crosses TYPE GROUP: two members in B, one in A, and the sender in A
+# crosses TYPE GROUP: the sender in A reaches two members in B and one in A
 crosses() {
 	local n pids=() status=0 sent rcvd
 	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
@@ -139,7 +138,7 @@ crosses() {
 		counted A multicast_xmit_packets "$sent" && counted B multicast_rcv_packets "$rcvd"
 }
 
-# frames TYPE GROUP MAC: one on the wire for each datagram, to the group's MAC address
+# frames TYPE GROUP MAC: each datagram is one frame on the wire, to the group's MAC address
 frames() {
 	local fields
 	capture_begin B veth /tmp/mcast.pcap 'udp port 4791 or ether proto 0x8915' && crosses "$1" "$2" &&
@@ -151,7 +150,7 @@ frames() {
 	[ "$(awk -v mac="$3" '{ print $1, $2 == mac, $3, $4 }' <<< "$fields")" = "10 1 3 0xffffff" ]
 }
 
-# RDMA_CM with mckey
+# mckey joins the group by RDMA_CM, and data passes
 run_mckey() { # TYPE GROUP MAC USERS
 	local pid status=0
 	use_gid "$1" || return 1
@@ -164,7 +163,7 @@ run_mckey() { # TYPE GROUP MAC USERS
 	return $status
 }
 
-# Somebody else's group lets the packets in: they are counted, and go nowhere.
+# Another program has joined the group, so the netdev lets its packets in.  The device drops and counts them.
 drops() {
 	local file=/sys/class/infiniband/rxeB/ports/1/hw_counters/rx_drop_address before pid status=0
 	rm -f /tmp/hold

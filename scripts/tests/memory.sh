@@ -17,7 +17,7 @@ available() { # in MiB
 	awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo
 }
 
-# In a cgroup that may have 200 MiB, whose processes' limits are a user's otherwise
+# Runs the command in a cgroup with a limit of 200 MiB
 limited() { # COMMAND...
 	echo 200M > $CGROUP/memory.max
 	(
@@ -27,7 +27,7 @@ limited() { # COMMAND...
 	)
 }
 
-# refused_by KIND DEPTH RUNNER...: all there is of it, then ENOMEM, and no one is killed
+# refused_by KIND DEPTH RUNNER...: objects can be made until ENOMEM, and no process is killed
 refused_by() {
 	local kind=$1 depth=$2 kills num err rest
 	shift 2
@@ -37,7 +37,7 @@ refused_by() {
 	[ "$num" -gt 0 ] && [ "$err" = $ENOMEM ] && [ "$(oom_kills)" = "$kills" ]
 }
 
-# What they take is the cgroup's: it never had more than it may have, nor has the machine less
+# Objects are charged to the cgroup: the machine has at most 400 MiB less while they are made
 charged() { # KIND DEPTH
 	local before
 	before=$(available)
@@ -56,7 +56,7 @@ as_user() { # UID COMMAND...
 	setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"
 }
 
-# makes UID NUM ERRNO ARGS...: a user can make so many objects, and then there is that error
+# makes UID NUM ERRNO ARGS...: the user can make so many objects, and then gets this error
 makes() {
 	local uid=$1 want=$2 err=$3 out
 	shift 3
@@ -65,22 +65,22 @@ makes() {
 	[[ $out == "$want $err "* ]]
 }
 
-# All of a user's budget is used: nothing more is made, not even a completion queue
+# The user's budget is used up: the user can't even make a completion queue
 used_up() { # UID
 	! as_user "$1" verbs_many -d rxe0 -n 1 cq
 }
 
-# Queues of one page, up to the last page of a budget of 1024: one is verbs_many's own
+# Queues of one page use up a budget of 1024 pages.  verbs_many itself has one of them
 all_pages() {
 	makes $A 1023 $ENOMEM -k cq && makes $A 1023 $ENOMEM -k cq
 }
 
-# A resize has both rings for a moment, and then one: of 17 pages each
+# During a resize, both rings exist.  Afterwards, only the new ring is charged.  A ring has 17 pages
 resized() {
 	makes $A 59 $ENOMEM -k -w 1000 resized-cq && all_pages
 }
 
-# A queue pair has two rings of a page, and an array
+# A queue pair is charged for two rings of a page each, and an array
 arrays() {
 	local num err rest
 	read -r num err rest < <(as_user $A verbs_many -d rxe0 -k -w 1 qp < /dev/null)
@@ -88,7 +88,7 @@ arrays() {
 	[ "$num" -gt 200 ] && [ "$num" -lt 511 ] && [ "$err" = $ENOMEM ] && all_pages
 }
 
-# keeping OPTION: a user has all that there is, until finished; says in /tmp/kept what it is
+# keeping OPTION: a user uses up the budget, until finished().  The program's output is in /tmp/kept
 keeping() {
 	rm -f /tmp/keep /tmp/kept
 	mkfifo /tmp/keep
@@ -102,7 +102,7 @@ finished() {
 	wait_for 10 all_pages
 }
 
-# While one user has all, another and root make what they want; the log has the reason
+# While one user has used up the budget, another user and root can make objects.  The log has the reason
 apart() {
 	local lines
 	lines=$(log_lines)
@@ -110,7 +110,7 @@ apart() {
 		finished && logged_since "$lines" "user $A have 4194304 bytes.*user_ring_bytes"
 }
 
-# What is destroyed counts until it isn't mapped any more, in a child either
+# A destroyed object is charged until it is unmapped, also in a child
 mapped() {
 	keeping -f && wait_for 60 grep -q destroy /tmp/kept && used_up $A && finished
 }

@@ -7,17 +7,17 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Its own traffic goes over the network of control, so that only RDMA is left for the data.
+# MPI's own TCP connections use the control network, so its data must go by RDMA.
 RUN=(timeout 120 mpirun.openmpi --allow-run-as-root --prefix /usr -np 2 --map-by node
 	--host "a,b" --prtemca prte_if_include eth1 --mca btl_tcp_if_include eth1)
 
-# check_mpi PREFIX OPTION...: the two ranks compare.  Windows (one-sided MPI) are left out: over
-# libfabric and UCX the libraries of this version fail by themselves, with any device.
+# check_mpi PREFIX OPTION...: the two ranks compare what they receive.  Windows (one-sided MPI) aren't
+# tested: over libfabric and UCX, this version's libraries fail with any device.
 check_mpi() {
 	cases "$1-" "${RUN[@]}" "${@:2}" python3 "$TESTS/py/mpi_check.py"
 }
 
-# The GID's index is the same on both machines, as the variable of the environment is.
+# Both machines get the same environment variable, and have the GID at the same index.
 by_ucx() { # TRANSPORTS
 	local name=$type-ucx-${1%%_*} options
 	options=(--mca pml ucx -x "UCX_TLS=$1,self" -x UCX_NET_DEVICES=rxe0:1 -x "UCX_IB_GID_INDEX=$CLI_GID")

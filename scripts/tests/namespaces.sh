@@ -12,7 +12,7 @@ SYS=/sys/class/infiniband
 CGROUP=/sys/fs/cgroup/rxe-rdma
 EAGAIN=11
 
-# A name can be used again when its device is gone, whichever namespace saw it.
+# When a device is gone, its name can be used again, also in another namespace.
 names_free() { # NAME...
 	local name
 	for name; do
@@ -25,8 +25,8 @@ add_one() { # NUMBER
 		ip -n "n$1" link set dummy0 up && ip netns exec "n$1" rdma link add "rxen$1" type rxe netdev dummy0
 }
 
-# All have the same address, which is another one in each.  Only in exclusive mode: else the RDMA core
-# makes files for each GID of each device in each namespace, four gigabytes for these.
+# A hundred namespaces use the same address, each for its own netdev.  Only in exclusive mode: in shared
+# mode, the RDMA core would make files for each GID of each device in each namespace, of 4 GB in all.
 hundred() {
 	local n
 	for n in {1..100}; do
@@ -45,7 +45,7 @@ hundred_gone() {
 	wait_for 60 names_free rxen1 rxen50 rxen100
 }
 
-between() { # the two namespaces
+between() { # data passes between the two namespaces
 	use_gid v2-ipv4 && run_rc_pingpong && run_rping
 }
 
@@ -53,8 +53,8 @@ both_gone() {
 	ip netns del A && ip netns del B && wait_for 20 names_free rxeA rxeB
 }
 
-# The program is in the first namespace, so that the others can end.  Its two ends have a device each:
-# what it sends crosses the veth
+# The program is in the first namespace, so the others can be deleted.  Its two ends use one device each,
+# and its data crosses the veth
 deleted_under_traffic() { # VERSION
 	local pid before
 	use_gid "$1" || return 1
@@ -66,12 +66,12 @@ deleted_under_traffic() { # VERSION
 	! wait $pid || { say "the program succeeded without its devices"; return 1; }
 }
 
-# Each namespace has its own device, and no other
+# Each namespace sees its own device, and no other
 each_its_own() {
 	[ "$(in_netns A ls $SYS)" = rxeA ] && [ "$(in_netns B ls $SYS)" = rxeB ] && [ -z "$(ls $SYS)" ]
 }
 
-# The RDMA device alone, without its netdev, is of no use; returned, it is.
+# The RDMA device is moved without its netdev, and back.  Then it works again.
 moved_and_back() {
 	in_netns A rdma dev set rxeA netns B && in_netns B ls $SYS/rxeA >&2 && ! in_netns A ls $SYS/rxeA &&
 		in_netns B rdma dev set rxeA netns A && wait_for 20 in_netns A rxe_ready rxeA veth && between
@@ -89,7 +89,7 @@ listens() { # NS: the driver has UDP port 4791 there
 	ip netns exec "$1" ss -Hlun sport = :4791 | grep -q .
 }
 
-netdev_to() { # NS FROM TO: with the addresses that it had; a moved netdev is down, and has none
+netdev_to() { # NS FROM TO: moves the netdev of NS; then it is down and has no addresses, so both are restored
 	local n=1
 	[ "$1" = A ] || n=2
 	ip -n "$2" link set veth netns "$3" && ip -n "$3" link set veth up && ip -n "$3" addr add 203.0.113.$n/24 dev veth &&
@@ -100,7 +100,7 @@ rdma_to() { # NS FROM TO
 	ip netns exec "$2" rdma dev set "rxe$1" netns "$3"
 }
 
-# A container gets the netdev and the RDMA device, in either order; both leave it again.
+# A container gets the netdev and the RDMA device, in either order.  Both are moved back.
 moves() { # FIRST SECOND
 	local ns
 	ip netns add C && ip netns add D && ip -n C link set lo up && ip -n D link set lo up || return 1
@@ -118,7 +118,7 @@ moves() { # FIRST SECOND
 		wait_for 20 in_netns A rxe_ready rxeA veth && wait_for 20 in_netns B rxe_ready rxeB veth && between
 }
 
-# The first namespace gets a real netdev back when the other one ends, and the RDMA core the device
+# When a namespace is deleted, its real netdev returns to the first namespace, and so does the device
 returned() {
 	rxe_add && ip netns add C && ip link set eth0 netns C && rdma dev set rxe0 netns C && listens C &&
 		in_netns C ls $SYS/rxe0 >&2 && [ -z "$(ls $SYS)" ] && ip netns del C || return 1
@@ -130,8 +130,8 @@ state_is() { # STATE
 	grep -q "$1" $SYS/rxe0/ports/1/state
 }
 
-# A program has the port there: the device is silent, until the port is free and the netdev goes up anew.
-# Any other event of the netdev may have the same effect, if the port is free by then.
+# A program has bound the port in the new namespace: the device receives nothing until the port is free and
+# the netdev is set up again.  Another event of the netdev may have the same effect, if the port is free then.
 port_taken() {
 	local pid
 	rxe_add && ip netns add C || return 1
@@ -147,7 +147,8 @@ time.sleep(1000)' & pid=$!
 		wait_for 10 state_is ACTIVE && ip netns del C && node_network && rdma link delete rxe0
 }
 
-# Whatever namespace was deleted before is freed: the kernel frees them in turn, perhaps two at a time
+# Waits until all namespaces that were deleted before are freed.  The kernel frees namespaces in their
+# order, perhaps two at a time, so this deletes two more and waits for their devices
 ends_seen() {
 	local n
 	for n in 1 2; do
@@ -155,7 +156,7 @@ ends_seen() {
 	done
 }
 
-# A queue pair outlives the namespace that its route was of.  The programs are in the first one.
+# A queue pair outlives the namespace of its route.  The programs are in the first namespace.
 route_of_the_gone() { # VERSION
 	local pids=() ns
 	use_gid "$1" || return 1
@@ -174,8 +175,8 @@ route_of_the_gone() { # VERSION
 	wait_for 20 resources_gone 2 && ip link del endA && wait_for 20 names_free rxeA rxeB
 }
 
-# The same by a VLAN, which stays where it is and goes there, while its device is in no namespace: a
-# program has the port in the one that the netdev has moved to.
+# The same with a route by a VLAN.  The netdev moves to a namespace where a program has the port, so the
+# device is in no namespace.  The VLAN stays, and is deleted with its namespace.
 route_of_the_upper() {
 	local pids=() port ns n=1 SRV6=2001:db8:5::2 CLI6=2001:db8:5::1
 	for ns in A B; do
@@ -209,7 +210,7 @@ in_group() { # COMMAND...
 	)
 }
 
-# limited LIMIT KIND: objects are made up to the limit, and one more is refused
+# limited LIMIT KIND: objects can be made up to the limit, and one more is refused
 limited() {
 	local num err _
 	echo "rxe0 $1" > $CGROUP/rdma.max || return 1
@@ -255,6 +256,6 @@ try cgroup-none eval '! in_group ibv_devinfo -d rxe0'
 for kind in qp cq mr; do
 	try "cgroup-$kind" limited 'hca_handle=2 hca_object=50' $kind
 done
-# The kernel keeps the limits of a group that is gone, and refers to its memory when the device goes
+# The kernel would keep the limits of a deleted group, and access its memory when the device is deleted
 echo 'rxe0 hca_handle=max hca_object=max' > $CGROUP/rdma.max
 rmdir $CGROUP

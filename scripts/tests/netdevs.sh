@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# takes NETDEV TYPES: a device comes and goes, and has GIDs of the types
+# takes NETDEV TYPES: a device can be added and deleted, and has GIDs of these types
 takes() {
 	local dev=r_$1 sys=/sys/class/infiniband/r_$1 types
 	rdma link add "$dev" type rxe netdev "$1" || return 1
@@ -17,7 +17,7 @@ takes() {
 		[ "$(cat "$sys/node_guid")" != 0200:00ff:fe00:0000 ] && rdma link delete "$dev"
 }
 
-# kind NAME TYPES TYPE...: a netdev that ip(8) makes, on top of LOWER if that is set
+# kind NAME TYPES TYPE...: tests a netdev of this type, which ip(8) makes, on top of LOWER if that is set
 kind() {
 	local name=$1 types=$2
 	shift 2
@@ -36,7 +36,7 @@ tuns() {
 		ip addr add 198.18.77.1/32 dev tun9 && ip link set tun9 up && ip link set tap9 up
 }
 
-# Namespaces A and B of netns_pair, joined by a tunnel over their veth
+# Makes namespaces A and B, joined by a tunnel over their veth, with devices on the tunnel
 tunnel_up() {
 	local ns end n=1
 	netns_pair || return 1
@@ -61,7 +61,7 @@ programs() { # PREFIX
 	try "$1-read_lat" run_perftest read_lat
 }
 
-# Whatever the driver, the RDMA core of these kernels resolves no address of loopback.
+# The RDMA core of these kernels resolves no loopback address, for any driver.
 loopback_cm() { # PROGRAM
 	local out LIMIT=10
 	if out=$("run_$1" 2>&1); then
@@ -99,7 +99,7 @@ loopback() {
 	rdma link delete rlo
 }
 
-# With a namespace goes its loopback, and the device on that
+# If a namespace is deleted, its loopback netdev is deleted, and the device on that, too
 namespace_goes() {
 	ip netns add gone && ip -n gone link set lo up &&
 		ip netns exec gone rdma link add rgone type rxe netdev lo || return 1
@@ -142,7 +142,7 @@ else
 	fail ipip "no tunnel, or no GIDs"
 fi
 
-# A limit of the netdev for trains that is smaller than a packet doesn't stop packets.
+# The netdev's limit for GSO skbs is smaller than a packet.  Packets pass nevertheless.
 small_gso() {
 	local ns
 	for ns in A B; do
@@ -151,8 +151,8 @@ small_gso() {
 	use_gid v2-ipv4 && run_perftest write_bw && use_gid v1-ipv4 && run_perftest write_bw
 }
 
-# A macvlan with a device of its own, on a netdev with one: the lower device, which came first,
-# doesn't take its address.
+# A macvlan has its own device, on a netdev with a device.  The lower device was added first, but doesn't
+# take the macvlan's address.
 on_top() {
 	ip -n B link add top link veth type macvlan mode bridge && ip -n B link set top up mtu 9000 &&
 		ip -n B addr add 203.0.113.9/24 dev top && in_netns B rxe_add rxeT top || return 1
@@ -160,8 +160,8 @@ on_top() {
 	use_gid v2-ipv4 && run_rping && run_rc_pingpong
 }
 
-# A container's ipvlan, on a netdev with a device.  It has the MAC address of the netdev below, so packets are
-# told by their IP address
+# A container has an ipvlan, on a netdev with a device.  The ipvlan has the MAC address of the netdev below:
+# the IP address decides whose device gets a packet
 on_ipvlan() {
 	ip netns add C && ip -n C link set lo up && ip -n B link add ipv link veth netns C type ipvlan mode l2 &&
 		ip -n C link set ipv up && ip -n C addr add 203.0.113.8/24 dev ipv &&
@@ -170,12 +170,12 @@ on_ipvlan() {
 	SRV_DEV=rxeI SRV_NET=ipv SRV4=203.0.113.8 SRV6=2001:db8:1::8
 }
 
-# What a netdev above carries
+# Data passes
 data() { # GID-TYPE
 	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_perftest write_bw 10 60000 && run_perftest read_bw 10 60000
 }
 
-# The netdev below keeps its own device
+# The ipvlan and its device are deleted.  The netdev below keeps its device
 ipvlan_goes() {
 	ip netns del C && wait_for 20 eval '! [ -e /sys/class/infiniband/rxeI ]' && path veth && use_gid v2-ipv4 && run_rping
 }
@@ -190,7 +190,7 @@ pair_down() {
 	wait_for 20 eval '! [ -e /sys/class/infiniband/rxeA ] && ! [ -e /sys/class/infiniband/rxeB ]'
 }
 
-# Namespaces A and B with a tap or tun each, and a process between them
+# Makes namespaces A and B with a tap or tun each, and a process that passes packets between them
 taps_up() { # tap_pair.py's OPTION...
 	local ns n=1
 	pair_down

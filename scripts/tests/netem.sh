@@ -11,7 +11,7 @@
 
 LOSSY=1
 
-# wires PREFIX MESSAGES WIRE...: rping runs in parallel to the others, since it mostly waits
+# wires PREFIX MESSAGES WIRE...: verifies data over each wire.  rping mostly waits, so it runs meanwhile
 wires() {
 	local prefix=$1 count=$2 wire rping
 	shift 2
@@ -25,11 +25,11 @@ wires() {
 	done
 }
 
-nothing_resent() { # since BEFORE was taken
+nothing_resent() { # since BEFORE was set
 	diff <(echo "$BEFORE") <(resent) >&2
 }
 
-# clean PREFIX: nothing is resent, with the wire busy for a while
+# clean PREFIX: while the wire is busy for some time, nothing is resent
 clean() {
 	wire_is clean
 	in_order
@@ -38,8 +38,8 @@ clean() {
 	try "$1-nothing-resent" nothing_resent
 }
 
-# corrupt PREFIX: what is corrupted doesn't pass for data, and counts.  netem reaches the linear part
-# of a packet only, which is its network headers, or all of it if it is a small one.
+# corrupt PREFIX: corrupted packets are dropped and counted.  netem changes the linear part of a packet
+# only: its network headers, or all of a small packet.
 corrupt() {
 	local before
 	before=$(icrc_errors) || { fail "$1-corrupt" "no counter"; return; }
