@@ -16,7 +16,7 @@ mount_nfs() { # VERSION
 	timeout 60 mount -t nfs -o "proto=rdma,port=20049,vers=$1$lock" "$HOST:$path" /mnt >&2 && grep -q 'proto=rdma' /proc/mounts
 }
 
-# What is read was not cached by this mount.  A file in requests of many sizes, small ones, names.
+# Writes a large file by the page cache, one by direct requests, many small files, and a link
 write_files() {
 	find /mnt -mindepth 1 -delete && dd if=/dev/urandom of=/tmp/data bs=1M count=$SIZE status=none &&
 		cp /tmp/data /mnt/data && dd if=/tmp/data of=/mnt/direct bs=4k count=256 oflag=direct status=none &&
@@ -28,7 +28,8 @@ same_files() {
 		dd if=/mnt/data of=/tmp/back bs=64k iflag=direct status=none && cmp /tmp/data /tmp/back
 }
 
-# Written with that version, read by a mount of its own with the other one
+# Files are written with one version of the protocol, and read with the other by a new mount, whose cache is
+# empty
 remounted() { # VERSION OTHER
 	mount_nfs "$1" && write_files && umount /mnt && mount_nfs "$2" && same_files && umount /mnt
 }

@@ -9,7 +9,7 @@
 . "$TESTS/disk.sh"
 . "$TESTS/nvme-host.sh"
 
-# disk_requests reads|writes: how many the disk has answered
+# disk_requests reads|writes: prints how many requests the disk has answered
 disk_requests() {
 	awk -v kind="$1" '{ print (kind == "reads" ? $1 : $5) }' "/sys/class/block/${DISK##*/}/stat"
 }
@@ -18,18 +18,18 @@ link_is() { # STATE
 	grep -q "$1" /sys/class/infiniband/rxe0/ports/1/state
 }
 
-# The queue pairs send again what was lost meanwhile
+# The link is down for a short time: the queue pairs send again what was lost
 down_briefly() {
 	ip link set eth0 down && wait_for 10 link_is DOWN && ip link set eth0 up
 }
 
-# The queue pairs give up, and the host connects anew
+# The link is down until the queue pairs give up: the host connects again
 down_for_long() {
 	ip link set eth0 down && wait_for 30 eval '! live' && ip link set eth0 up
 }
 
-# flap HOW reads|writes OPTION...: the link goes away while fio, with these options, reads or
-# writes. At this rate fio can't end before, and while the link is away it can't end at all.
+# flap HOW reads|writes OPTION...: the link goes down while fio, with these options, reads or writes.  fio's
+# rate is limited, so that it doesn't end before.
 flap() {
 	local pid begun
 	begun=$(disk_requests "$2")
@@ -39,7 +39,7 @@ flap() {
 		ip addr add "$A6/64" dev eth0 nodad && wait_for 60 live && wait $pid
 }
 
-# The rate is not that of what fio reads after it has written
+# fio doesn't limit the rate of the reads that verify its writes.  So the data is written before
 flap_reads() {
 	verified --bs=16k && flap "$1" reads --bs=16k --rw=randread
 }
@@ -55,7 +55,7 @@ disk_sum() {
 	dd if="$DISK" bs=64k iflag=direct status=none | sha256sum
 }
 
-# What was written with one connection is read with the next
+# A new connection reads what the old one has written
 reconnected() {
 	local sum
 	sum=$(disk_sum) && disconnect && connect --ctrl-loss-tmo=600 && say "$sum" &&

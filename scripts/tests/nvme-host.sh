@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The kernel's host of NVMe over Fabrics.  Sourced, after lib.sh, tools.sh and disk.sh.
+# The kernel's host of NVMe over Fabrics.  Tests source this file after lib.sh, tools.sh and disk.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 CONTROLLER=''	# of the connection

@@ -18,7 +18,7 @@ reset() {
 	nvme reset "/dev/$CONTROLLER" && wait_for 20 live && same_data 64k
 }
 
-# A link that goes away for longer than the queue pairs try: the host connects anew
+# The link is down until the queue pairs give up: the host connects again
 flap() {
 	local pid
 	new_data
@@ -28,7 +28,7 @@ flap() {
 		ip addr add "$A6/64" dev eth0 nodad && wait_for 60 live && wait $pid && same_data 64k
 }
 
-# The target goes, and the controller gives up when it may
+# The target is removed, and the controller gives up after ctrl-loss-tmo
 removed() {
 	srv nvme-target hide && wait_for 60 gone
 }
@@ -38,7 +38,7 @@ has_srq() {
 	text=$(srv rdma resource show srq) && say "$text" && grep -q 'type BASIC.*comm.*nvmet' <<< "$text"
 }
 
-# All connections' receives in shared queues, one for each processor of the target
+# The target has one shared receive queue per processor, for all connections
 shared_receives() {
 	try "$type-srq-target" srv env USE_SRQ=1 nvme-target up "$SRV_CM"
 	try "$type-srq-connect" connect --ctrl-loss-tmo=600
@@ -48,19 +48,19 @@ shared_receives() {
 	end
 }
 
-# dim on|off: the RDMA core moderates the events of the host's completion queues by what they bring
+# dim on|off: the RDMA core moderates the events of the host's new completion queues by load, or doesn't
 dim() {
 	rdma dev set rxe0 adaptive-moderation "$1" && dim_is "$1" dev show rxe0 -d
 }
 
-# dim_is on|off WHAT...: what `rdma WHAT` says
+# dim_is on|off WHAT...: `rdma WHAT` says so
 dim_is() {
 	local text
 	text=$(rdma "${@:2}") && say "$text" && grep -q "adaptive-moderation $1" <<< "$text"
 }
 
-# Completion queues have it if the device had it when they were made. The RDMA core keeps those of
-# earlier connections until the device is deleted.
+# A completion queue is moderated if the device had the setting when the queue was created.  The RDMA core
+# keeps completion queues of earlier connections until the device is deleted, so the device is added again.
 new_moderated_device() {
 	rdma link delete rxe0 && rxe_add && use_gid v2-ipv4 && dim on
 }

@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# Swap, so that anonymous pages can be taken back; tmpfs files can be swap only by a loop device
+# Turns on swap, so that anonymous pages can be taken back.  A file on tmpfs can be swap only by a loop device
 swap_on() {
 	local file=/tmp/swap
 	fallocate -l 64M $file && SWAP=$(losetup -f --show $file) && mkswap -q "$SWAP" && swapon "$SWAP"
@@ -22,7 +22,7 @@ vmstat() { # NAME
 	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
 }
 
-# Pages went to the swap, and came back, while every byte was compared
+# Pages were written to swap and read again.  The other cases have compared every byte
 swapped() {
 	local in out
 	in=$(($(vmstat pswpin) - SWAP_IN)) out=$(($(vmstat pswpout) - SWAP_OUT))
@@ -30,7 +30,7 @@ swapped() {
 	[ "$in" -gt 100 ] && [ "$out" -gt 100 ]
 }
 
-# Between two devices by the network's way
+# Operations between two devices, over the network
 between() { # PREFIX [OPTION...]
 	cases "$1" verbs_odp -d "$CLI_DEV" -g "$CLI_GID" -D "$SRV_DEV" -G "$SRV_GID" "${@:2}"
 }
@@ -39,7 +39,7 @@ dropped() { # cli|srv NETDEV
 	"$1" tc -s qdisc show dev "$2" | sed -n 's/.*dropped \([0-9]*\).*/\1/p'
 }
 
-# Packets were lost both ways; those that were sent again found other pages, or none
+# Packets were lost in both directions.  Packets that were sent again found other pages, or none
 lost() {
 	local there back
 	there=$(dropped cli "$CLI_NET") back=$(dropped srv "$SRV_NET")
@@ -47,7 +47,7 @@ lost() {
 	[ "$there" -gt 0 ] && [ "$back" -gt 0 ]
 }
 
-# Of a user 8 processes, also ones that have exited, and of all users 16
+# Limits: 8 processes of one user, also ones that have exited, and 16 of all users
 left_behind() {
 	local lines
 	[ -e /proc/sys/vm/unprivileged_userfaultfd ] || { skip left "the kernel has no userfaultfd"; return; }
@@ -59,7 +59,7 @@ left_behind() {
 }
 
 SWAP=
-# A datagram that waits for a page isn't dropped, however long this machine stands still
+# A datagram that waits for a page isn't dropped, even if this machine stands still for seconds
 patient() {
 	echo "inq_age_ms 10000" > $KNOBS
 }

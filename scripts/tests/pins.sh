@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Pages that are pinned, by anybody
+# Prints the number of pinned pages of the machine
 pinned() {
 	echo 1 > /proc/sys/vm/stat_refresh
 	awk '$1 == "nr_foll_pin_acquired" { n += $2 } $1 == "nr_foll_pin_released" { n -= $2 } END { print n }' /proc/vmstat
@@ -17,7 +17,7 @@ pinned_are() {
 	[ "$(pinned)" = "$1" ]
 }
 
-# The case, and that no page remains pinned when all of its processes have ended
+# Runs the case.  When all of its processes have ended, no page remains pinned
 unpinned() { # CASE RUNNER...
 	local case=$1 before
 	shift
@@ -26,7 +26,7 @@ unpinned() { # CASE RUNNER...
 	try "$case-unpinned" wait_for 20 pinned_are "$before"
 }
 
-# A user, who may pin 64 KiB
+# Runs the command as a user who may pin 64 KiB
 ordinary() {
 	(
 		ulimit -l 64

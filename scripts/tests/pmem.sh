@@ -7,11 +7,11 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# A machine with one processor: the probe patches the kernel's code. With several emulated
+# The machine has one processor, because the probe patches the kernel's code.  With several emulated
 # processors, about one in 500 such changes ends the machine (emulator_fault in scripts/check).
 
-# The part of the machine's memory that the command line calls persistent, as a file (/dev/dax0.0)
-# that can be mapped and pinned; what "ndctl create-namespace -m devdax" does
+# Makes /dev/dax0.0, a file that can be mapped and pinned, of the memory that the kernel's command line
+# calls persistent.  "ndctl create-namespace -m devdax" does the same
 dax_file() {
 	local nd=/sys/bus/nd
 	modprobe -a nd_e820 nd_pmem dax_pmem device_dax && wait_for 5 test -e $nd/devices/namespace0.0 || return 1

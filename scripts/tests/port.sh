@@ -9,7 +9,7 @@
 
 NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)
 
-# says WHAT COMMAND...
+# says WHAT COMMAND...: the command prints exactly this
 says() {
 	local what=$1 said
 	shift
@@ -17,14 +17,15 @@ says() {
 	[ "$said" = "$what" ] || { say "$said, not $what: $*"; return 1; }
 }
 
-anybody() { cli "${NOBODY[@]}" python3 - "$@" < "$TESTS/py/udp_to.py"; }	# who may not read there
+anybody() { cli "${NOBODY[@]}" python3 - "$@" < "$TESTS/py/udp_to.py"; }	# a user without access to the script
 raw() { cli python3 - "$@" < "$TESTS/py/udp_to.py"; }
 
 counter() { # DEV NAME
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
 }
 
-# packets OPTION...: how many udp_to sends; those of its "gso" leave in one skb
+# packets OPTION...: prints how many packets udp_to sends with these options.  With "gso", four leave in one
+# skb
 packets() {
 	case " $* " in
 	*" gso "*) echo 4 ;;
@@ -32,7 +33,7 @@ packets() {
 	esac
 }
 
-# Nothing of it reaches the peer, and each counts.
+# The sender gets EPERM, nothing reaches the peer, and each packet is counted.
 refused() { # OPTION of udp_to...
 	local rcvd dropped
 	rcvd=$(counter rxeB rcvd_pkts) dropped=$(counter rxeA tx_drop_unprivileged)
@@ -40,7 +41,7 @@ refused() { # OPTION of udp_to...
 		[ "$(counter rxeA tx_drop_unprivileged)" = $((dropped + $(packets "$@"))) ]
 }
 
-# The host's own device doesn't get it
+# The sender's own device doesn't get the packet, either
 refused_here() { # OPTION of udp_to...
 	local rcvd
 	rcvd=$(counter rxeA rcvd_pkts)
@@ -55,7 +56,7 @@ switched() {
 	switch_is guard_port 0 && allowed $SRV4 4791 && switch_is guard_port 1 && refused $SRV4 4791
 }
 
-# the highest priority of the packets that a client with SL 7 sends
+# The highest priority of the packets that a client with SL 7 sends
 PINGPONG=ibv_rc_pingpong
 priority_is() { # PRIORITY COMMAND...
 	local want=$1
@@ -87,7 +88,7 @@ counted() {
 	grep -q 'packets [1-9]' <<< "$(cli nft list counter inet t "$1")"
 }
 
-# Namespace C is behind A, like a container behind the host's bridge
+# Namespace C is behind A, as a container is behind its host
 container_up() {
 	ip netns add C && ip link add inner netns A type veth peer name veth netns C &&
 		ip netns exec A sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 &&
@@ -102,7 +103,7 @@ side_up() { # NS DEV ADDRESS ADDRESS6
 
 contained() { ip netns exec C "${NOBODY[@]}" python3 - "$@" < "$TESTS/py/udp_to.py"; }
 
-# translated RULE...: of A, for what leaves by its device's netdev; C's own ping shows that it works
+# translated TYPE RULE...: A applies these rules to packets that leave by the netdev of its device
 translated() {
 	local type=$1 rule
 	shift
@@ -122,7 +123,7 @@ is_counter() { # DEV NAME VALUE
 	[ "$(counter "$1" "$2")" = "$3" ]
 }
 
-# The sender isn't told, but nothing reaches the peer, and each counts.
+# The sender gets no error, but nothing reaches the peer, and each packet is counted.
 stopped() { # OPTION of udp_to...
 	local rcvd dropped
 	rcvd=$(counter rxeB rcvd_pkts) dropped=$(counter rxeA tx_drop_unprivileged)

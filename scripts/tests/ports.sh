@@ -9,7 +9,7 @@
 
 CM="rping ucmatose udaddy"
 
-# cm TYPE PREFIX: the programs of RDMA_CM
+# cm TYPE PREFIX: runs the programs that use RDMA_CM
 cm() {
 	local program
 	use_gid "$1" || { fail "$2$1" "no such GID"; return; }
@@ -18,20 +18,20 @@ cm() {
 	done
 }
 
-# RoCE v1 has a wire only; what goes through loopback doesn't show on the netdev.
+# Packets of RoCE v1 leave by the netdev.  (Packets of RoCE v2 to the other port pass through lo.)
 leaves_by_the_port() {
 	local sent
 	use_gid v1-ipv4 && sent=$(counted_by cli $CLI_NET bytes run_rc_pingpong) && [ "$sent" -gt 300000 ]
 }
 
-# Without a neighbour of old: the RDMA core asks for it.
+# If the neighbour isn't known, it is resolved.
 asks_anew() {
 	ip neigh flush dev portA && ip neigh flush dev portB && use_gid v2-ipv4 && run_rc_pingpong &&
 		ip neigh show dev portA | grep -q '^203.0.113.2 '
 }
 
-# A stranger that asks in the name of this host hears nothing: not of a netdev without a device,
-# nor with a MAC address that isn't the one of the address.
+# An ARP request with an address of this host as sender gets no answer if the sender's MAC address is wrong,
+# or if the netdev with that address has no device.
 no_answer() { # SENDER'S-MAC
 	python3 - "$1" <<- 'END'
 		import sys
@@ -51,12 +51,12 @@ quiet_for_others() {
 
 TYPES="v2-ipv4 v2-ipv6 v2-ll v1-ipv4 v1-ipv6 v1-ll"
 matrix ports "$TYPES" "rc_pingpong ud_pingpong" "write_bw"
-# From port to port. Over IPv6 the server's RDMA core expects the client's address behind the
-# netdev that the request came in on, and a global one of this host isn't there for any driver.
+# From port to port.  Over IPv6, the server's RDMA core expects the client's address behind the netdev by
+# which the request came.  A global address of this host isn't there, whatever the driver.
 for type in v2-ipv4 v2-ll v1-ipv4 v1-ll; do
 	cm $type port-to-port-
 done
-# The client leaves it to the RDMA core, which takes the port with the server's address.
+# The client names no address of its own: the RDMA core chooses the port that has the server's address.
 FROM=''
 for type in $TYPES; do
 	cm $type local-address-

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# VLAN 5 on both ends, with a priority that isn't the SL, and a queue for each priority
+# Makes VLAN 5 on both ends, with tags whose priorities differ from the SLs, and a queue per priority
 up() {
 	local ns n=1
 	path_up veth || return 1
@@ -39,8 +39,8 @@ tagged() {
 	SRV4=198.18.5.2 CLI4=198.18.5.1 SRV6=2001:db8:5::2 CLI6=2001:db8:5::1
 }
 
-# marked WHAT COUNT COMMAND...: all frames of RoCE in each direction, COUNT or more, have WHAT in
-# tcpdump's words
+# marked WHAT COUNT COMMAND...: tcpdump shows WHAT for all RoCE frames in each direction, which are COUNT or
+# more
 marked() {
 	local what=$1 count=$2 ns mac all hits
 	shift 2
@@ -56,21 +56,21 @@ marked() {
 	done
 }
 
-# verbs SL: the ping-pongs by GID index
+# verbs SL: a ping-pong without RDMA_CM, with this SL
 verbs() {
 	PORT=$((PORT + 1))
 	both wait_tcp ibv_rc_pingpong -e -p $PORT -l "$1" -d rxeB -g "$SRV_GID" -n 10 -s 3000 -- \
 		ibv_rc_pingpong -e -p $PORT -l "$1" -d rxeA -g "$CLI_GID" -n 10 -s 3000 203.0.113.2
 }
 
-# cm TOS: RDMA_CM with a type of service, or without
+# cm [TOS]: a program that uses RDMA_CM, with or without a type of service
 cm() {
 	PORT=$((PORT + 1))
 	both cm_ready ucmatose -b "$SRV_BIND" -p $PORT -c 1 -C 10 -S 3000 -- \
 		ucmatose -s "$SRV_CM" -p $PORT -c 1 -C 10 -S 3000 ${1:+-t $1}
 }
 
-# in_band PRIORITY COMMAND...: both ends' packets pass that queue
+# in_band PRIORITY COMMAND...: both ends send packets by the queue of this priority
 in_band() {
 	local priority=$1 a b
 	a=$(band A "$1") b=$(band B "$1")
@@ -80,14 +80,14 @@ in_band() {
 	[ $(($(band A $priority) - a)) -ge 5 ] && [ $(($(band B $priority) - b)) -ge 5 ]
 }
 
-# Answers have the priority of what they answer, whatever a completion's SL says of its headers.
+# Answers get no priority from a completion's SL field, which holds the kind of header.
 answers() {
 	local before
 	before=$(band B 1) before+=" $(band B 2)"
 	run_udaddy >&2 && [ "$(band B 1) $(band B 2)" = "$before" ]
 }
 
-# A datagram's completion has the priority as its SL that the receiver's VLAN gives the tag's.
+# The SL in a datagram's completion is the priority that the receiver's VLAN maps the tag's priority to.
 ingress() {
 	local out
 	ip -n B link set veth.5 type vlan ingress-qos-map 5:4 && PORT=$((PORT + 1)) || return 1
@@ -104,7 +104,7 @@ default_tos() { # TOS COMMAND...
 	return $status
 }
 
-# The queue of a class of a netdev with several; each has one
+# The netdev has several queues, one for each class: packets use the queue of their class
 mqprio() {
 	ip link add mq0 numtxqueues 4 numrxqueues 4 type veth peer name mq1 numtxqueues 4 numrxqueues 4 &&
 		ip link set mq1 up && ip link set mq0 up && ip addr add 198.18.9.1/24 dev mq0 || return 1

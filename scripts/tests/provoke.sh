@@ -9,7 +9,7 @@
 
 SYS=/sys/class/infiniband
 
-# What programs read: the distribution's module has the first, mlx5 the others
+# Names that programs know: the first are those of the distribution's module, the others those of mlx5
 KNOWN="sent_pkts rcvd_pkts duplicate_request out_of_seq_request rcvd_rnr_err send_rnr_err rcvd_seq_err
 	ack_deferred retry_exceeded_err retry_rnr_exceeded_err completer_retry_err send_err link_downed
 	rdma_sends rdma_recvs sent_bytes rcvd_bytes
@@ -24,7 +24,7 @@ KNOWN="sent_pkts rcvd_pkts duplicate_request out_of_seq_request rcvd_rnr_err sen
 # Always 0
 NEVER="ack_deferred roce_slow_restart roce_slow_restart_cnps"
 
-# Counters that other tests provoke: the file of the test, and its word for the counter
+# Counters that other tests provoke: COUNTER, the file of the test, and the counter's name there
 ELSEWHERE="
 multicast_xmit_packets	scripts/tests/mcast.sh			multicast_xmit_packets
 multicast_rcv_packets	scripts/tests/mcast.sh			multicast_rcv_packets
@@ -37,26 +37,26 @@ rx_drop_memory		kunit/net/split.c			RXE_CNT_DROP_MEMORY
 tx_drop_no_memory	kunit/net/train.c			RXE_CNT_DROP_TX_MEM
 "
 
-# Traffic, and what a host that stands still for some time causes: these may grow in each case
+# Counters of traffic, and those that grow when a host stands still: these may grow in each case
 FREE="sent_pkts rcvd_pkts sent_bytes rcvd_bytes rdma_sends rdma_recvs rx_write_requests rx_read_requests
 	rx_atomic_requests duplicate_request completer_retry_err local_ack_timeout_err roce_adp_retrans"
 
-COVERED=''	# what the cases have seen grow
+COVERED=''	# counters that cases have seen grow
 
-# Tell the value of each counter of a device, as of now
+# Prints the present value of each counter of a device
 values() { # DEV
 	local dir=$SYS/$1/ports/1/hw_counters
 	echo 0 > "$dir/lifespan" && (cd "$dir" && grep -H . -- * | sed '/^lifespan:/d; s/:/ /')
 }
 
-# Tell which counters of a device have grown since values() were written to /tmp/before
+# Prints the counters of a device that have grown since the output of values() in /tmp/before
 grown() { # DEV
 	values "$1" | awk 'NR == FNR { before[$1] = $2; next }
 		$2 != before[$1] { print $1, $2 - before[$1] }' /tmp/before -
 }
 
-# as_wanted DEV WANT...: COUNTER=N has grown by N, COUNTER by one or more, COUNTER? may have grown;
-# other counters haven't, except for the free ones
+# as_wanted DEV WANT...: COUNTER=N has grown by N, COUNTER by one or more, and COUNTER? may have grown.
+# Other counters haven't grown, except those of FREE
 as_wanted() {
 	grown "$1" > /tmp/grown && awk -v wants="${*:2}" -v free="$FREE" '
 		BEGIN {
@@ -99,7 +99,7 @@ provoke() {
 
 # --- one device, whose error paths a program takes
 
-# spoil CASE...: of verbs_err
+# spoil CASE...: runs these cases of verbs_err
 spoil() {
 	verbs_err -d rxe0 -g "$SRV_GID" "$@"
 }
@@ -132,7 +132,7 @@ verbs() {
 	try bound bound
 }
 
-# By the loopback netdev, in packets of the path MTU
+# The same by the loopback netdev, in packets of the path MTU
 by_packets() {
 	switch_is same_device 0 && "$@" && switch_is same_device 1
 }
@@ -146,7 +146,7 @@ bound() {
 
 # --- two ends: packets that A sends to B
 
-# thrower_begin, throw KIND, thrower_end: provoke.py sends a packet of that kind from A to B
+# thrower_begin, throw KIND, thrower_end: provoke.py sends a packet of this kind from A to B
 thrower_begin() {
 	local gid
 	gid=$(srv gid_index rxeB v2 "$SRV4") || return 1
@@ -171,8 +171,7 @@ thrower_end() {
 	exec {to}>&- && wait "$pid"
 }
 
-# A queue pair takes the algorithm of the device when it is connected.  The one that knows of no CNPs
-# is the default.
+# A queue pair has the device's algorithm of when it was created.  The default algorithm ignores CNPs.
 packets() {
 	try thrower thrower_begin
 	try icrc provoke rxeB rx_icrc_encapsulated=1 throw icrc
@@ -195,7 +194,7 @@ packets() {
 	echo window > $SYS/rxeB/congestion_control
 }
 
-# drop NS HOOK RULE: what comes to port 4791 there, or leaves to it; without arguments, no more
+# drop NS HOOK RULE: applies the rule at the hook to packets to port 4791.  Without arguments, ends that
 drop() {
 	ip netns exec A nft flush ruleset && ip netns exec B nft flush ruleset || return 1
 	[ $# = 0 ] || ip netns exec "$1" nft "add table inet t; add chain inet t c { type filter hook $2 priority 0; }
@@ -206,15 +205,15 @@ grew() { # NAME
 	awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' /tmp/grown
 }
 
-# lossy END PROGRAM SIZE WANT: one in ten of the program's skbs gets lost on its way to that end.
-# What the answers tell of it is either a NAK or a gap.
+# lossy END PROGRAM SIZE WANT: one in ten of the program's skbs to this end is lost.  The answers show that
+# by a NAK or by a gap.
 lossy() {
 	drop "$1" input 'numgen inc mod 10 1' && provoke rxeA "$4" run_perftest "$2" 100 "$3" && drop &&
 		[ "$(grew rcvd_seq_err)" = $(($(grew packet_seq_err) + $(grew implied_nak_seq_err))) ]
 }
 
-# while_streaming NAME BEGIN END: an endless WRITE from A to B meanwhile, until the counter of A
-# has grown; its retries take two minutes
+# while_streaming NAME BEGIN END: runs BEGIN while A sends WRITEs to B without end, waits until A's counter
+# has grown, and runs END.  The retries would take two minutes
 while_streaming() {
 	local before status=0 file=$SYS/rxeA/ports/1/hw_counters/$1
 	PERF_TIMEOUT=20 stream_begin && read -r before < "$file" && $2 || status=1
@@ -235,7 +234,7 @@ link() { # up|down
 wire() {
 	try naks lossy B write_bw 65536 "rcvd_seq_err packet_seq_err completer_retry_err"
 	try gaps lossy A read_bw 8192 "rcvd_seq_err implied_nak_seq_err completer_retry_err packet_seq_err? roce_adp_retrans? rx_drop_early?"
-	# ACKs may come after the end of the stream's queue pair
+	# ACKs may come when the stream's queue pair is gone
 	try silence provoke rxeA "tx_drop roce_adp_retrans rcvd_seq_err? packet_seq_err? rx_drop_no_qp?" \
 		while_streaming roce_adp_retrans no_output drop
 	try link-down provoke rxeA "link_downed=1 send_err tx_drop? rcvd_seq_err? packet_seq_err? rx_drop_no_qp?" \
@@ -252,7 +251,7 @@ names() { # DEV
 	values "$1" | cut -d' ' -f1
 }
 
-# listed LIST NAME...: each of them is there
+# listed LIST NAME...: each name is in the list
 listed() {
 	local list=$1 name bad=0
 	shift
@@ -267,7 +266,7 @@ known_there() {
 	listed "$(names rxe0)" $KNOWN
 }
 
-# Another tool shows the same: their message has room for all of them
+# `rdma statistic` shows all counters, too: its message has room for them
 tool_shows() {
 	# shellcheck disable=SC2046 # a list
 	listed "$(rdma statistic show link rxe0/1)" $(names rxe0)
@@ -283,7 +282,7 @@ always_0() {
 	return $bad
 }
 
-# Each test that is said to provoke a counter speaks of it
+# Each file of ELSEWHERE names its counter
 elsewhere() {
 	local name file word
 	while read -r name file word; do

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# all GIDs of one address in one run: queue pairs take them in turn
+# gids ADDRESS4 ADDRESS6: prints the indexes of all their GIDs.  Queue pairs use these in turn
 gids() { # ADDRESS4 ADDRESS6
 	echo "$(gid_index rxe0 v2 "$1"),$(gid_index rxe0 v1 "$1"),$(gid_index rxe0 v2 "$2"),$(gid_index rxe0 v1 "$2")"
 }

@@ -7,8 +7,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# With checkers, more than ten minutes in all; VR_SECONDS says otherwise. The seed is the day's: VR_SEED
-# repeats a run.
+# On a kernel with checkers, all runs together take more than ten minutes.  VR_SECONDS sets the seconds of a
+# run.  The seed is the date.  VR_SEED sets another, to repeat a run.
 SECS=${VR_SECONDS:-$([ $PATIENCE = 1 ] && echo 10 || echo 200)}
 SEED=${VR_SEED:-$(date +%Y%m%d)000}
 
@@ -16,19 +16,20 @@ lists() { # v1|v2
 	timeout $((SECS + 200)) verbs_random -d rxe0 -g "$(gid_index rxe0 "$1" $A4)" -t "$SECS" -s "$SEED" >&2
 }
 
-# Requesters on one device, responders on another. UC wants its packets in order.
+# The requesters are on one device, the responders on another.
 lists_across() { # v1|v2
 	use_gid "$1-ipv4" && timeout $((SECS + 200)) verbs_random -d rxeA -D rxeB -g "$CLI_GID" \
 		-G "$SRV_GID" -t "$SECS" -s "$SEED" >&2
 }
 
-# Each process sees the devices of both namespaces; a multicast packet needs a route.
+# Each process sees the devices of both namespaces.  UC needs its packets in order, and multicast packets
+# need a route.
 veth_up() {
 	netns_pair && path veth && in_order && cli ip route add 224.0.0.0/4 dev veth
 }
 
-# A model that is wrong is found out, and few operations are left that show it. They always do: in
-# lockstep, no operation depends on what completed in time.
+# With a wrong model, the program fails, and shrinks the run to a few operations that show the fault.  These
+# always show it: in lockstep, no operation depends on timing.
 finds_and_shrinks() {
 	local run=(timeout 900 verbs_random -d rxe0 -l -w -g "$(gid_index rxe0 v2 $A4)") out left
 	out=$("${run[@]}" -p 2 -n 200 -t 600) && return 1
@@ -37,7 +38,7 @@ finds_and_shrinks() {
 	[ "${left:-99}" -le 12 ] && ! "${run[@]}" -f /tmp/verbs_random.ops >&2
 }
 
-# With objects of every kind in use; the program learns of it by errors, and ends
+# The device is deleted while objects of all kinds are in use.  The program gets errors, and ends
 deleted_under_it() {
 	local pid
 	verbs_random -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -t 100 -o /dev/null >&2 &

@@ -7,10 +7,10 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# The seed is the day's, so that other operations run every day; RC_SEED repeats a run.
+# The seed is the date, so other operations run every day.  RC_SEED sets another, to repeat a run.
 SEED=${RC_SEED:-$(date +%Y%m%d)}
 say "seed $SEED"
-# RC_PERCENT=10 is for trying the test out.
+# RC_PERCENT=10 runs a tenth of the operations, to try the test.
 ops() {
 	echo $(($1 * ${RC_PERCENT:-100} / 100))
 }

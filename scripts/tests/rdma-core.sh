@@ -16,14 +16,14 @@ over() { # v1|v2 [MODULE]...
 	cases "$1-" python3 "$TESTS/py/rdma_core_suite.py" $suite rxe0 "$(gid_index rxe0 "$1" $A4)" "${@:2}"
 }
 
-# For scripts/conformance
+# scripts/conformance reads this line
 echo "=== on $(uname -r) $(dpkg-query -Wf '${Version}' python3-pyverbs)" >&2
 
 # Some tests want huge pages
 sysctl -qw vm.nr_hugepages=32 || true
 load_ours
 rxe_add
-# RXE_SUITE is of scripts/check
+# scripts/check sets RXE_SUITE
 shipped=()
 [ "${RXE_MODULE:-ours}" = shipped ] || shipped=(${RXE_SUITE:+--shipped "$RXE_SUITE"})
 over v2 "${shipped[@]}"

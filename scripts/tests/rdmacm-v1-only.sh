@@ -6,15 +6,15 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# The second request for a connection follows the first after 4.3 s. It fails, because the first
-# one was refused.
+# The client sends its request for a connection again after 4.3 s.  That fails, because the first request
+# was refused.
 LONGEST=10
 
 v1_only() {
 	on_b 'echo v1 > /sys/class/infiniband/rxe0/roce_enable'
 }
 
-# The client must end by itself and with this event. The same server still serves v1.
+# The client ends by itself, with this event.  The same server still serves v1.
 fails_cleanly() { # ADDRESS
 	local pid status=0 start=$SECONDS
 	PORT=$((PORT + 1))
@@ -30,7 +30,7 @@ fails_cleanly() { # ADDRESS
 	cm_mode rxe0 v1 && timeout 30 rping -c -a $1 -p $PORT -C 3 -V && wait $pid
 }
 
-# A peer that refused is asked again later
+# When the peer has RoCE v2 again, the client connects
 asked_again() {
 	on_b 'echo 1 > /sys/class/infiniband/rxe0/roce_enable' && cm_mode rxe0 v2 && use_gid v2-ipv4 && run_rping
 }

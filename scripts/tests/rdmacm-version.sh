@@ -6,14 +6,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# versions CLIENT SERVER
+# versions CLIENT SERVER: sets both modes
 versions() {
 	cm_mode rxe0 "$1" && srv_host cm_mode rxe0 "$2"
 }
 
-# connects CLIENT SERVER ADDRESS: in the client's version, and nothing of the other is on the wire,
-# but for the good-byes of the connection before, a DREQ and its answer or two answers: a program
-# ends without waiting for them.
+# connects CLIENT SERVER ADDRESS: programs connect in the client's version.  At most two packets of the
+# other version are on the wire: a DREQ and its answer, or two answers, of the connection before.  A program
+# ends without waiting for these.
 connects() {
 	local v1 v2
 	versions "$1" "$2" || return 1
@@ -35,7 +35,7 @@ try v2-v2-ipv4 connects v2 v2 $B4
 try v2-v2-ipv6 connects v2 v2 $B6
 try v1-v1-ipv4 connects v1 v1 $B4
 try v1-v1-ipv6 connects v1 v1 $B6
-# the mode is the active end's; the other answers in the version it was asked in
+# The client's mode counts.  The server answers in the version of the request
 try v2-client connects v2 v1 $B4
 try v1-client connects v1 v2 $B4
 try resources-gone wait_for 20 resources_gone

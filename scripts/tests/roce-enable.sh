@@ -10,7 +10,7 @@
 SYS=/sys/class/infiniband
 ROCE=$SYS/rxeA/roce_enable
 
-# types DEV: the types of its GIDs
+# types DEV: prints the types of the device's GIDs
 types() {
 	cat $SYS/"$1"/ports/1/gid_attrs/types/* 2> /dev/null | sort -u | paste -sd,
 }
@@ -28,16 +28,16 @@ set_roce() { # VALUE [NS]
 	echo "$1" > "$SYS/rxe$ns/roce_enable" && [ "$(cat "$SYS/rxe$ns/roce_enable")" = "$1" ] && wait_for 20 ready "$ns"
 }
 
-listens() { # NS: somebody has UDP port 4791 there
+listens() { # NS: UDP port 4791 is bound there
 	ip netns exec "$1" ss -Hlun sport = :4791 | grep -q .
 }
 
-# IBV_PORT_IP_BASED_GIDS
+# The port has the flag IBV_PORT_IP_BASED_GIDS
 gids_are_ips() {
 	[ $(($(awk '/port_cap_flags:/ { print $2 }' /tmp/info) & 0x4000000)) != 0 ]
 }
 
-# has VALUE TYPES: with this value the device has GIDs of these types, and the port if it has v2
+# has VALUE TYPES: with this value, the device has GIDs of these types, and UDP port 4791 is bound if one is v2
 has() {
 	set_roce "$1" && wait_for 10 eval "[ \"\$(types rxeA)\" = '$2' ]" || return 1
 	ibv_devinfo -v -d rxeA > /tmp/info && grep -q 'state:.*PORT_ACTIVE' /tmp/info || return 1
@@ -53,12 +53,12 @@ disabled() {
 		! timeout 20 ip netns exec A ibv_rc_pingpong -d rxeA -g 0 203.0.113.2
 }
 
-# gid_is INDEX ADDRESS
+# gid_is INDEX ADDRESS: the GID at this index is that of the address
 gid_is() {
 	[ "$(cat $SYS/rxeA/ports/1/gids/"$1")" = "$(gid_of "$2")" ]
 }
 
-# With v1 off, index 1 is the IPv4 address, as with the module of the distribution
+# With v1 off, index 1 is the IPv4 address, as with the distribution's module
 habit() {
 	set_roce v2 && set_roce v2 B && wait_for 10 gid_is 1 203.0.113.1 && gid_is 2 2001:db8:1::1 || return 1
 	capture_begin A veth /tmp/habit.pcap '' || return 1
@@ -69,17 +69,17 @@ habit() {
 		[ "$(frames /tmp/habit.pcap 'ether proto 0x8915')" = 0 ]
 }
 
-# programs VALUE TYPE: with that on both ends, these work
+# programs VALUE TYPE: with this value on both ends, programs work
 programs() {
 	set_roce "$1" && set_roce "$1" B && use_gid "$2" && run_rc_pingpong && run_rping
 }
 
-# total DEV: sum of all that it counted
+# total DEV: prints the sum of all counters
 total() {
 	cat $SYS/"$1"/ports/1/hw_counters/* | awk '{ n += $1 } END { print n }'
 }
 
-# A packet from B to A that no queue pair is for: of RoCE v2, and of v1
+# send_v2, send_v1: send a packet of this version from B to A, for no queue pair
 send_v2() {
 	ip netns exec B python3 "$TESTS/py/udp_to.py" 203.0.113.1 4791
 }
@@ -103,7 +103,7 @@ took() {
 	"send_$2" && wait_for 5 eval "[ \"\$(total $1)\" != $before ]"
 }
 
-# ignored DEV v1|v2: it doesn't, and a ping behind the packet has come
+# ignored DEV v1|v2: the device doesn't count such a packet, though a ping behind the packet has arrived
 ignored() {
 	local before
 	before=$(total "$1")
@@ -111,7 +111,7 @@ ignored() {
 		[ "$(total "$1")" = "$before" ]
 }
 
-# Nothing of the version that is off: the port stays open for another device of the namespace
+# The device takes no packet of a version that is off, though another device keeps the port bound
 deaf() {
 	local dev
 	ip netns exec A cat /sys/class/net/veth/address > /tmp/mac
@@ -141,7 +141,8 @@ kept() {
 	echo 0 > $SYS/rxeA/ttl/1/ttl && echo tclass=-1,src_ip=203.0.113.1 > $SYS/rxeA/tc/1/traffic_class
 }
 
-# fq lets go of a packet without a socket when it takes the packet in, and takes 100 of a flow
+# Packets of v1 belong to a socket, so the driver knows when they leave fq.  fq would drop packets of a flow
+# with more than 100
 v1_owned() {
 	local dropped
 	set_roce v1 && set_roce v1 B && use_gid v1-ipv4 && switch_is trains 0 &&
@@ -152,7 +153,7 @@ v1_owned() {
 	[ "$dropped" = 0 ]
 }
 
-# The device's replacement has the smallest IB MTU from the start, also its own queue pair
+# On a netdev with a small MTU, the new device and its GSI queue pair have the smallest IB MTU from the start
 small_mtu() {
 	local out
 	ip -n A link set veth mtu 300 && echo v2 > $ROCE && out=$(rdma res show qp link rxeA -dd) || return 1
@@ -161,7 +162,7 @@ small_mtu() {
 	grep -q 'drv_mtu 256' <<< "$out"
 }
 
-# What the RDMA core keeps: the folder stays, with the values of a new device, and can be written again
+# The folder of RDMA_CM's settings stays.  The settings are those of a new device, and can be written again
 core_settings() {
 	local dir=/sys/kernel/config/rdma_cm/rxeA/ports/1
 	set_roce 1 && cm_mode rxeA v1 && echo 104 > $dir/default_roce_tos && set_roce v2 && set_roce 1 &&
@@ -169,7 +170,8 @@ core_settings() {
 		cm_mode rxeA v1 && grep -q 'RoCE v1' $dir/default_roce_mode && cm_mode rxeA v2
 }
 
-# A program that has the device open hears of it (IBV_EVENT_DEVICE_FATAL is 8); one that sends can be ended
+# A program that has the device open gets an event (IBV_EVENT_DEVICE_FATAL is 8).  A program that sends can be
+# killed
 told() {
 	local watch server client
 	set_roce 1 && set_roce 1 B && use_gid v2-ipv4 || return 1
@@ -188,7 +190,7 @@ told() {
 	wait_for 20 resources_gone 2
 }
 
-# refused TEXT: with EINVAL and one line, and nothing changes
+# refused TEXT: the error is EINVAL, the log has one line, and nothing changes
 refused() {
 	local before lines
 	before=$(cat $ROCE) lines=$(log_lines)
@@ -197,7 +199,7 @@ refused() {
 		[ "$(log_since "$lines" | grep -c roce_enable)" = 1 ] && [ "$(cat $ROCE)" = "$before" ]
 }
 
-# A name that the RDMA core would take for a pattern when the device is added again
+# A change is refused if the RDMA core would take the device's name for a pattern
 pattern() {
 	local lines
 	set_roce 1 && ip netns exec A rdma dev set rxeA name 'a%d' && lines=$(log_lines) || return 1
@@ -206,7 +208,7 @@ pattern() {
 		ip netns exec A rdma dev set 'a%d' name rxeA && set_roce v2 && set_roce 1
 }
 
-# A netdev without Ethernet has no v1 to be left with
+# On a netdev without Ethernet, v1 alone is refused
 tunnel() {
 	local lines
 	ip link add tun9 type ipip remote 192.0.2.2 local 192.0.2.1 && ip link set tun9 mtu 1500 up &&
@@ -216,7 +218,7 @@ tunnel() {
 		echo v2 > $SYS/rxeT/roce_enable && rdma link delete rxeT && ip link del tun9
 }
 
-# Who has the port meanwhile keeps it: v2 doesn't come back, and v1 stays
+# If another program has bound the port meanwhile, v2 can't be turned on, and v1 stays
 port_taken() {
 	local pid lines
 	set_roce v1 && lines=$(log_lines) || return 1
@@ -232,13 +234,13 @@ time.sleep(1000)' & pid=$!
 	wait_for 10 eval '! listens A' && set_roce 1
 }
 
-# Another namespace's file is that of another kernel object
+# The file works from another namespace, too, where a separate kernel object represents the device
 from_inside() {
 	ip netns exec A sh -c "echo v2 > $ROCE" && [ "$(cat $ROCE)" = v2 ] && ip netns exec A sh -c "echo 1 > $ROCE" &&
 		[ "$(cat $ROCE)" = 1 ] && wait_for 20 ready A
 }
 
-# 20 changes, while another device of the namespace, and of the peer's, is busy
+# The value changes 20 times while other devices of both namespaces are busy
 quick() {
 	local pid n value
 	ip -n A addr add 198.18.8.1/24 dev far && ip -n B addr add 198.18.8.2/24 dev far || return 1
@@ -254,7 +256,7 @@ quick() {
 	wait $pid && path veth && wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# A device receives before it is registered, when it has no GIDs yet
+# Packets flood the device while it changes: it receives before it is registered and has GIDs
 flooded() {
 	local pid n value
 	PYTHONDONTWRITEBYTECODE=1 ip netns exec B python3 "$TESTS/py/flood.py" veth "$(mac_of B veth)" "$(mac_of A veth)" \
@@ -269,8 +271,9 @@ flooded() {
 	wait_for 20 ready A && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# toggle [PAUSE]: until killed.  It writes itself, so that none of its writes goes on after stop.
-# Each write holds the module; PAUSE, in seconds after each round, lets others unload it.
+# toggle [PAUSE]: changes the value until it is killed.  It starts no process to write, so no write goes on
+# after stop().  Each write holds the module.  The PAUSE of so many seconds before a round lets others unload
+# it.
 toggle() {
 	local value
 	while :; do
@@ -286,7 +289,7 @@ stop() { # PID
 	wait "$1" || true
 }
 
-# Of two writers, one may find the file gone. The device isn't, afterwards.
+# Of two writers, one may find that the file is gone.  Afterwards, the device exists.
 writers() {
 	local one two n
 	: > /tmp/toggles
@@ -303,7 +306,7 @@ absent() {
 	! [ -e $SYS/rxeA ]
 }
 
-# Whoever deletes a device while it changes may have to say it twice; then it is gone
+# A device is deleted while it changes.  It may have to be deleted twice
 delete_meanwhile() {
 	local pid n
 	for n in 1 2 3 4 5; do

@@ -11,7 +11,7 @@
 SYS=/sys/class/infiniband
 MTU=1500
 
-# Namespaces A and B, on a segment each, and two routers R and S between these
+# Makes namespaces A and B, each on its own segment, and two routers R and S between the segments
 routers_up() {
 	local ns n
 	ip link add name segA type bridge forward_delay 0 && ip link set segA up &&
@@ -51,7 +51,7 @@ addresses() { # NS NETDEV SUBNET HOST
 # The next functions are for both families: TYPE is v2-ipv4 or v2-ipv6
 TYPE=v2-ipv4
 
-# via ROUTER [ROUTER]: A's route to B
+# via ROUTER [ROUTER]: sets A's route to B
 via() {
 	local net=198.18.2.0/24 gate=198.18.1. hops=() router host
 	[ $TYPE != v2-ipv6 ] || net=2001:db8:2::/64 gate=2001:db8:1::
@@ -67,7 +67,7 @@ across() { # GID-TYPE
 	use_gid "$1" && run_rc_pingpong && run_ud_pingpong && run_rping
 }
 
-# goes_by ROUTER COMMAND...: the packets to B, by one router only
+# goes_by ROUTER COMMAND...: the packets to B go by this router only
 goes_by() {
 	local other=R before by
 	[ "$1" = S ] || other=S
@@ -105,7 +105,7 @@ by_tos() {
 	return "$1"
 }
 
-# The mark is set on their way out, after the first look for a route
+# A rule marks packets when they leave, after their route was looked up.  They are routed again
 by_mark() {
 	ip -n A rule add fwmark 7 table 100 && ip netns exec A nft -f - <<- END || return 1
 	table ip m {
@@ -122,12 +122,12 @@ by_mark() {
 	return "$1"
 }
 
-# moved_to ROUTER: the packets go there now, and by the same queue pairs
+# moved_to ROUTER: the same queue pairs send their packets by this router now
 moved_to() {
 	wait_for 10 goes_by "$1" stream_moves && stream_alive
 }
 
-# Under traffic, each change is followed by the queue pair that there is
+# Runs a command that changes routes, while queue pairs send
 changes() { # COMMAND
 	use_gid $TYPE && stream_begin && "$@"
 	set -- $?
@@ -139,31 +139,32 @@ route_change() {
 	moved_to R && via S && moved_to S && via R && moved_to R
 }
 
-# The router's MAC address, which it announces
+# The router's MAC address changes, and the router announces the new one
 neighbour_change() {
 	ip -n R link set toA address 52:54:00:11:22:33 && moved_to R && ip -n A neigh show 198.18.1.254 | grep -q 52:54:00:11:22:33
 }
 
-# The client's own MAC address: the GIDs are new ones, and a route that is looked up anew must be found
+# The client's own MAC address changes.  The RDMA core then replaces the GIDs.  The queue pairs must find a
+# route nevertheless
 own_mac_change() { # MAC
 	ip netns exec A sysctl -qw net.ipv4.conf.veth.arp_notify=1 net.ipv6.conf.veth.ndisc_notify=1 &&
 		ip -n A link set veth address "$1" && moved_to R && wait_for 10 in_netns A rxe_ready rxeA veth &&
 		via S && moved_to S && via R && moved_to R
 }
 
-# It fails if the neighbour is there again after each of ten rounds, since there is traffic
+# ip fails if traffic has restored the entry after each of its ten rounds
 forget_router() {
 	ip -n A neigh flush to 198.18.1.254 || true
 }
 
-# The address of the router moves to the other one
+# The address of the router moves to the other router
 neighbour_moves() {
 	ip -n R addr del 198.18.1.254/24 dev toA && ip -n S addr add 198.18.1.254/24 dev toA && forget_router &&
 		moved_to S && ip -n S addr del 198.18.1.254/24 dev toA && ip -n R addr add 198.18.1.254/24 dev toA &&
 		forget_router && moved_to R
 }
 
-# A router that drops for a while costs time, no queue pair
+# A router drops packets for a while: the queue pairs survive
 short_drop() {
 	drop 'counter drop' && wait_for 10 dropped 3 && ip netns exec R nft flush ruleset && moved_to R
 }
@@ -179,7 +180,7 @@ drop() { # VERDICT
 	END
 }
 
-# A router that gives packets another source address: their ICRCs and their senders are wrong
+# A router changes the source address of packets: their ICRC and their sender are wrong then
 masquerade() {
 	ip netns exec R nft -f - <<-END
 	table ip n {
@@ -191,12 +192,13 @@ masquerade() {
 	END
 }
 
-# dropped COUNT: so many packets were
+# dropped COUNT: the router has dropped so many packets
 dropped() {
 	[ "$(ip netns exec R nft list ruleset | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge "$1" ]
 }
 
-# ends COMMAND WORDS: after it, a queue pair ends with a retry error, and one line has the words
+# ends COMMAND WORDS: after the command, a queue pair ends with a retry error, and one line of the log has the
+# words
 ends() {
 	local lines status=0
 	use_gid $TYPE && PERF_TIMEOUT=14 stream_begin || return 1
@@ -214,7 +216,7 @@ undo() {
 	set -- $?
 	ip netns exec R nft flush ruleset
 	ip -n R route del unreachable 198.18.2.2 2> /dev/null
-	# IPv6 leaves a netdev with an MTU below 1280
+	# A netdev loses IPv6 and its addresses with an MTU below 1280
 	ip -n R link set toB mtu $MTU && ip -n R addr replace 2001:db8:2::254/64 dev toB nodad
 	ip -n A route flush cache
 	ip -n A -6 route flush cache
@@ -225,7 +227,7 @@ undo() {
 	return "$1"
 }
 
-# A packet of the connection's MTU doesn't fit; one of a smaller MTU does
+# With a small MTU at the router, a connection with a small IB MTU works
 small_mtu() { # MTU-OF-ROUTER MTU-OF-CONNECTION
 	ip -n R link set toB mtu "$1" && use_gid $TYPE || return 1
 	PORT=$((PORT + 1))
@@ -233,7 +235,7 @@ small_mtu() { # MTU-OF-ROUTER MTU-OF-CONNECTION
 		ibv_rc_pingpong -m "$2" -e -p $PORT -d rxeA -g "$CLI_GID" -n 10 -s 30000 "$SRV4"
 }
 
-# IPv6 has no MTU below 1280, which 1024 bytes fit.  So all netdevs get one for 2048 bytes
+# IPv6 has no MTU below 1280, and an IB MTU of 1024 fits that.  So all netdevs get an MTU for an IB MTU of 2048
 large_mtu() {
 	local ns port
 	MTU=2400
@@ -250,7 +252,7 @@ large_mtu() {
 		wait_for 10 eval 'ip netns exec B ibv_devinfo -d rxeB | grep -q "active_mtu:.*2048"'
 }
 
-# RoCE v1 isn't routed: the client learns it at once, without a server
+# RoCE v1 isn't routed: the client gets an error at once, without a server
 v1_fails() { # ADDRESS
 	local status=0
 	cm_mode rxeA v1 || return 1
@@ -281,7 +283,7 @@ try ecmp-ipv6 ecmp
 try route-change-ipv6 changes route_change
 try own-mac-change-ipv6 changes own_mac_change 52:54:00:44:55:77
 TYPE=v2-ipv4
-# before ICMP errors come, which count for a while
+# This case comes before those with ICMP errors, which are remembered for a while
 try ends-drop undo ends 'drop "counter drop"' 'packets or answers are lost'
 try ends-nat undo ends masquerade 'packets or answers are lost'
 try small-mtu-fits undo small_mtu 900 512

@@ -6,14 +6,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# rstream and riostream: 20 times there and back, of several sizes; what arrives is compared
+# rstream and riostream send data there and back 20 times, and compare what arrives
 run_stream() { # PROGRAM SIZE
 	PORT=$((PORT + 1))
 	both cm_ready "$1" -b "$SRV_BIND" -p $PORT -I 20 -C 1 -S "$2" -T v -- \
 		"$1" -s "$SRV_CM" -p $PORT -I 20 -C 1 -S "$2" -T v
 }
 
-# A file of 5 MiB. The client wants its options last; the server stays.
+# rcopy copies a file of 5 MiB.  Its options must come last.  The server doesn't end by itself.
 run_rcopy() {
 	local status=0
 	PORT=$((PORT + 1))
@@ -33,7 +33,7 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 		try $type-rstream-$size run_stream rstream $size
 		try $type-riostream-$size run_stream riostream $size
 	done
-	[ $type = v2-ipv6 ] || try $type-rcopy run_rcopy	# its "SERVER:FILE" has one colon
+	[ $type = v2-ipv6 ] || try $type-rcopy run_rcopy	# rcopy can't parse IPv6 addresses in "SERVER:FILE"
 done
 try resources-gone wait_for 10 resources_gone
 try resources-gone-peer on_b_tools wait_for 10 resources_gone

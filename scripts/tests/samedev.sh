@@ -9,9 +9,9 @@
 
 PORT1=/sys/class/infiniband/rxe0/ports/1
 REFUSED='transport retry counter exceeded, nothing'
-OFF=''		# the switch that is off, for the names of cases
+OFF=''		# prefix of the names of cases
 
-# find_index v1|v2 ADDRESS NETDEV: sets INDEX, of the GID that belongs to the netdev
+# find_index v1|v2 ADDRESS NETDEV: sets INDEX to that of the netdev's GID
 find_index() {
 	local type netdev
 	for INDEX in $(cd $PORT1/gids && grep -lix "$(gid_of "$2")" -- *); do
@@ -21,8 +21,8 @@ find_index() {
 	return 1
 }
 
-# result WANTED VERSION ADDRESS NETDEV ADDRESS NETDEV [stranger|COMMAND]: between queue pairs at
-# the first and the second address
+# result WANTED VERSION ADDRESS NETDEV ADDRESS NETDEV [stranger|COMMAND]: same_device connects queue pairs at
+# the two addresses, and prints WANTED
 result() {
 	local wanted=$1 version=$2 first out
 	wait_for 10 find_index "$version" "$3" "$4" && first=$INDEX &&
@@ -32,20 +32,20 @@ result() {
 	[ "$out" = "$wanted" ]
 }
 
-# The device receives no packets of that netdev, and so doesn't have its address. The core looks
-# for the second address after the first one.
+# The device receives no packets of the netdev, and so doesn't have its address.  An address of v0 is added
+# later: when its GID is there, the RDMA core has handled the first address.
 not_ours() { # VERSION NETDEV ADDRESS
 	ip -n far addr replace "$3/32" dev "$2" && ip -n here addr replace 198.18.0.4/32 dev v0 &&
 		wait_for 10 find_index "$1" 198.18.0.4 v0 && ! find_index "$1" "$3" "$2" &&
 		ip -n here addr del 198.18.0.4/32 dev v0 && wait_for 10 eval "! find_index $1 198.18.0.4 v0"
 }
 
-# Both addresses are on both netdevs, so that the ends mean each other by address and number.
+# Both addresses are on both netdevs.  Each end has the other's address and number, but another netdev.
 doubles() { # VERSION
 	result "$REFUSED" "$1" 198.18.9.1 v0 198.18.9.2 v0.6
 }
 
-# The first address is given back behind the test's back.
+# An address is deleted after the connection was made: the connection fails.
 address_goes() { # VERSION
 	ip -n here addr replace 198.18.0.3/32 dev v0 || return 1
 	result "$REFUSED" "$1" 198.18.0.1 v0 198.18.0.3 v0 \
@@ -55,7 +55,7 @@ address_goes() { # VERSION
 			"ip -n here addr del 198.18.0.3/32 dev v0; $(until_none 198.18.0.3)"
 }
 
-# It is there again, on the same netdev: connections go on, and new ones work.
+# The address is deleted and added again, on the same netdev: connections go on, and new ones work.
 address_returns() { # VERSION
 	ip -n here addr replace 198.18.0.3/32 dev v0 || return 1
 	result "success, wrote" "$1" 198.18.0.1 v0 198.18.0.3 v0 \
@@ -63,11 +63,11 @@ address_returns() { # VERSION
 		result "success, wrote" "$1" 198.18.0.1 v0 198.18.0.3 v0
 }
 
-until_one() { # ADDRESS: likewise, until it has one
+until_one() { # ADDRESS: prints a command that waits until the address has a GID
 	echo "timeout $((10 * PATIENCE)) bash -c 'until cat $PORT1/gids/* 2> /dev/null | grep -qix $(gid_of "$1"); do :; done'"
 }
 
-until_none() { # ADDRESS: a command that waits until it has no GID
+until_none() { # ADDRESS: prints a command that waits until the address has no GID
 	echo "timeout $((10 * PATIENCE)) bash -c 'while cat $PORT1/gids/* 2> /dev/null | grep -qix $(gid_of "$1"); do :; done'"
 }
 
@@ -83,8 +83,8 @@ vlan6() {
 		ip -n here addr replace 198.18.9.1/32 dev v0.6 && ip -n here addr replace 198.18.9.2/32 dev v0.6
 }
 
-# A netdev in a namespace of its own, and on top of it: a VLAN and a macvlan that were moved to
-# another namespace, and a VLAN that wasn't.
+# The device is on a netdev in a namespace.  On that netdev are a VLAN and a macvlan, which are moved to
+# another namespace, and a VLAN that stays.
 load_ours
 modprobe -a 8021q macvlan
 ip netns add here

@@ -8,11 +8,11 @@
 . "$TESTS/tools.sh"
 
 IDLE=10000		# queue pairs
-MOST_BYTES=4700		# of the kernel's memory for each, apart from its rings
-MOST_UNFAIR=1.5		# the busiest queue pair to the least busy one
+MOST_BYTES=4700		# of kernel memory per queue pair, without its rings
+MOST_UNFAIR=1.5		# ratio of the busiest queue pair to the least busy one
 TRACE=/sys/kernel/tracing
 
-# value NAME FILE: of rc_scale's line
+# value NAME FILE: prints the value in the line of rc_scale
 value() {
 	awk -v name="$1" '{ for (i = 1; i < NF; i += 2) if ($i == name) print $(i + 1) }' "$2"
 }
@@ -21,14 +21,14 @@ less() { # A B
 	awk "BEGIN { exit !($1 <= $2) }"
 }
 
-# Everyone gets a share, none of them much more than another; what was written is right.
+# All queue pairs get about the same share, and the data is right.
 busy() { # QPS [BYTES]
 	timeout 100 rc_scale busy -d rxeA -g "$CLI_GID" -D rxeB -G "$SRV_GID" -q "$1" -s "${2:-16384}" -T 4000 > /tmp/busy || return 1
 	cat /tmp/busy >&2
 	less "$(value unfairness /tmp/busy)" $MOST_UNFAIR
 }
 
-# So many per cent of one processor are busy while a command runs, of all of them together.
+# Prints how busy all processors together are while a command runs, in per cent of one processor.
 percent_busy() { # COMMAND...
 	local before
 	before=$(grep '^cpu ' /proc/stat)
@@ -38,8 +38,8 @@ percent_busy() { # COMMAND...
 		END { printf "%d\n", 100 * cpus * busy / (busy + idle) }'
 }
 
-# What one thread posts to many queue pairs takes more than the processor of that thread: without
-# workers that is 100 % and a little. The first run is the emulator's, which translates the code.
+# One thread posts to many queue pairs.  Workers on other processors send, too: without workers, little more
+# than 100 % would be busy.  In the first run, the emulator translates the code.
 spread() {
 	local percent
 	busy 16 65536 || return 1
@@ -68,10 +68,10 @@ no_timer() {
 	! grep rdma_rxe /proc/timer_list
 }
 
-# What the kernel ran of ours while a command did: timers, work, tasklets.
+# Prints how many timers, works and tasklets of the driver ran while a command ran.
 traced() { # COMMAND...
 	local event
-	# or else sched_switch and sched_wakeup are enabled, too, by patches of the scheduler's code
+	# Otherwise, tracing would enable sched_switch and sched_wakeup, too, which patches the scheduler's code
 	echo 0 > $TRACE/options/record-cmd
 	for event in timer/hrtimer_start timer/hrtimer_expire_entry timer/timer_expire_entry \
 		workqueue/workqueue_execute_start irq/tasklet_entry; do
@@ -90,16 +90,16 @@ nothing_ran() {
 	[ "$lines" = 0 ]
 }
 
-# The trace does show us when there is something to do.
+# The trace shows the driver when there is something to do.
 something_ran() {
 	[ "$(traced rc_scale latency -d rxe0 -c 20)" -gt 0 ]
 }
 
-# connections COUNT: so many by RDMA_CM at once, all of which come up and end.  cmtime stops at the first
-# error, and prints a table when all have ended.  It may stumble over its second test, which has no queue pairs.
+# connections COUNT: so many connections are made by RDMA_CM at once, and ended.  cmtime stops at the first
+# error, and prints a table when all have ended.  Its second test, without queue pairs, may fail.
 connections() {
 	local pid
-	# what the server hasn't accepted yet
+	# Requests that the server hasn't accepted yet
 	sysctl -qw net.rdma_ucm.max_backlog=65536 || return 1
 	(ulimit -n 65536 && exec timeout 400 cmtime -b $A4 -c "$1") > /tmp/cm-server 2>&1 & pid=$!
 	wait_cm && (ulimit -n 65536 && exec timeout 400 cmtime -s $A4 -c "$1") > /tmp/cm 2>&1

@@ -9,7 +9,7 @@
 
 folder=/job/selftests/rdma
 
-# They load the module by modprobe, and unload it.
+# The kernel's tests load the module by modprobe, and unload it.
 install_module() {
 	local updates
 	updates=/lib/modules/$(uname -r)/updates
@@ -29,13 +29,14 @@ combined_rename() {
 	rdma dev help 2>&1 | grep -Eq 'netns .*name|name .*netns'
 }
 
-# what_skips LOG: what it says it skipped, a line each. Most mean to end with $KSFT_SKIP, but
-# don't set it, and then end like one that passes. A script that skips parts passes, too.
+# what_skips LOG: prints what the script says that it skipped, a line each.  Most scripts mean to end with
+# status $KSFT_SKIP, but don't set that variable, and so end as if they had passed.  A script that skips a
+# part passes, too.
 what_skips() {
 	sed -nE 's/^SKIP:? *//p; s/^(not )?ok [0-9]+ *(- )?(.*)# SKIP.*/part: \3/p; s/^1\.\.0 # SKIP */all: /p' "$1"
 }
 
-# known_skip WHAT: prints the reason of a skip that this machine explains, which fails for others
+# known_skip WHAT: if a property of this machine explains the skip, prints it.  If not, fails
 known_skip() {
 	case $1 in
 	'part: move with requested destination name succeeds'*)
@@ -45,7 +46,7 @@ known_skip() {
 	esac
 }
 
-# They print nothing but what failed, and what they skip (status 4).
+# The scripts print only what failed, and what they skip (status 4).
 run() { # SCRIPT
 	local case=${1%.sh} log=/tmp/selftest.log status=0 what why
 	if [ "$1" = rxe_netns_names.sh ] && ! has_linux 7.1; then
@@ -72,7 +73,7 @@ run() { # SCRIPT
 say "from $(cat $folder/package)"
 install_module
 for script in "$folder"/*.sh; do
-	modprobe tun	# some unload it when they end
+	modprobe tun	# some scripts unload it when they end
 	run "${script##*/}"
 	try "$(basename "$script" .sh)-unloads" wait_for 10 eval '[ ! -d /sys/module/rdma_rxe ]'
 done

@@ -12,8 +12,8 @@ add_target() { # TARGET
 	echo "$1" > /sys/class/infiniband_srp/srp-rxe0-1/add_target
 }
 
-# Of an earlier connection, the initiator forgets the disk and the port first, then the target: until
-# then, "File exists".
+# The initiator forgets the disk and the port of an earlier connection first, and then its target.  Until
+# then, the error is "File exists".
 connect() {
 	local id address=$SRV_CM
 	[ $type != v2-ipv6 ] || address="[$SRV_CM]"
@@ -35,7 +35,7 @@ has_srq() {
 	text=$(srv rdma resource show srq) && say "$text" && grep -q 'type BASIC.*comm.*ib_srpt' <<< "$text"
 }
 
-# All connections' receives in one shared queue
+# The target has one shared receive queue for all connections
 shared_receives() {
 	try "$type-srq-target" srv env USE_SRQ=1 scsi-target srp up "$SRV_CM"
 	try "$type-srq-connect" connect
@@ -47,8 +47,8 @@ shared_receives() {
 	try "$type-srq-target-gone" srv scsi-target srp down
 }
 
-# When a channel with a shared receive queue ends, Linux 6.12's ib_srpt gives back a cache that it never
-# took, and warns, whatever the adapter. Nothing else may have complained.
+# When a channel with a shared receive queue ends, ib_srpt of Linux 6.12 gives back a cache that it never
+# took, and warns, whatever the device.  There must be no other complaint.
 forget_warning() {
 	local bad
 	bad=$(on_b "dmesg | grep -E '$BAD_DMESG'") || return 0

@@ -15,13 +15,13 @@ run_srq_pingpong() {
 
 run_perftest_srq() { # NAME
 	local args=(-e -F -u 16 -n 200 -s 3000 --use-srq -x)
-	[ "$1" != send_bw ] || args=(-q 4 "${args[@]}")	# the others have one queue pair
+	[ "$1" != send_bw ] || args=(-q 4 "${args[@]}")	# other programs have one queue pair
 	PORT=$((PORT + 1))
 	both wait_tcp "ib_$1" -p $PORT -d "$SRV_DEV" "${args[@]}" "$SRV_GID" -- \
 		"ib_$1" -p $PORT -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
-# `rdma resource show srq` has the SRQ of a program that waits
+# `rdma resource show srq` shows the SRQ of a program that waits
 shown() {
 	ibv_srq_pingpong -p 19999 -d rxe0 -g "$SRV_GID" -q 3 > /dev/null &
 	wait_for 10 eval "rdma resource show srq | grep -q 'type BASIC lqpn .*pid $!'" && kill $!

@@ -6,15 +6,15 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-TOOL="ib_send_bw -e" VERSION=v2 FAMILY=4	# what a stream is
-STUCK=A	# the namespace that nothing leaves
+TOOL="ib_send_bw -e" VERSION=v2 FAMILY=4	# of stream()
+STUCK=A	# the namespace whose queues don't drain
 END=60	# seconds that seven retries and a program's own end take at most
 
 address() { # N 1|2
 	if [ $FAMILY = 4 ]; then echo "198.18.$1.$2"; else echo "2001:db8:ff:$1::$2"; fi
 }
 
-# pair NETDEV N: one more path between A and B, with a device at each end
+# pair NETDEV N: makes one more path between A and B, with a device at each end
 pair() {
 	local ns n=1
 	ip link add "$1" netns A type veth peer name "$1" netns B
@@ -30,7 +30,7 @@ pair() {
 	wait_for 20 eval "srv gid_index rxe$1B v2 198.18.$2.2 && cli gid_index rxe$1A v2 198.18.$2.1" > /dev/null
 }
 
-# vlan NETDEV VID N: a path of the same devices through a VLAN
+# vlan NETDEV VID N: makes a path of the same devices through a VLAN
 vlan() {
 	local ns n=1
 	modprobe 8021q
@@ -43,7 +43,7 @@ vlan() {
 	wait_for 20 eval "srv gid_index rxe$1B v2 198.18.$3.2 && cli gid_index rxe$1A v2 198.18.$3.1" > /dev/null
 }
 
-backlog() { # NETDEV: packets in its queue
+backlog() { # NETDEV: prints the number of packets in its queue
 	in_netns $STUCK tc -s qdisc show dev "$1" | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'
 }
 
@@ -51,7 +51,7 @@ has_backlog() {
 	[ "$(backlog "$1")" -gt 0 ]
 }
 
-# From now on nothing leaves by the netdev.
+# From now on, no packet leaves by the netdev.
 plug() {
 	in_netns $STUCK tc qdisc replace dev "$1" root plug limit 100000000
 }
@@ -60,7 +60,8 @@ unplug() {
 	in_netns $STUCK tc qdisc del dev "$1" root
 }
 
-# stream NETDEV N OPTION...: $TOOL's by the path, arranged over another; its end goes to a log
+# stream NETDEV N OPTION...: runs TOOL over the path.  Its TCP connection uses another path.  Its output goes
+# to a log
 stream() {
 	local dev=rxe${1%.*} gids port=$((21000 + $2)) log=/tmp/stream.$1
 	gids=("$(srv gid_index "${dev}B" $VERSION "$(address "$2" 2)")"
@@ -72,14 +73,14 @@ stream() {
 	STREAM=$!
 }
 
-# The path's QPs run, and then everything stands still.
+# The path's QPs send, and then the path's queue doesn't drain any more.
 stop_path() { # NETDEV N OPTION...
 	stream "$1" "$2" -n 100000 -u 14 "${@:3}" || return 1
 	wait_for 30 eval "cli rdma resource show qp link rxe${1%.*}A/1 | grep -q 'state RTS.*${TOOL% -e}'" &&
 		plug "$1" && wait_for 30 has_backlog "$1"
 }
 
-# ends_in_error NETDEV PID: IBV_WC_RETRY_EXC_ERR, and soon
+# ends_in_error NETDEV PID: the program ends in time, with IBV_WC_RETRY_EXC_ERR
 ends_in_error() {
 	local status=0
 	wait_for $END eval "! kill -0 $2" || return 1
@@ -92,13 +93,13 @@ works() { # NETDEV N [COUNT]
 	stream "$1" "$2" -n "${3:-200}" -s 4096 -q 4 && wait "$STREAM"
 }
 
-# timed COMMAND...: its milliseconds
+# timed COMMAND...: prints the milliseconds that the command takes
 timed() {
 	local begin
 	begin=$(now) && "$@" >&2 && echo $(($(now) - begin))
 }
 
-# Data that waits for the address of a neighbour which has died: its sender is of UC, and goes on.
+# A neighbour disappears.  Data to it waits for its MAC address.  The sender is a UC queue pair, which goes on.
 dies() {
 	local gid
 	ip -n B addr add 198.18.3.3/32 dev three && wait_for 10 srv gid_index rxethreeB v2 198.18.3.3 || return 1
@@ -117,7 +118,8 @@ unresolved() {
 	ip -n A neigh show to 198.18.3.3 | grep -E 'INCOMPLETE|FAILED'
 }
 
-# The path's other QPs are as fast as without the dead one, but for its share of the processor.
+# The path's other QPs are as fast as without the sender to the dead neighbour, except for its share of the
+# processor.
 not_held_up() {
 	local before after
 	before=$(timed works three 3 2000) && dies && after=$(timed works three 3 2000) || return 1
@@ -125,7 +127,7 @@ not_held_up() {
 	unresolved && [ "$after" -lt $((5 * before + 2000)) ]
 }
 
-# A VLAN's queue is full.  The others of its device are as fast as before.
+# A VLAN's queue is full.  The other QPs of its device are as fast as before.
 vlan_not_held_up() {
 	local before after
 	before=$(timed works four 4 4000) && stop_path four.5 5 -q 64 -s 65536 || return 1
@@ -135,7 +137,7 @@ vlan_not_held_up() {
 	has_backlog four.5 && [ "$after" -lt $((3 * before + 2000)) ]
 }
 
-# kinds COMMAND...: for each further kind of stream, with its netdev and number
+# kinds COMMAND...: runs the command for each further kind of stream, with its netdev and number
 kinds() {
 	TOOL=ib_write_bw VERSION=v1 "$@" write-v1 6
 	TOOL=ib_read_bw FAMILY=6 STUCK=B "$@" read-ipv6 7
@@ -165,7 +167,7 @@ pair four 4
 vlan four 5 5
 try dead-neighbour not_held_up
 try vlan vlan_not_held_up
-# Sixteen QPs fill a queue.  QPs of another netdev work all the same, until theirs is stuck, too.
+# Sixteen QPs fill a queue.  QPs of another netdev work nevertheless, until that queue is stuck, too.
 try many-stop stop_path one 1 -q 16 -s 4096
 FIRST=$STREAM
 try other-works works two 2

@@ -9,7 +9,7 @@
 
 SWITCHES="trains zero_copy same_device trust_local cork capture_singly"
 
-refused() { # NAME: what is no truth value, and the log says what is
+refused() { # NAME: the switch refuses other text than 0 or 1, and the log says so
 	local file=/sys/class/infiniband/rxe0/$1
 	! (echo maybe > "$file") 2> /dev/null && dmesg | grep -q "rxe0: $1: write 0 or 1" &&
 		[ "$(cat "$file")" = 1 ]
@@ -34,8 +34,8 @@ trains_split() {
 	[ "$off" -gt $((on + 500)) ]
 }
 
-# With trains off, packets come one by one, and GRO makes trains of them: they are longer than what
-# the wire takes.  A veth leaves GRO to a sender that has TSO.
+# With trains off, packets come one by one, and GRO makes trains of them.  A capture shows these by their
+# length.  A veth does no GRO if the sender has TSO.
 gro() {
 	local pid
 	srv ethtool -K veth gro on && cli ethtool -K veth tso off && switch_is capture_singly 0 || return 1
@@ -56,14 +56,14 @@ knobs_set() {
 		echo " cork_ns  0x4e20 " > $KNOBS && knob_is cork_ns 20000
 }
 
-# knob_refused WORDS LINE: it is, the log has these words, and nothing changes
+# knob_refused WORDS LINE: the line is refused, the log has these words, and nothing changes
 knob_refused() {
 	local before lines
 	before=$(cat $KNOBS) lines=$(log_lines)
 	! (echo "$2" > $KNOBS) 2> /dev/null && logged_since "$lines" "$1" && [ "$before" = "$(cat $KNOBS)" ]
 }
 
-# Without memory for what comes early, none is kept, and all goes well
+# Without memory for early packets, none is held, and data passes
 knob_works() {
 	echo held_qp_bytes 0 > $KNOBS && run_random && echo held_qp_bytes 4194304 > $KNOBS
 }

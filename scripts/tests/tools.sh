@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What several tests share beside lib.sh: paths between two ends, and the programs that people
-# run over them.  Sourced, after lib.sh.
+# Functions that several tests share: paths between two ends, and well-known programs that run over them.
+# Tests source this file after lib.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 #
 # A path has a server's and a client's end.  `srv COMMAND...` and `cli COMMAND...` run a command
@@ -8,12 +8,13 @@
 # the addresses.
 
 KNOBS=/sys/kernel/debug/rdma_rxe/knobs	# the numbers of rxe/knobs.h
-PORT=20000		# every program gets a port of its own, so that nothing left over matters
+PORT=20000		# each program gets its own port: what an earlier one left doesn't matter
 LIMIT=180		# seconds that a program may take
-LOSSY=''		# not empty: packets get lost, so a program's good-bye may, too
-FROM=''		# not empty: RDMA_CM clients name their own address, which else the route chooses
+LOSSY=''		# not empty: packets get lost, also the last ones of a connection
+FROM=''		# not empty: RDMA_CM clients name their own address; by default, the route chooses it
 
-# cases COMMAND...: run a program that prints "ok|fail|skip CASE why" itself, as "PREFIXcase"
+# cases PREFIX COMMAND...: runs a program that prints "ok|fail|skip CASE why", and reports its cases as
+# PREFIXCASE
 cases() { # PREFIX COMMAND...
 	local prefix=$1 status=0 failures=0 word name why
 	shift
@@ -29,12 +30,12 @@ cases() { # PREFIX COMMAND...
 		*) say "$word $name $why" ;;
 		esac
 	done < <(s=0; "$@" || s=$?; echo "end $s")
-	# 1 is "a case failed", which has been told
+	# Status 1 means that a case failed, which is reported already
 	[ "$status" = $failures ] || fail "${prefix}exit" "status $status: $*"
 	[ $failures = 0 ] || say_drops
 }
 
-# say_drops: what this machine's devices and its network stack have dropped, for the log
+# say_drops: writes to the log what this machine's devices and its network stack have dropped
 say_drops() {
 	say "dropped by devices: $(grep -s . /sys/class/infiniband/*/ports/1/hw_counters/*drop* |
 		sed -n 's,^/sys/class/infiniband/,,; s,/.*/,/,; /:0$/! p' | tr '\n' ' ')"
@@ -42,13 +43,13 @@ say_drops() {
 	say "dropped by queueing disciplines: $(tc -s qdisc show | grep -o 'dropped [1-9][0-9]*' | tr '\n' ' ')"
 }
 
-# with_tools COMMAND...: the command as a line for another shell, which has the functions of lib.sh and
-# of this file
+# with_tools COMMAND...: prints the command as a line for another shell, with the functions of lib.sh and of
+# this file
 with_tools() {
 	echo ". $TESTS/lib.sh; . $TESTS/tools.sh; $(printf '%q ' "$@")"
 }
 
-# in_netns NS COMMAND...: like on_b, for a namespace
+# in_netns NS COMMAND...: runs the command in a namespace.  The command may be a function
 in_netns() {
 	local ns=$1
 	shift
@@ -59,12 +60,12 @@ in_netns() {
 	fi
 }
 
-# on_b_tools COMMAND...: on_b, for functions of this file too
+# on_b_tools COMMAND...: does what on_b() does.  The command may also be a function of this file
 on_b_tools() {
 	on_b "$(with_tools "$@")"
 }
 
-# path loop|veth|ports|vms: sets the ends; the devices must be up (path_up)
+# path loop|veth|ports|vms: sets the ends of a path whose devices exist, see path_up()
 path() {
 	PATH_NAME=$1 FROM=''
 	srv_host() { "$@"; }	# the server's machine, outside of its namespace
@@ -99,7 +100,7 @@ path() {
 	SRVLL='' CLILL=''
 }
 
-# Both ends of a veth pair, in this namespace
+# ports_up: makes a veth pair with both ends in this namespace, and a device on each
 ports_up() {
 	local end n=1
 	load_ours && ip link add portA type veth peer name portB || return 1
@@ -111,7 +112,7 @@ ports_up() {
 	rxe_add rxeA portA && rxe_add rxeB portB
 }
 
-path_up() { # PATH: modules loaded, devices there, then path()
+path_up() { # PATH: loads the module, adds the devices, and calls path()
 	case $1 in
 	loop)
 		load_ours && rxe_add
@@ -125,9 +126,9 @@ path_up() { # PATH: modules loaded, devices there, then path()
 	}
 }
 
-# On a pair of veths, packets of one sender change places when it moves to another processor, unless
-# one processor receives for each end. Between the ends of a pair in one namespace, packets of RoCE v2
-# go through lo: both addresses are local ones.
+# in_order: has one processor receive for each end of a veth pair.  Otherwise, packets of a sender are
+# reordered when it moves to another processor.  If both ends are in one namespace, packets of RoCE v2 pass
+# through lo, since both addresses are local.
 in_order() {
 	[[ $PATH_NAME = veth || $PATH_NAME = ports ]] && [ "$(nproc)" -gt 1 ] || return 0
 	[ $PATH_NAME = veth ] || echo 1 > /sys/class/net/lo/queues/rx-0/rps_cpus || return 1
@@ -135,9 +136,9 @@ in_order() {
 		cli sh -c "echo 2 > /sys/class/net/$CLI_NET/queues/rx-0/rps_cpus"
 }
 
-# Netfilter's hooks stay on, in the kernel's code, while this namespace has chains.  They would be patched whenever
-# a case begins or ends to filter, while the other processor runs that code: QEMU before 8.1 may then execute a
-# breakpoint that is no longer there.
+# hooks_on: makes a namespace with chains at all hooks of netfilter, so these hooks stay on.  Otherwise, the
+# kernel's code would be patched whenever a case begins or ends to filter, while the other processor runs that
+# code.  QEMU before 8.1 may then execute a breakpoint that is no longer there.
 hooks_on() {
 	local hook
 	ip netns add hooks && ip netns exec hooks nft add table inet still || return 1
@@ -146,8 +147,8 @@ hooks_on() {
 	done
 }
 
-# use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: what the programs below run over:
-# SRV_GID, CLI_GID (indexes), SRV_CM, CLI_CM (addresses for RDMA_CM) and its RoCE version
+# use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: sets what the programs below use: SRV_GID and CLI_GID
+# (indexes), SRV_CM and CLI_CM (addresses for RDMA_CM), and RDMA_CM's RoCE version
 use_gid() {
 	local version=${1%-*} kind=${1#*-}
 	case $kind in
@@ -165,7 +166,7 @@ use_gid() {
 	SRV_BIND=$SRV_CM CLI_BIND=$CLI_CM
 }
 
-# cm_mode DEV v1|v2: the RoCE version that RDMA_CM uses on a device
+# cm_mode DEV v1|v2: sets the RoCE version that RDMA_CM uses on a device
 cm_mode() {
 	local dir=/sys/kernel/config/rdma_cm/$1 name="RoCE v2"
 	[ "$2" = v2 ] || name="IB/RoCE v1"
@@ -173,12 +174,13 @@ cm_mode() {
 	echo "$name" > "$dir/ports/1/default_roce_mode"
 }
 
-# cm_ready PORT: a process listens with RDMA_CM on that port
+# cm_ready PORT: waits until a process listens with RDMA_CM on this port
 cm_ready() {
 	wait_for 60 eval "rdma resource show cm_id | grep -q 'LISTEN.*:$1 '"
 }
 
-# both READY SERVER-COMMAND -- CLIENT-COMMAND: run the two ends; READY is wait_tcp or cm_ready
+# both READY SERVER-COMMAND -- CLIENT-COMMAND: runs the two ends.  READY, which waits for the server, is
+# wait_tcp or cm_ready
 both() {
 	local ready=$1 server=() status=0 pid
 	shift
@@ -195,13 +197,13 @@ both() {
 		return 1
 	fi
 	cli timeout $LIMIT "$@" || status=$?
-	# a server that ends by itself has something to say
+	# The client failed.  A server that ends by itself may print the reason
 	[ $status -eq 0 ] || wait_for 5 eval "! kill -0 $pid" || kill $pid 2> /dev/null || true
 	wait $pid || status=$((status ? status : 1))
 	return $status
 }
 
-# capture_begin NS NETDEV FILE [OPTION...] FILTER, capture_end: tcpdump sees a netdev of a namespace
+# capture_begin NS NETDEV FILE [OPTION...] FILTER, capture_end: tcpdump captures on a netdev of a namespace
 # ('': this one) meanwhile
 capture_begin() {
 	local in=() log=$3.log
@@ -212,14 +214,14 @@ capture_begin() {
 	wait_for 20 grep -q 'listening on' "$log"
 }
 
-# What the kernel has seen is in the file
+# capture_end: waits until all that the kernel has captured is in the file
 capture_end() {
 	wait_for 5 capture_is_written || true
 	kill -INT $CAPTURE
 	wait $CAPTURE || true
 }
 
-# tcpdump says how many frames it has written, and how many have come, when it is asked
+# On SIGUSR1, tcpdump prints how many frames it has written, and how many it has received
 capture_is_written() {
 	local written came
 	kill -USR1 $CAPTURE && sleep 0.1 || return 1
@@ -227,35 +229,35 @@ capture_is_written() {
 	[ -n "$came" ] && [ "$written" = "$came" ]
 }
 
-# The RDMA core refuses while there is any namespace but the first. One that a test deleted lives on
-# while TCP repeats the good-bye of a program that was in it: for 110 s, if nobody answers. (node_reset
-# makes that short for what a test leaves.)
+# each_netns_its_devices: sets the exclusive mode.  The RDMA core refuses that while there is any namespace but
+# the first.  A deleted namespace exists for up to 110 s more, while the TCP connection of a program that was
+# there waits for an answer.  (node_reset() of lib.sh shortens that for the namespaces that a test leaves.)
 each_netns_its_devices() {
 	wait_for 150 rdma system set netns exclusive ||
 		{ say "$(ip netns list | wc -l) namespaces have names, $(grep TCP: /proc/net/sockstat)"; return 1; }
 }
 
-# frames FILE [FILTER...]: how many frames of a capture match
+# frames FILE [FILTER...]: prints how many frames of a capture match
 frames() {
 	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ n = $1 } END { print n + 0 }'
 }
 
-has_frames() { # FILE COUNT: or more
+has_frames() { # FILE COUNT: the capture has so many frames or more
 	[ "$(frames "$1")" -ge "$2" ]
 }
 
-# mac_of NS NETDEV: its address
+# mac_of NS NETDEV: prints the MAC address
 mac_of() {
 	ip netns exec "$1" cat "/sys/class/net/$2/address"
 }
 
-# sent_by NS NETDEV: packets that it has sent
+# sent_by NS NETDEV: prints the number of packets that the netdev has sent
 sent_by() {
 	ip netns exec "$1" cat "/sys/class/net/$2/statistics/tx_packets"
 }
 
-# spread_over NS0 NETDEV0 NS1 NETDEV1: sixteen queue pairs have sixteen source ports, by which
-# whoever has two ways distributes them; each of the netdevs sends a tenth at least
+# spread_over NS0 NETDEV0 NS1 NETDEV1: sixteen queue pairs have sixteen UDP source ports, by which a bond or
+# ECMP distributes their packets: each of the two netdevs sends a tenth at least
 spread_over() {
 	local zero one
 	zero=$(sent_by "$1" "$2") one=$(sent_by "$3" "$4")
@@ -267,7 +269,7 @@ spread_over() {
 	[ $((zero * 10)) -gt $((zero + one)) ] && [ $((one * 10)) -gt $((zero + one)) ]
 }
 
-# Each of these runs one well-known program over what use_gid chose.
+# Each of these functions runs one well-known program, with the GIDs and addresses of use_gid().
 
 run_rc_pingpong() {
 	PORT=$((PORT + 1))
@@ -299,7 +301,7 @@ run_ucmatose() {
 		ucmatose ${FROM:+-b "$CLI_BIND"} -s "$SRV_CM" -p $PORT -c 2 -C 5 -S 3000
 }
 
-# it has one port, and none of its options changes that
+# udaddy's port can't be changed
 run_udaddy() {
 	local PORT=7174
 	both cm_ready udaddy -b "$SRV_BIND" -c 2 -C 5 -S 500 -- \
@@ -311,9 +313,9 @@ run_rdma_client() {
 	both cm_ready rdma_server -s "$SRV_BIND" -p $PORT -- rdma_client -s "$SRV_CM" -p $PORT
 }
 
-# perftest: write_bw, read_lat ..., uc_write_bw over UC; waits for events where the program can, since two polling ends
-# would have the processors for themselves.  With the programs' own timeout (14), a host that stands
-# still for three seconds uses up the retries.
+# run_perftest NAME [COUNT SIZE]: NAME is write_bw, read_lat, ..., or uc_write_bw for UC.  The program waits for
+# events if it can, since two polling ends would use the processors alone.  With the programs' default timeout
+# (14), the retries end while a host stands still for three seconds.
 run_perftest() { # NAME [COUNT SIZE]
 	local args=(-F -n "${2:-10}" -s "${3:-10000}" -x) name=${1#uc_} program
 	PORT=$((PORT + 1))
@@ -328,7 +330,7 @@ run_perftest() { # NAME [COUNT SIZE]
 		"${program[@]}" -d "$CLI_DEV" "${args[@]}" "$CLI_GID" "$SRV4"
 }
 
-# switch_is NAME 0|1, on all devices
+# switch_is NAME 0|1: sets the switch on all devices
 switch_is() {
 	local file
 	for file in /sys/class/infiniband/rxe*/"$1"; do
@@ -336,8 +338,8 @@ switch_is() {
 	done
 }
 
-# counted_by WHERE NETDEV packets|bytes COMMAND...: how many a netdev sent meanwhile.  A train counts as
-# one packet.  WHERE is cli, srv, or env for the first namespace
+# counted_by WHERE NETDEV packets|bytes COMMAND...: prints how many the netdev sends while the command runs.  A
+# train counts as one packet.  WHERE is cli, srv, or env for the first namespace
 counted_by() {
 	local file=/sys/class/net/$2/statistics/tx_$3 before
 	before=$("$1" cat "$file")
@@ -345,11 +347,12 @@ counted_by() {
 	echo $(($("$1" cat "$file") - before))
 }
 
-packets() { # NETDEV COMMAND...: the client's
+packets() { # NETDEV COMMAND...: prints how many packets the client's netdev sends
 	counted_by cli "$1" packets "${@:2}"
 }
 
-# count_on_off SWITCH [COUNT SIZE]: sets on and off, the packets that so many WRITEs take over a veth
+# count_on_off SWITCH [COUNT SIZE]: sets "on" and "off" to the numbers of packets that so many WRITEs take over a
+# veth with the switch on and off
 count_on_off() {
 	local writes=(run_perftest write_bw "${@:2}")
 	on=$(packets veth "${writes[@]}") && switch_is "$1" 0 && off=$(packets veth "${writes[@]}") &&
@@ -357,21 +360,21 @@ count_on_off() {
 	say "on the veth: $on packets, $off with $1 off"
 }
 
-# rc_random over what use_gid chose: two processes joined by TCP
+# run_rc_random OPTION...: runs the two ends of rc_random.  They communicate by TCP, too
 run_rc_random() { # OPTION...
 	PORT=$((PORT + 1))
 	both wait_tcp rc_random -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -t ${RC_TIMEOUT:-18} -- \
 		rc_random -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" -t ${RC_TIMEOUT:-18} "$@"
 }
 
-# random operations of RC: what is written and read is compared
+# run_random: runs random RC operations, and compares what is written and read
 run_random() {
 	local seed=$RANDOM
 	say "seed $seed"
 	run_rc_random -n 1000 -q 4 -s "$seed" -m 200000
 }
 
-# vlan_pair ID: netdevs veth.ID on the veths of A and B, with the addresses 198.18.ID.1 and .2
+# vlan_pair ID: makes the VLANs veth.ID of A and B, with the addresses 198.18.ID.1 and .2
 vlan_pair() {
 	local ns n=1
 	for ns in A B; do
@@ -382,15 +385,15 @@ vlan_pair() {
 	SRV4=198.18.$1.2 CLI4=198.18.$1.1
 }
 
-# uc_whole over what use_gid chose
+# run_uc_whole OPTION...: runs the two ends of uc_whole
 run_uc_whole() { # OPTION...
 	PORT=$((PORT + 1))
 	both wait_tcp uc_whole -d "$SRV_DEV" -g "$SRV_GID" --listen $PORT -- \
 		uc_whole -d "$CLI_DEV" -g "$CLI_GID" --connect "$SRV4:$PORT" "$@"
 }
 
-# stream_begin [NAME...]: ib_NAME_bw (write) over what use_gid chose, until stream_end; uc_send and
-# ud_send are ib_send_bw over UC and UD
+# stream_begin [NAME...]: runs ib_NAME_bw (default: write) until stream_end().  uc_send and ud_send are
+# ib_send_bw over UC and UD
 stream_begin() {
 	local name args program
 	[ $# -gt 0 ] || set -- write
@@ -410,7 +413,7 @@ stream_begin() {
 	wait_for 20 stream_alive && stream_moves
 }
 
-# stream_alive: its queue pairs are in order, one at each end; the server's isn't RTS
+# stream_alive: each stream has a working queue pair at each end, in the state RTR or RTS
 stream_alive() {
 	[ "$(rdma resource show qp | grep 'comm ib_' | grep -c 'state RT[RS]')" = $((2 * STREAMS)) ]
 }
@@ -419,7 +422,7 @@ received() {
 	cat "/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/rcvd_pkts"
 }
 
-# stream_moves: the server receives, now
+# stream_moves: the server receives packets now
 stream_moves() {
 	local before
 	before=$(received)
@@ -432,8 +435,8 @@ stream_end() {
 	wait_for 10 resources_gone 2
 }
 
-# resources_gone [CQS]: nobody has anything left of any device (kernel's own QP1 aside).  Kernel
-# consumers leave CQS completion queues, which the RDMA core keeps for others.
+# resources_gone [CQS]: no program has an object of any device.  (The RDMA core has a GSI queue pair.)  The RDMA
+# core keeps up to CQS completion queues of kernel consumers for others.
 resources_gone() {
 	rdma resource show | awk -v cqs="${1:-1}" '
 		{ for (i = 3; i < NF; i += 2) n[$i] = $(i + 1) }
@@ -445,7 +448,7 @@ PROGRAMS="rc_pingpong uc_pingpong ud_pingpong rping ucmatose udaddy rdma_client"
 PERFTESTS="send_bw send_lat write_bw write_lat read_bw read_lat atomic_bw atomic_lat uc_send_bw uc_send_lat uc_write_bw uc_write_lat"
 TYPES="v2-ipv4 v2-ipv6 v1-ipv4 v1-ll"
 
-# matrix PATH TYPES PROGRAMS PERFTESTS: a case per cell
+# matrix PATH TYPES PROGRAMS PERFTESTS: runs each program over each type
 matrix() {
 	local path=$1 types=$2 programs=$3 perftests=$4 type program
 	path_up "$path" || { fail "$path-up" "no devices"; return; }

@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# over PATH TYPE...: verified messages; the same device directly, and by packets
+# over PATH TYPE...: verifies messages.  On one device, they are sent directly, and by packets
 over() {
 	local path=$1 type
 	shift
@@ -23,10 +23,10 @@ over() {
 	done
 }
 
-# A wire that drops or reorders packets never causes a wrong completion, and a lost packet loses its
-# message and no other.  Two thirds of the messages have one packet, the others 20 on average.  With
-# 1 % lost, that is 7 and 60 of 1000; with 5 %, 33 and 195, if no train keeps its packets together.
-# Packets that change places are lost, however many.
+# Prints how many of 1000 messages must arrive.  A wire that drops or reorders packets never causes a wrong
+# completion, and a lost packet loses its message and no other.  Two thirds of the messages have one packet,
+# the others 20 on average.  If 1 % of the packets are lost, 7 of the first and 60 of the others are lost; with
+# 5 %, 33 and 195, if packets are lost singly.  All reordered packets may be lost.
 least() { # WIRE
 	case $1 in
 	loss-5) echo 700 ;;
@@ -57,7 +57,7 @@ over loop v2-ipv4 v1-ipv4
 programs loop
 unload
 path_up veth
-in_order	# a packet that changes places is lost
+in_order	# UC loses reordered packets
 over veth v1-ipv4 v2-ipv6 v2-ipv4
 programs veth
 bad_wires loss-1 loss-5 reorder duplicate corrupt mix

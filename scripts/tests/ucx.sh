@@ -9,7 +9,7 @@
 
 COUNT="-n 50 -w 5"
 
-# One program per transport runs them all: its start takes seconds in an emulator.
+# One program runs all tests of a transport, since it takes seconds to start in an emulator.
 uct_rc() {
 	cat <<- END
 	am-short $COUNT -t am_lat -D short -s 8
@@ -30,7 +30,7 @@ uct_ud() {
 	uct_rc | grep ^am
 }
 
-# The same for both transports: what UD lacks, UCX does by messages.
+# The tests are the same for both transports: UCX sends messages in place of the operations that UD lacks.
 ucp() {
 	cat <<- END
 	tag-small $COUNT -t tag_lat -s 8
@@ -46,7 +46,7 @@ ucp() {
 	END
 }
 
-# perftest LIST OPTION...: both ends run a list of tests, and say which ones ended well
+# perftest LIST OPTION...: both ends run a list of tests, and print which tests succeeded
 perftest() {
 	local list=$1 file=/tmp/ucx.list ends=() name _
 	PORT=$((PORT + 1))
@@ -69,7 +69,7 @@ for type in v2-ipv4 v1-ipv4 v2-ipv6; do
 	UCX=(UCX_NET_DEVICES=rxe0:1)
 	prefix=rc perftest uct_rc -d rxe0:1 -x rc_verbs
 	prefix=ud perftest uct_ud -d rxe0:1 -x ud_verbs
-	# UCX connects RC by way of UD
+	# UCX uses UD to connect RC
 	for transports in rc_verbs,ud_verbs ud_verbs; do
 		UCX=(UCX_NET_DEVICES=rxe0:1 "UCX_TLS=$transports")
 		prefix=ucp-${transports%%_*} perftest ucp

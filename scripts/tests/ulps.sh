@@ -8,12 +8,12 @@
 
 SIZE=4			# MiB that are sent
 
-# Packets that this machine has received by RDMA
+# Prints the number of packets that this machine's device has received
 received() {
 	cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts
 }
 
-# SIZE MiB there and back, by RDMA: a protocol that falls back to TCP doesn't count
+# Sends SIZE MiB there and back.  They must go by RDMA: the protocol may fall back to TCP
 sockets() { # rds|smc PORT
 	local before status=0 program=$TESTS/py/ulp_sockets.py pid
 	on_b "timeout 100 $program $1 listen $SRV4 $2" > /tmp/ulp.out 2>&1 &
@@ -32,13 +32,13 @@ smc_up() {
 	modprobe smc && on_b modprobe smc
 }
 
-# The last sockets close in a worker
+# The module is in use until a worker has closed the last sockets
 smc_down() {
 	wait_for 20 modprobe -r smc && wait_for 20 on_b modprobe -r smc
 }
 
-# over_v1 COMMAND...: SMC-R takes a GID of RoCE v1, unless an administrator gives both ends an
-# enterprise ID, which version 2 of the protocol needs to run over RoCE v2
+# over_v1 COMMAND...: the command's data goes by RoCE v1.  SMC-R uses GIDs of RoCE v1.  To use RoCE v2, it needs
+# an enterprise ID on both ends (version 2 of the protocol)
 over_v1() {
 	local status=0 v1 v2
 	capture_begin '' eth0 /tmp/smc.pcap -s 100 'ether proto 0x8915 or udp port 4791'
@@ -49,14 +49,14 @@ over_v1() {
 	[ $status = 0 ] && [ "$v1" -gt $((SIZE << 20 >> 12)) ] && [ "$v2" = 0 ]
 }
 
-# Said once while the module is loaded
+# Prints how many answers the kernel has dropped.  It logs the first of them after the module was loaded
 lost_confirms() {
 	dmesg | grep -c 'SMC-R .* dropped unexpected LLC msg: msg 4 exp 1' || true
 }
 
-# A client of SMC-R begins to wait for the server's CONFIRM LINK behind its own message by TCP to which
-# that is the answer (smc_connect_rdma()).  If the answer comes first, the kernel drops it, the server
-# deletes the link, and both use TCP.  In this case, and in no other, the two connect once more.
+# An SMC-R client sends a message by TCP, and only then begins to wait for the server's answer, CONFIRM LINK
+# (smc_connect_rdma()).  If the answer comes sooner, the kernel drops it, the server deletes the link, and both
+# use TCP.  Only in this case, the two connect once more.
 over_smc() {
 	local port lost
 	for port in {6000..6007}; do

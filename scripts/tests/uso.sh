@@ -7,7 +7,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# Namespaces A and B, the ends of two veth pairs, whose other ends are in R
+# Makes namespaces A and B, each with a veth whose other end is in R
 ends_up() {
 	local ns n=1
 	load_ours && ip netns add R || return 1
@@ -17,11 +17,11 @@ ends_up() {
 		ip -n $ns link set lo up && ip -n $ns link set veth up || return 1
 		ip -n $ns addr add 203.0.113.$n/24 dev veth || return 1
 		ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad || return 1
-		ip netns exec $ns ethtool -K veth tso off || return 1	# the card has none
+		ip netns exec $ns ethtool -K veth tso off || return 1	# the card has no TSO
 		in_netns $ns rxe_add rxe$ns veth || return 1
 		n=2
 	done
-	capture_trains	# the card is a packet socket
+	capture_trains	# the card, a packet socket, must get trains
 	path veth
 }
 
@@ -39,13 +39,13 @@ trains() {
 	awk '/^trains/ { print $2 }' /tmp/card
 }
 
-# how many connections have given up trains
+# Prints how many connections have given up trains
 given_up() {
 	cat /sys/class/infiniband/rxe[AB]/ports/1/hw_counters/tx_trains_off | awk '{ n += $1 } END { print n }'
 }
 
-# moves EXPECTED OPERATION OPTION...: what is verified arrives in time, and so many connections
-# give up trains
+# moves EXPECTED OPERATION OPTION...: the data is right and arrives in time, and so many connections give up
+# trains
 moves() {
 	local want=$1 op=$2 before line
 	shift 2
@@ -56,8 +56,8 @@ moves() {
 	[ $(($(given_up) - before)) = "$want" ]
 }
 
-# all PREFIX EXPECTED OPTION...: each operation on a connection of its own.  READs of one packet
-# tell nothing: they are sent again one by one.
+# all PREFIX EXPECTED OPTION...: tests each operation on its own connection.  READs of one packet are left out:
+# they are sent again one by one, so they don't show the fault.
 all() {
 	local prefix=$1 want=$2 op
 	shift 2
@@ -70,7 +70,7 @@ warned() {
 	dmesg | grep >&2 'only the first packet arrives.*ethtool -K veth tx-udp-segmentation off'
 }
 
-# The card still gets trains
+# The card has got more than so many trains
 trains_left() { # NUMBER
 	card_down && [ "$(trains)" -gt "$1" ]
 }

@@ -8,7 +8,7 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# Namespaces A and B, each with a veth to a bridge, whose ports are toA and toB
+# Makes namespaces A and B, each with a veth to a bridge, whose ports are toA and toB
 bridged_up() {
 	local ns n=1
 	load_ours
@@ -33,8 +33,8 @@ bridged_down() {
 	ip link del bridge
 }
 
-# The packets that the bridge sends to B.  100 WRITEs of 64 KiB are 6400 packets, or a few hundred
-# trains, more or less of them as the sender is interrupted; ACKs go the other way.
+# Prints how many skbs the bridge sends to B for 100 WRITEs of 64 KiB: 6400 packets, or a few hundred trains.
+# The number of trains depends on how often the sender is interrupted.  ACKs go the other way.
 writes_take() {
 	local n
 	n=$(counted_by env toB packets run_perftest write_bw 100 65536) && say "toB sent $n packets" && echo "$n"
@@ -50,7 +50,7 @@ many() { # a few short trains fit a shaper's bucket
 	n=$(writes_take) && [ "$n" -gt 2500 ]
 }
 
-# Whoever captures behind the bridge, in B, sees packets as a wire has them
+# A capture behind the bridge, in B, shows single packets
 captured() {
 	local pid status=0
 	srv tcpdump -i veth -w /dev/null 2> /tmp/captured &
@@ -78,8 +78,8 @@ shaped() {
 		tc qdisc del dev toB root
 }
 
-# What is corrupted in the host's own memory is found, though trains from there are trusted.  netem
-# decides per train, of which a run has a few hundred.
+# netem corrupts some trains, of which a run has a few hundred.  The ICRC shows that, though the trains never
+# left the host's memory.
 corrupted() {
 	local before
 	before=$(bad_icrcs) && know_each_other && tc qdisc add dev toB root netem corrupt 10% && run_random &&
@@ -87,29 +87,29 @@ corrupted() {
 		[ "$(bad_icrcs)" -gt "$before" ]
 }
 
-# A veth leaves GRO to a sender that has TSO.
+# A veth does no GRO if the sender has TSO.
 gro() { # on|off, of the bridge's port to A
 	local tso=on
 	[ "$1" = off ] || tso=off
 	cli ethtool -K veth tso $tso && ethtool -K toA gro "$1"
 }
 
-# Single packets of A become trains at the bridge
+# A sends single packets, and the GRO of the bridge's port makes trains of them
 made_by_gro() {
 	gro on && switch_is trains 0 && few && run_random
 }
 
-# ... and single packets again
+# The bridge's other port segments these trains again
 split_again() {
 	gso off && many && run_random && gso on && switch_is trains 1 && gro off
 }
 
-# A VLAN's tag is kept through all of it
+# The same with the tags of a VLAN
 vlan() {
 	vlan_pair 7 && wait_for 10 use_gid v1-ipv4 && few && run_random && gso off && many && run_random && gso on
 }
 
-# v1 over a tunnel's Ethernet, and trains inside of it
+# RoCE v1 over a vxlan, with trains inside of the tunnel
 vxlan() {
 	local ns n=1
 	for ns in A B; do

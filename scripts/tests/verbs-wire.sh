@@ -8,16 +8,16 @@
 . "$TESTS/tools.sh"
 . "$TESTS/wires.sh"
 
-# One process has both ends, each on a device of its own
+# One process has both ends, each on its own device
 ends() { # PROGRAM [ARGUMENT...]
 	"$1" -d $CLI_DEV -g "$CLI_GID" -D $SRV_DEV -G "$SRV_GID" "${@:2}"
 }
 
-# Whatever a responder refuses, and what it then tells either side
+# Cases in which a responder refuses a request: both sides get errors
 ERRORS="write read atomic responder mr-empty send recv rnr ud flush-after cq-full mw-type mw-one mw-no mw-un
 	mw-zero mw-anew mw-dealloc mw-other mw-bind mw-inv mw-as mw-rounds uc"
-# What succeeds in the end, however many packets are lost.  (What a responder refuses it refuses
-# once: if that NAK is lost, the requester hears nothing.)
+# Cases that succeed even if packets are lost.  (A responder sends the NAK for a refused request once: if it is
+# lost, the requester gets no answer.)
 WHOLE="recv-exact read-depth mw-type mw-rounds write-zero read-zero"
 
 packets_lost() {

@@ -9,12 +9,12 @@
 
 load_ours
 rxe_add
-# where nobody answers
+# A neighbour that doesn't exist
 ip neigh replace 192.0.2.65 lladdr 02:00:00:00:00:65 dev eth0
-# mw-limit takes long, and is a part of "memory"
+# The test "memory" has mw-limit, which takes long
 # shellcheck disable=SC2046 # words
 cases "" verbs_err -d rxe0 -g "$(gid_index rxe0 v2 $A4)" $(verbs_err -l | grep -vx mw-limit)
-# what depends on the wire, over RoCE v1 and IPv6 as well
+# Cases that depend on packets, over RoCE v1 and IPv6, too
 cases v1- verbs_err -d rxe0 -g "$(gid_index rxe0 v1 $A4)" ud-send ud-reply write-bad-rkey dead-peer-7 query
 cases v2-ipv6- verbs_err -d rxe0 -g "$(gid_index rxe0 v2 $A6)" ud-send ud-reply write-bad-rkey dead-peer-7 query
 cases dmabuf- verbs_dmabuf -d rxe0 -g "$(gid_index rxe0 v2 $A4)"

@@ -9,12 +9,12 @@
 
 SYS=/sys/class/infiniband
 
-# gid_netdevs DEV: whose GIDs it has
+# gid_netdevs DEV: prints the netdevs whose GIDs the device has
 gid_netdevs() {
 	cat $SYS/"$1"/ports/1/gid_attrs/ndevs/* 2> /dev/null | sort -u | paste -sd,
 }
 
-# Namespaces A and B joined by a veth pair, VLAN 5 on both ends.
+# Makes namespaces A and B, joined by a veth pair, with VLAN 5 on both ends.
 vlans_up() {
 	local ns n=1
 	netns_pair || return 1
@@ -32,7 +32,7 @@ add() { # NS
 	ip netns exec "$1" rdma link add "vlan$1" type rxe netdev veth.5
 }
 
-# vlan_path [CLIENT'S-DEVICE]: what the programs run over; B has a device on its VLAN
+# vlan_path [CLIENT'S-DEVICE]: sets the ends of a path by the VLAN.  B has a device on its VLAN
 vlan_path() {
 	path veth
 	SRV_DEV=vlanB CLI_DEV=${1:-vlanA} SRV_NET=veth.5 CLI_NET=veth.5
@@ -45,13 +45,13 @@ shown() {
 		[ "$(cat $SYS/vlanA/parent)" = veth.5 ]
 }
 
-# An address is of one device: the VLAN's own, as soon as there is one.
+# The VLAN's addresses belong to its own device, as soon as there is one, and to no other.
 claimed() {
 	wait_for 10 eval '[ "$(gid_netdevs vlanA)" = veth.5 ]' &&
 		wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth ]'
 }
 
-# Addresses that come later, and go
+# The device follows addresses that are added and deleted later
 follows() {
 	ip -n A addr add 198.18.5.77/24 dev veth.5 && wait_for 10 gid_index vlanA v1 198.18.5.77 &&
 		! gid_index rxeA any 198.18.5.77 && ip -n A addr del 198.18.5.77/24 dev veth.5 &&
@@ -73,7 +73,7 @@ tagged() {
 	[ "$tags" -gt 10 ] && [ "$total" = "$tags" ]
 }
 
-# Both devices of A at once
+# Both devices of A are used at the same time
 at_once() {
 	local pid
 	vlan_path
@@ -88,7 +88,8 @@ to_namespace() { # FROM TO
 		wait_for 10 eval '[ "$(gid_netdevs vlanA)" = veth.5 ]' && [ "$(gid_netdevs rxeA)" = veth ]
 }
 
-# The VLAN's device moves along, and keeps its addresses from the real one's
+# The VLAN moves to another namespace, and its device with it.  The device of the real netdev doesn't get its
+# addresses
 moves_along() {
 	ip netns add D && ip -n D link set lo up && to_namespace A D || return 1
 	cli() { in_netns D "$@"; }
@@ -96,13 +97,13 @@ moves_along() {
 		use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# Without its device the VLAN is the real one's again.
+# When the VLAN's device is deleted, the device of the real netdev gets the VLAN's addresses.
 released() {
 	ip netns exec A rdma link delete vlanA && wait_for 10 eval '[ "$(gid_netdevs rxeA)" = veth,veth.5 ]' &&
 		vlan_path rxeA && use_gid v2-ipv4 && run_rc_pingpong
 }
 
-# The VLAN's netdev is moved to another namespace, and has a device there.
+# A VLAN is moved to another namespace, and gets a device there.
 moves() {
 	ip netns add C && ip -n A link set veth.5 netns C && ip -n C link set veth.5 up &&
 		ip -n C addr add 198.18.5.1/24 dev veth.5 && ip -n C link set lo up &&
@@ -112,7 +113,7 @@ moves() {
 	wait_for 10 eval '[ "$(gid_netdevs vlanC)" = veth.5 ]' && use_gid v2-ipv4 && run_rc_pingpong && run_rping
 }
 
-# A VLAN on a VLAN, in both namespaces
+# Makes a VLAN on a VLAN, in both namespaces
 double_up() {
 	local ns n=1
 	for ns in A B; do
@@ -145,7 +146,7 @@ double_gone() {
 	ip -n A link del outer && ip -n B link del outer
 }
 
-# Devices on the outer VLANs, and on no other netdev
+# Makes devices on the outer VLANs, and on no other netdev
 outer_only() {
 	local ns
 	double_up || return 1
@@ -155,7 +156,7 @@ outer_only() {
 	SRV_DEV=outB CLI_DEV=outA
 }
 
-# have "DEVICE NETDEV,..."...: the devices of A have the addresses of these netdevs, and of no other
+# have "DEVICE NETDEV,..."...: these devices have the addresses of these netdevs, and of no other
 have() {
 	local device
 	for device; do
@@ -163,7 +164,7 @@ have() {
 	done
 }
 
-# Of a netdev and two VLANs, one on the other, each may have a device. An address is of the nearest
+# A netdev, a VLAN on it and a VLAN on that may each have a device.  An address belongs to the nearest device
 outer_shares() {
 	have "outA inner,outer" &&
 		in_netns A rxe_add rxeA veth && have "rxeA veth" "outA inner,outer" &&

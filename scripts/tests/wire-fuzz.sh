@@ -7,12 +7,12 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# Two minutes; twenty on a kernel with checkers.
+# The test takes two minutes, or twenty on a kernel with checkers.
 SEED=${SEED:-1}
 TIME=${TIME:-120}
 ! grep -qw kasan_report /proc/kallsyms || TIME=${LONG_TIME:-1200}
 
-# A VLAN of the devices, whose packets are changed, too
+# The devices have a VLAN, whose packets are changed, too
 VLAN_A=198.18.5.1 VLAN_B=198.18.5.2
 
 vlan_up() {
@@ -24,21 +24,21 @@ add_vlan() { # NETNS ADDRESS
 		ip -n "$1" addr add "$2/24" dev veth.5 && wait_for 10 in_netns "$1" gid_index "rxe$1" any "$2"
 }
 
-# fuzz SEED SECONDS NETDEV: at both ends
+# fuzz SEED SECONDS NETDEV: changes packets at the netdevs of both ends
 fuzz() {
 	say "$3 for $2 s, GRO: $(ip netns exec A ethtool -k veth | grep generic-receive)"
 	nice -n -10 wire_fuzz --seed "$1" --seconds "$2" --spare $SPARE_A --spare $SPARE_B \
 		${RATE:+--rate $RATE} ${ONLY:+--only $ONLY} "A:$3" "B:$3"
 }
 
-# Half of the time with GRO, half of which in the VLAN
+# Half of the time without GRO, a quarter with GRO, and a quarter with GRO and by the VLAN
 fuzz_all() {
 	fuzz "$SEED" $((TIME / 2)) veth &&
 		ip netns exec A ethtool -K veth gro on && ip netns exec B ethtool -K veth gro on &&
 		fuzz $((SEED + 1)) $((TIME / 4)) veth && fuzz $((SEED + 2)) $((TIME / 4)) veth.5
 }
 
-# Between these addresses no forged packet has a right ICRC, so that data can be verified.
+# The fuzzer gives no forged packet between these addresses a right ICRC, so data between them is verified.
 SPARE_A=203.0.113.11 SPARE_B=203.0.113.12
 
 spare_addresses() {
@@ -47,7 +47,7 @@ spare_addresses() {
 		wait_for 10 in_netns B gid_index rxeB any $SPARE_B
 }
 
-# peers v1|v2 ADDRESS-A ADDRESS-B PORT: two processes until the time is over
+# peers v1|v2 ADDRESS-A ADDRESS-B PORT: runs two processes that communicate, until the time is over
 peers() {
 	local a b pid status=0
 	a=$(in_netns A gid_index rxeA "$1" "$2") && b=$(in_netns B gid_index rxeB "$1" "$3") || return 1
@@ -58,10 +58,10 @@ peers() {
 	return $status
 }
 
-# Every byte is compared; no queue pair may fail.
+# Each byte is compared, and no queue pair may fail.
 verified() {
 	local end=$((SECONDS + TIME)) version
-	LIMIT=$((LIMIT + TIME / 4))	# where a checker looks on, all of this takes its time
+	LIMIT=$((LIMIT + TIME / 4))	# a kernel with checkers is slow
 	while [ $SECONDS -lt $end ]; do
 		for version in v2 v1; do
 			SRV_GID=$(in_netns B gid_index rxeB $version $SPARE_B) &&
@@ -71,7 +71,7 @@ verified() {
 	done
 }
 
-# Programs whose packets go the same way. Somebody who forges them may make them fail.
+# Programs whose packets are changed, too.  Forged packets may make them fail.
 others() {
 	local end=$((SECONDS + TIME)) program
 	LIMIT=20 PORT=30000
@@ -87,7 +87,7 @@ memory_kb() {
 	awk '/^(MemAvailable):/ { print $2 }' /proc/meminfo
 }
 
-# What the device held is given back: 32 MB are noise of all that has run meanwhile.
+# The devices have freed their memory.  32 MB of difference may be due to all else that has run.
 memory_back() {
 	echo 3 > /proc/sys/vm/drop_caches
 	say "$(memory_kb) kB available, $memory_before before"
@@ -98,7 +98,7 @@ counter() { # NETNS NAME
 	cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/$2"
 }
 
-# What waits is looked at more than once, and counted once.
+# A packet that waits is examined more than once, and counted once.
 counted_once() {
 	local ns early
 	for ns in A B; do
@@ -150,12 +150,12 @@ rdma statistic show >&2
 try counted-once counted_once
 try alive alive
 try resources-gone wait_for 20 resources_gone
-# The devices first: with checkers, that may take longer than the kernel waits for a netdev without
-# a word.
+# Delete the devices before their netdevs.  With checkers, that may take so long that the kernel would complain
+# about a netdev that is still in use.
 rdma link delete rxeA
 rdma link delete rxeB
 ip netns del A
 ip netns del B
 try unload unload
-rm -f /tmp/*.log	# that is memory, too
+rm -f /tmp/*.log	# files on tmpfs are memory, too
 try memory wait_for 60 memory_back

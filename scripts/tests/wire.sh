@@ -7,11 +7,11 @@
 . "$TESTS/tools.sh"
 
 TCLASS=0x68 HOP=33 FLOW=0x12345 SL=3
-# what rdma_flow_label_to_udp_sport() makes of the flow label
+# The value of rdma_flow_label_to_udp_sport() for the flow label
 SPORT=$((((FLOW & 0x3fff) ^ ((FLOW & 0xfc000) >> 14)) | 0xc000))
 
-# Packets as they leave: no train left whole, no checksum left to do.  The RDMA core takes the
-# hop limit of a path from its route, so that is where the test sets it.
+# Captures show packets as on a wire: the netdevs leave neither segmentation nor checksums to do.  The RDMA core
+# takes the hop limit of a path from the route, so the test sets it there.
 wire_true() {
 	local ns
 	for ns in A B; do
@@ -36,8 +36,8 @@ vlans() {
 		wait_for 10 in_netns B gid_index rxeB v2 2001:db8:5::2
 }
 
-# capture FILE COMMAND...: what crosses the veth meanwhile.  A last packet tells that all of them
-# have reached the file.
+# capture FILE COMMAND...: captures what crosses the veth while the command runs.  When a last packet is in the
+# file, all others are, too.
 capture() {
 	local file=$1 status=0
 	shift
@@ -51,7 +51,7 @@ capture() {
 	return $status
 }
 
-# generate GID-A GID-B OPTION...
+# generate GID-A GID-B OPTION...: runs the two ends of wire_gen
 generate() {
 	local a=$1 b=$2
 	shift 2
@@ -60,7 +60,7 @@ generate() {
 		wire_gen -d rxeA -g "$a" --connect "$SRV4:$PORT" "$@"
 }
 
-# --lacks OPCODE: what this kernel or rdma-core doesn't have
+# Prints "--lacks OPCODE" for each opcode that this kernel or rdma-core doesn't have
 lacks() {
 	in_netns A wire_gen --lacks -d rxeA | sed -n 's/./--lacks &/p'
 }
@@ -72,7 +72,7 @@ check() { # NAME OPTION...
 	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" "/tmp/$name.pcap" --every $(lacks) "$@" >&2
 }
 
-# flavour NAME TYPE ADDRESS-A ADDRESS-B OPTION-OF-CHECK...
+# flavour NAME TYPE ADDRESS-A ADDRESS-B OPTION-OF-CHECK...: captures and checks packets between these addresses
 flavour() {
 	local name=$1 type=$2 a b
 	a=$(in_netns A gid_index rxeA "$type" "$3") && b=$(in_netns B gid_index rxeB "$type" "$4") ||
@@ -85,8 +85,8 @@ flavour() {
 	try "$name" check "$name" --tclass $TCLASS --hop $HOP "$@"
 }
 
-# every frame is InfiniBand to tshark, and none is malformed or worth a warning.  It must not guess
-# at the payload, which is random; and a UDP checksum of 0 is right in RoCE, over IPv6 as well.
+# tshark decodes each frame as InfiniBand, and finds none malformed or worth a warning.  It must not guess the
+# protocol of the payload, which is random.  A UDP checksum of 0 is right in RoCE, over IPv6, too.
 tshark_clean() {
 	local all known bad
 	mergecap -w /tmp/all.pcap /tmp/v*-*.pcap || return 1
@@ -94,7 +94,7 @@ tshark_clean() {
 		-e _ws.expert.severity -e _ws.expert.message -E separator='|' > /tmp/fields 2> /tmp/tshark.err
 	all=$(wc -l < /tmp/fields)
 	known=$(awk -F'|' '$2 != ""' /tmp/fields | wc -l)
-	# warnings are 0x600000 (6291456), errors 0x800000; decimal or hex by version
+	# A warning is 0x600000 (6291456), an error 0x800000.  Some versions print decimal numbers, others hex
 	bad=$(awk -F'|' '$3 != "" { print; next }
 		{ n = split($4, s, ","); for (i = 1; i <= n; i++) if (s[i] ~ /6291456|8388608|0x0*[68]00000/) { print; next } }' /tmp/fields)
 	say "$all frames, $known of them InfiniBand"
@@ -106,7 +106,7 @@ scapy_agrees() {
 	check v2-ipv4 --scapy
 }
 
-# Large messages in trains, and RDMA_CM's datagrams
+# Large messages, and datagrams of RDMA_CM
 trains() {
 	SRV_GID=$(in_netns B gid_index rxeB v2 203.0.113.2) CLI_GID=$(in_netns A gid_index rxeA v2 203.0.113.1)
 	SRV_BIND=$SRV4 SRV_CM=$SRV4

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Bad wires, as tests and measurements of loss share them.  Sourced, after tools.sh.
+# Bad wires, for tests and measurements of loss.  They source this file after tools.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 OPS="write send read atomic"
 WIRES="loss-0.01 loss-0.1 loss-1 loss-5 reorder duplicate corrupt delay-0.1 delay-1 delay-10 mix"
 
-# netem_of WIRE: netem's words for it.  It drops, delays and doubles trains as one packet.
+# netem_of WIRE: prints the parameters of netem.  netem drops, delays and duplicates a train as one packet.
 netem_of() {
 	case $1 in
 	loss-* | duplicate-* | corrupt-*) echo "${1%%-*} ${1#*-}%" ;;
@@ -17,8 +17,8 @@ netem_of() {
 	esac
 }
 
-# know_each_other: the ends keep each other's MAC address for good.  ARP has no checksum, so a wire
-# that corrupts would teach them wrong ones, which stay too long.
+# know_each_other: gives the ends permanent entries with each other's MAC address.  ARP has no checksum, so a
+# wire that corrupts packets would give them wrong addresses, which last too long.
 know_each_other() {
 	local srv_mac cli_mac
 	srv_mac=$(srv cat "/sys/class/net/$SRV_NET/address") &&
@@ -27,8 +27,8 @@ know_each_other() {
 		cli ip neigh replace "$SRV4" lladdr "$srv_mac" dev "$CLI_NET" nud permanent
 }
 
-# wire_is WIRE|clean: both ends of the path send through it.  Nothing is dropped for want of room.
-# Another kind of qdisc comes between, since netem keeps what a change doesn't mention.
+# wire_is WIRE|clean: both ends of the path send through this wire.  Its queue is long enough for all packets.
+# Another kind of qdisc is set first, since netem would keep parameters that a change doesn't mention.
 wire_is() {
 	local end dev words
 	know_each_other || return 1
@@ -42,7 +42,7 @@ wire_is() {
 	done
 }
 
-# goodput_up: a server of rc_goodput for what use_gid chose, on a port of its own; goodput_down ends it
+# goodput_up: starts a server of rc_goodput on its own port, with the GID of use_gid().  goodput_down ends it
 goodput_up() {
 	PORT=$((PORT + 1)) GOODPUT=$PORT
 	srv rc_goodput --listen $GOODPUT --keep -d $SRV_DEV -g "$SRV_GID" -l 120 &
@@ -55,20 +55,20 @@ goodput_down() {
 	wait $GOODPUT_PID || true
 }
 
-# goodput OPTION...: a line for each of its operations
+# goodput OPTION...: runs the client, which prints a line for each operation
 goodput() {
 	cli rc_goodput --connect "$SRV4:$GOODPUT" -d $CLI_DEV -g "$CLI_GID" "$@"
 }
 
-# counter_files DEV NAME...: outside of namespaces, where the kernel shows no counters
+# counter_files DEV NAME...: prints the names of the counters' files.  Only the first namespace has them
 counter_files() {
 	local dev=$1
 	shift
 	printf '%s\n' "${@/#//sys/class/infiniband/$dev/ports/1/hw_counters/}"
 }
 
-# verified PREFIX OPTION...: each operation is a case.  At the tools' usual retries, but not their
-# timeout (14), with which a host that stands still for some seconds uses them up.
+# verified PREFIX OPTION...: runs goodput.  Each operation is a case.  The retries are those of most tools.  The
+# timeout is longer: with 14, the retries end while a host stands still for some seconds.
 verified() {
 	local prefix=$1 op status rest seen=''
 	shift
@@ -84,14 +84,14 @@ verified() {
 	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
 }
 
-# resent: what both ends count when something has to be sent again
+# resent: prints the counters of both ends that grow when something is sent again
 resent() {
 	local names="local_ack_timeout_err completer_retry_err duplicate_request out_of_seq_request rcvd_seq_err"
 	# shellcheck disable=SC2046,SC2086 # lists
 	grep -H . $(counter_files $CLI_DEV $names) && srv_host grep -H . $(counter_files $SRV_DEV $names)
 }
 
-# icrc_errors: how often the server's end refused a packet for its ICRC
+# icrc_errors: prints how many packets the server's device has dropped for their ICRC
 icrc_errors() {
 	srv_host cat "$(counter_files $SRV_DEV rx_icrc_encapsulated)"
 }
