@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What fast registration costs a kernel consumer. Two queue pairs of one device: the owner
- * registers memory by a work request (REG_MR), and the user invalidates it by a SEND, as a
+ * Measures the cost of fast registration for a kernel consumer, with two queue pairs of one device.
+ * The owner registers memory by a work request (REG_MR). The user invalidates it by a SEND, as a
  * storage target does at the end of an I/O. 16 registrations are in flight.
  *
  *   insmod reg_cost.ko device=rxe0 gid=1 size=65536 count=2000
  *
- * It measures while it is being loaded. /sys/module/reg_cost/parameters/ns is then the time
- * of one registration with its invalidation. On a machine whose clock counts instructions,
- * that is their number.
+ * It measures while it is being loaded. Then /sys/module/reg_cost/parameters/ns has the time of one
+ * registration with its invalidation. On a machine whose clock counts instructions, that is their
+ * number.
  *
- * All completions are handled in softirq, as NVMe over Fabrics does. It is for a machine with one
- * processor: nothing else keeps the handlers from running at the same time.
+ * All completions are handled in softirq, as those of NVMe over Fabrics. The machine must have one
+ * processor: there is no lock between the handlers.
  */
 #include <linux/completion.h>
 #include <linux/ktime.h>
@@ -261,7 +261,7 @@ static int measure(void)
 	return wait_for_completion_timeout(&over, PATIENCE) ? failure : -ETIMEDOUT;
 }
 
-/* The CQ goes when no completion can come any more. */
+/* The CQ is destroyed when no completion can come any more. */
 static void tear_down(void)
 {
 	int i;
@@ -286,7 +286,7 @@ static void tear_down(void)
 		ib_dealloc_pd(pd);
 }
 
-/* Called for each device. It isn't removed meanwhile */
+/* Called for each device, which isn't removed meanwhile */
 static int reg_cost_add(struct ib_device *ibdev)
 {
 	if (strcmp(dev_name(&ibdev->dev), device))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What programs share that measure the cost of a message: how they wait, and what they print.
- * On a machine whose clock counts instructions, nanoseconds are instructions.
+ * For programs that measure the cost of a message: how they wait, and what they print. On a
+ * machine whose clock counts instructions, nanoseconds are instructions.
  */
 #ifndef COST_H
 #define COST_H
@@ -15,7 +15,7 @@ static unsigned int cost_yields, cost_sleeps;
 static bool cost_busy;		/* never yield, never sleep */
 static bool cost_without_idle;	/* don't count the time that the processor was idle */
 
-/* Polls as long as that yields something, then lets others run, then sleeps. */
+/* Polls. After a poll in vain it yields the processor. After COST_PATIENCE of them it sleeps. */
 static UNUSED void cost_wait(int (*poll_all)(void), void (*sleep_for_event)(void))
 {
 	static unsigned int vain;
@@ -30,7 +30,7 @@ static UNUSED void cost_wait(int (*poll_all)(void), void (*sleep_for_event)(void
 	}
 }
 
-/* Idle time is looked up outside of what is measured. */
+/* The idle time is read before the measured time begins. */
 static UNUSED uint64_t cost_start(void)
 {
 	uint64_t idle = cost_without_idle ? idle_ns() : 0;
@@ -39,7 +39,7 @@ static UNUSED uint64_t cost_start(void)
 	return now_ns() - idle;
 }
 
-/* Prints nanoseconds a message, and how often a message made it yield and sleep. */
+/* Prints the nanoseconds per message, and how often per message the program yielded and slept. */
 static UNUSED void cost_stop(uint64_t start, unsigned int count)
 {
 	uint64_t ns = now_ns() - start, idle = cost_without_idle ? idle_ns() : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an I/O of a block device costs, past the page cache: asynchronous reads or writes, some of
- * them outstanding, one after the other through the disk.  It prints as rc_cost does, without the
- * time that the processor was idle.
+ * Measures the cost of an I/O of a block device: asynchronous, sequential reads or writes that
+ * bypass the page cache, DEPTH of them outstanding.  Prints what rc_cost prints, without the time
+ * that the processor was idle.
  *
  * usage: disk_cost read|write DEVICE SIZE DEPTH COUNT
  */
@@ -29,7 +29,7 @@ static void submit(struct iocb *iocb)
 		die("io_submit: %m");
 }
 
-/* Takes completions, and puts others in their place as long as there are any left to begin. */
+/* Takes completions, and begins another I/O for each, until @count have begun. */
 static void run(unsigned int depth, unsigned int count)
 {
 	struct io_event events[MAX_DEPTH];

@@ -44,7 +44,7 @@ bool c_rnr_7(void)
 	return pair_free(p);
 }
 
-/* timeout 10 is 4 ms: with every retry that is some 34 ms, or a few seconds with backoff */
+/* Timeout 10 is 4 ms: all retries take 34 ms, or a few seconds with backoff */
 static bool reset_peer(int retry, enum ibv_wr_opcode op)
 {
 	struct pair *p = pair_make();
@@ -70,7 +70,7 @@ bool c_dead_peer_7(void) { return reset_peer(7, IBV_WR_SEND); }
 bool c_dead_peer_0(void) { return reset_peer(0, IBV_WR_SEND); }
 bool c_dead_peer_read(void) { return reset_peer(7, R); }
 
-/* timeout 0 is no timer at all */
+/* With timeout 0, there is no timer */
 bool c_dead_peer_no_timer(void)
 {
 	struct pair *p = pair_make();
@@ -87,7 +87,7 @@ bool c_dead_peer_no_timer(void)
 	return expect_status(p->ca, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR) && pair_free(p);
 }
 
-/* a queue pair that isn't in RTR or beyond drops what comes, whoever sends it */
+/* A queue pair that isn't in RTR or beyond drops all packets */
 bool c_peer_in_init(void)
 {
 	struct pair *p = pair_make();
@@ -145,7 +145,7 @@ bool c_wrong_source_qp(void)
 	CHECK(!post_one(x->a, &wr), "post_send refused it");
 	if (!expect_status(x->ca, IBV_WC_RETRY_EXC_ERR, IBV_WC_RETRY_EXC_ERR))
 		return false;
-	/* the real connection lives on */
+	/* The real connection still works */
 	sge = sge_of(p->src, 100, p->src_mr->lkey);
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
 	return expect_status(p->ca, IBV_WC_SUCCESS, 0) && expect_status(p->cb, IBV_WC_SUCCESS, 0) &&
@@ -176,7 +176,7 @@ static bool read_at_depth(int initiator, int responder, bool fence)
 	return pair_free(p);
 }
 
-/* As many READs at once as the device allows, and as many behind them that wait for their turn */
+/* As many READs are in flight as the device allows, and as many wait behind them */
 bool c_read_depth_most(void)
 {
 	enum { LEN = 200 };
@@ -229,7 +229,7 @@ static bool access_sysfs(const char *name, const char *mode, uint64_t *value)
 	return !fclose(file) && ok;
 }
 
-/* Connect one end, turn the switch, connect the other: they still agree on packets */
+/* The switch changes after one end is connected, and before the other: they still agree */
 static bool turn_switch(uint64_t first)
 {
 	struct pair *p = pair_make();

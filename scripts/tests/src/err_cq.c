@@ -8,7 +8,7 @@
 
 #include "verbs_err.h"
 
-/* a completion that finds no room: the CQ is lost, and its queue pairs with it [11.6.3.4] */
+/* A completion finds no room: the CQ and its queue pairs go to the error state [11.6.3.4] */
 bool c_cq_full(void)
 {
 	struct pair *p = pair_make();
@@ -34,7 +34,7 @@ bool c_cq_full(void)
 	return pair_free(p);
 }
 
-/* A CQ on which an overrun is lost and nothing else: its queue pairs live on */
+/* With IGNORE_OVERRUN, a full CQ loses completions, and its queue pairs still work */
 bool c_cq_overrun_ignored(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -87,7 +87,7 @@ bool c_cq_overrun_ignored(void)
 	return pair_free(p);
 }
 
-/* What a completion has no room for is refused, not left out */
+/* Timestamps, for which a completion has no room, are refused */
 bool c_cq_timestamps(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -142,7 +142,7 @@ bool c_notify_once(void)
 	return pair_free(p);
 }
 
-/* An event waits for its time, or for enough completions, or for neither */
+/* A moderated event waits for its time or for enough completions, whichever is first */
 bool c_notify_moderated(void)
 {
 	struct ibv_device_attr_ex attr;
@@ -222,7 +222,7 @@ struct load {
 	volatile uint64_t sent, taken;
 };
 
-/* As many as the CQ takes; a completion's wr_id says how many were before it */
+/* Posts as many work requests as the CQ has room for. wr_id is the number of those before */
 static void *post_load(void *arg)
 {
 	struct load *l = arg;
@@ -253,7 +253,7 @@ static bool take_in_order(struct load *l)
 	return true;
 }
 
-/* completions that come while a CQ changes its size are neither lost nor doubled */
+/* Completions that come while a CQ is resized are neither lost nor doubled */
 bool c_resize_load(void)
 {
 	struct load l = { .p = pair_up() };

@@ -67,7 +67,7 @@ bool c_flush_recv_late(void)
 	return pair_free(p);
 }
 
-/* who waits for an event doesn't wait until somebody looks */
+/* An event comes for flushed receives, without a poll of the CQ */
 bool c_flush_recv_notify(void)
 {
 	struct pair *p = pair_up();
@@ -88,7 +88,7 @@ bool c_flush_recv_notify(void)
 	return pair_free(p);
 }
 
-/* more than one run flushes: all of them, once, in order */
+/* Flushing takes several runs of the task: each work request is flushed once, in order */
 bool c_flush_many(void)
 {
 	const int num = 5000;
@@ -163,7 +163,7 @@ bool c_reset_and_reuse(void)
 	       pair_free(p);
 }
 
-/* what is in flight ends, then the event comes [10.3.1.5] */
+/* The event comes when all that was in flight has ended [10.3.1.5] */
 bool c_sqd_drain(void)
 {
 	struct pair *p = pair_up();
@@ -200,7 +200,7 @@ bool c_sqd_idle(void)
 	return pair_free(p);
 }
 
-/* what is posted in SQD is accepted, and is sent in RTS */
+/* Work requests that are posted in SQD are accepted, and sent in RTS */
 bool c_post_sqd_kept(void)
 {
 	struct pair *p = pair_up();

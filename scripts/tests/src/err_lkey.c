@@ -63,7 +63,10 @@ bool c_atomic_into_readonly(void)
 	return refuse_local(p, A, sge_of(p->src, 8, p->src_mr->lkey));
 }
 
-/* a SEND that the responder can't place: it completes with here, the requester with there */
+/*
+ * The responder can't place a SEND. @here: status of its receive. @there: status of the
+ * requester
+ */
 static bool refuse_recv(struct pair *p, uint32_t len, uint32_t room, uint32_t lkey,
 			enum ibv_wc_status here, enum ibv_wc_status there)
 {

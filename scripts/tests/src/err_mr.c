@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: memory regions: what can't be registered, regions of no bytes, registered anew.
+ * verbs_err: memory regions: what can't be registered, regions of zero bytes, rereg_mr.
  */
 #include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ bool c_limit_mr(void)
 	return pair_free(p);
 }
 
-/* a right that was taken away is gone, the others are there [11.2.7.5] */
+/* rereg_mr takes one right away, and the others remain [11.2.7.5] */
 bool c_rereg_mr(void)
 {
 	struct pair *p = pair_up();
@@ -86,7 +86,7 @@ bool c_mr_empty(void)
 	return pair_free(p);
 }
 
-/* nothing is in it: a byte of it is one too many */
+/* A region of zero bytes: access to one byte is refused */
 bool c_mr_empty_one_past(void)
 {
 	struct pair *p = pair_up();
@@ -119,7 +119,7 @@ bool c_mr_empty_rereg(void)
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
-/* pinned memory that moves to another PD and back: its pages stay, and only that PD may use it */
+/* Pinned memory moves to another PD and back. Its pages stay. Only its present PD may use it */
 bool c_rereg_pd(void)
 {
 	struct pair *p = pair_up();
@@ -140,7 +140,7 @@ bool c_rereg_pd(void)
 	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
-/* once rereg_mr has taken a right away, nobody uses it any more */
+/* When rereg_mr that takes a right away has returned, the right isn't used any more */
 bool c_rereg_load(void)
 {
 	static uint8_t after[BUF_LEN];

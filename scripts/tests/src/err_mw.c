@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: memory windows [10.6.7]: what is bound can be used, by whom and for what it
- * was bound, until it is unbound, invalidated or bound anew; what can't be bound isn't.
+ * verbs_err: memory windows [10.6.7]. A bound window can be used by the right queue pair, for
+ * the access that it was bound for, until it is unbound, invalidated or bound again. A bind that
+ * isn't allowed is refused.
  */
 #include "verbs_err.h"
 
@@ -44,7 +45,7 @@ static struct ibv_mw_bind_info window_of(struct pair *p, int access)
 	};
 }
 
-/* Type 2 has a work request, type 1 a verb. Return: what the post returned */
+/* A window of type 2 is bound by a work request, of type 1 by a verb. Return: 0 or an errno */
 static int post_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind_info info)
 {
 	struct ibv_mw_bind bind = {
@@ -142,7 +143,7 @@ bool c_mw_zero_based(void)
 	return write_is(p, 1, WIN_LEN, mw->rkey, REM_ACC) && mw_free(p, mw);
 }
 
-/* A window of type 1 that is bound anew has a new R_Key; the old one ends */
+/* A window of type 1 that is bound again has a new R_Key. The old R_Key becomes invalid */
 bool c_mw_anew(void)
 {
 	struct pair *p = mw_pair();
@@ -156,7 +157,7 @@ bool c_mw_anew(void)
 	       write_is(p, ADDR(p, WIN_OFF), 8, old, REM_ACC) && mw_free(p, mw);
 }
 
-/* No bytes: type 1 is unbound, and its region can go */
+/* Binding zero bytes unbinds a window of type 1. Then its region can be freed */
 bool c_mw_unbind(void)
 {
 	struct pair *p = mw_pair();
@@ -187,7 +188,7 @@ bool c_mw_dealloc_bound(void)
 	return refused(p, W, 8, ADDR(p, WIN_OFF), rkey, REM_ACC);
 }
 
-/* Type 2B is of the QP that bound it, others of its PD have no access */
+/* Only the QP that bound a window of type 2B may use it, not others of its PD */
 bool c_mw_other_qp(void)
 {
 	struct pair *p = mw_pair();
@@ -243,7 +244,7 @@ bool c_mw_bind_past(void)
 	return bind_refused(p, info);
 }
 
-/* Window and region have the same PD, the QP another: the provider can't know */
+/* Window and region have the same PD, but the QP has another. The provider can't check that */
 bool c_mw_bind_other_pd(void)
 {
 	struct pair *p = mw_pair();
@@ -332,7 +333,7 @@ bool c_mw_invalidate_remote(void)
 	       write_is(p, ADDR(p, WIN_OFF), 8, mw->rkey, REM_ACC) && mw_free(p, mw);
 }
 
-/* A peer may invalidate nothing but what it was given */
+/* A peer may invalidate only what its connection has bound */
 static bool refuse_send_inv(struct pair *p, uint32_t rkey)
 {
 	recv_one(p->b, 9, p->dst, 100, p->dst_mr->lkey);
@@ -358,7 +359,7 @@ bool c_mw_invalidate_remote_stale(void)
 	return refuse_send_inv(p, rkey);
 }
 
-/* A window isn't for local access */
+/* A window's key isn't an L_Key */
 bool c_mw_as_lkey(void)
 {
 	struct pair *p = mw_pair();
@@ -401,7 +402,7 @@ bool c_mw_bind_ud(void)
 	return mw_free(p, mw);
 }
 
-/* One round of what a storage protocol does: bind, the peer writes, and takes the key back */
+/* One round of a storage protocol: bind, the peer writes, and invalidates the key */
 static bool load_round(struct pair *p, struct ibv_mw *mw, int round)
 {
 	struct ibv_mw_bind_info info = window_of(p, REM_WRITE);
@@ -439,7 +440,7 @@ bool c_mw_rounds(void)
 	return load_rounds(IBV_MW_TYPE_2, 1000, load_round);
 }
 
-/* Type 1, which only a bind takes back; and READs */
+/* The same with READs and type 1, whose key only another bind invalidates */
 static bool load_round_type1(struct pair *p, struct ibv_mw *mw, int round)
 {
 	struct ibv_mw_bind_info info = window_of(p, REM_WRITE | IBV_ACCESS_REMOTE_READ);
@@ -491,8 +492,8 @@ bool c_mw_limit(void)
 }
 
 /*
- * Unreliable connections have windows, too. A WRITE that is refused is dropped, and
- * nobody hears of it. So each has immediate data, and a receive tells whether it came.
+ * Unreliable connections have windows, too. A WRITE that is refused is dropped, and neither
+ * side gets an error. So each has immediate data, and a receive shows whether it arrived.
  */
 static int write_imm(struct pair *p, uint32_t n, uint32_t rkey)
 {
@@ -516,7 +517,7 @@ static bool came(struct pair *p, uint32_t n)
 	return true;
 }
 
-/* The WRITE with that key is dropped: the next one, with the region's key, comes at once */
+/* A WRITE with that key is dropped. The next one, with the region's key, arrives */
 static bool dropped(struct pair *p, uint32_t n, uint32_t rkey)
 {
 	CHECK(!write_imm(p, n, rkey) && !write_imm(p, n + 1, p->dst_mr->rkey),
@@ -587,7 +588,7 @@ bool c_uc_mw_no_write(void)
 	return bind_stops(p, mw) && mw_free(p, mw);
 }
 
-/* Type 2B is of the QP that bound it */
+/* Only the QP that bound a window of type 2B may use it */
 bool c_uc_mw_other_qp(void)
 {
 	struct pair *p = uc_pair();
@@ -604,7 +605,7 @@ bool c_uc_mw_other_qp(void)
 	return mw_free(p, mw);
 }
 
-/* SEND with Invalidate is of reliable services only [9.4.1.1] */
+/* Only reliable services have SEND with Invalidate [9.4.1.1] */
 bool c_uc_send_inv(void)
 {
 	struct pair *p = uc_pair();

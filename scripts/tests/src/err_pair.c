@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cases of verbs_err share: a pair of queue pairs, on one device or on two, work requests, and
- * what is expected of completions, states and events.
+ * Functions for the cases of verbs_err: they make a pair of queue pairs, on one device or on two,
+ * post work requests, and check completions, states and events.
  */
 #include "verbs_err.h"
 
@@ -41,7 +41,7 @@ static void make_domains(struct pair *p)
 	}
 }
 
-/* All but the connection, so that a case can change ra and rb first. */
+/* Makes all but the connection: a case can change ra and rb first. */
 struct pair *pair_make_of(enum ibv_qp_type type)
 {
 	struct pair *p = calloc(1, sizeof(*p));
@@ -94,7 +94,7 @@ bool wait_event(enum ibv_event_type type, int ms)
 	return false;
 }
 
-/* What no completion tells of is an event of the queue pair [10.10.2]; 0: there is none */
+/* The queue pair has this event, since no completion reports the error [10.10.2]; 0: no event */
 bool expect_qp_event(struct ibv_qp *qp, enum ibv_event_type want)
 {
 	uint64_t end = now_ms() + (want ? 5000 : 0);
@@ -188,7 +188,7 @@ void post_n(struct pair *p, int first, int n, bool signalled)
 	}
 }
 
-/* An operation on the peer's memory, for cases to spoil. */
+/* An operation on the peer's memory. The case makes it invalid. */
 struct ibv_send_wr remote_wr(enum ibv_wr_opcode op, struct ibv_sge *sge, uint64_t addr,
 			     uint32_t rkey)
 {
@@ -244,7 +244,7 @@ static enum ibv_event_type event_of(enum ibv_wc_status status)
 	}
 }
 
-/* Runs one operation that the responder must refuse; the target must be untouched. */
+/* Runs one operation, which the responder must refuse. The target must be unchanged. */
 bool refused_or(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 		uint32_t rkey, enum ibv_wc_status want, enum ibv_wc_status or)
 {

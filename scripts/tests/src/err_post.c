@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: posting: in states that don't send, with flags that don't fit, more than there is
- * room for.
+ * verbs_err: posting in states that don't send, with wrong flags, and more than there is room for.
  */
 #include "verbs_err.h"
 
@@ -20,7 +19,7 @@ bool c_post_before_rts(void)
 	return pair_free(p);
 }
 
-/* Posts more than fit; each must be refused for the state, not for want of room */
+/* Posts more than fit. Each must be refused for the state, and not because there is no room */
 static bool refuse_posts(struct pair *p, const char *state)
 {
 	struct ibv_sge sge = sge_of(p->src, 8, p->src_mr->lkey);
@@ -35,7 +34,7 @@ static bool refuse_posts(struct pair *p, const char *state)
 	return true;
 }
 
-/* what was refused is neither executed nor completed when the queue pair comes up */
+/* Refused work requests are neither executed nor completed when the queue pair comes up */
 bool c_post_refused_forgotten(void)
 {
 	static const uint8_t zero[8];
@@ -122,7 +121,7 @@ bool c_flags_unknown(void)
 	return true;
 }
 
-/* programs set these on anything, where they mean nothing */
+/* Programs set these flags on any work request, also where they have no meaning */
 bool c_flags_harmless(void)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R, A };

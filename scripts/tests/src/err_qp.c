@@ -9,7 +9,9 @@ bool c_modify_transitions(void)
 	static const enum ibv_qp_state st[] = {
 		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR,
 	};
-	/* by state to go to: only these, from the state of the row, given the attributes alone */
+	/*
+	 * Row: old state. Column: new state. The allowed transitions, if only attributes are given
+	 */
 	static const bool allowed[6][6] = {
 		{ 1, 0, 0, 0, 0, 0 }, { 1, 1, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 1 },
 		{ 1, 0, 0, 1, 1, 1 }, { 1, 0, 0, 1, 1, 1 }, { 1, 0, 0, 0, 0, 1 },

@@ -15,7 +15,7 @@ bool c_write_bad_rkey(void) { return refuse_bad_rkey(W); }
 bool c_read_bad_rkey(void) { return refuse_bad_rkey(R); }
 bool c_atomic_bad_rkey(void) { return refuse_bad_rkey(A); }
 
-/* the low byte is the consumer's part of a key: a stale one is as wrong as another index */
+/* The low byte is the consumer's part of a key: an old value is as wrong as another index */
 bool c_write_stale_rkey(void)
 {
 	struct pair *p = pair_up();
@@ -133,7 +133,7 @@ bool c_write_other_pd(void) { return refuse_other_pd(W); }
 bool c_read_other_pd(void) { return refuse_other_pd(R); }
 bool c_atomic_other_pd(void) { return refuse_other_pd(A); }
 
-/* the provider may refuse it at the post already */
+/* The provider may refuse to post it */
 bool c_atomic_unaligned(void)
 {
 	struct pair *p = pair_up();
@@ -147,7 +147,7 @@ bool c_atomic_unaligned(void)
 	return refused(p, A, 8, ADDR(p, 4), p->dst_mr->rkey, IBV_WC_REM_INV_REQ_ERR);
 }
 
-/* what no completion tells of is an event [10.10.2] */
+/* An error that no completion reports is an event [10.10.2] */
 bool c_responder_event(void)
 {
 	struct pair *p = pair_up();
@@ -160,7 +160,7 @@ bool c_responder_event(void)
 }
 
 /*
- * the receive that the immediate data would have completed says what happened
+ * The receive that the immediate data would have completed completes with an error
  * [11.6.2]
  */
 bool c_write_imm_bad_rkey(void)
@@ -199,7 +199,7 @@ static bool accept_zero_len(enum ibv_wr_opcode op)
 bool c_write_zero(void) { return accept_zero_len(W); }
 bool c_read_zero(void) { return accept_zero_len(R); }
 
-/* a WRITE of three packets on UC: nobody is told, and nothing is written [9.9.3] */
+/* A WRITE of three packets on UC is dropped without an error on either side [9.9.3] */
 bool c_uc_bad_rkey(void)
 {
 	struct pair *p = pair_make_of(IBV_QPT_UC);
@@ -212,7 +212,7 @@ bool c_uc_bad_rkey(void)
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
 	if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
 		return false;
-	/* the connection lives on; its next message comes behind the refused one */
+	/* The connection still works: the next message behind the refused one arrives */
 	wr.wr.rdma.rkey = p->dst_mr->rkey;
 	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 	wr.wr.rdma.remote_addr += BUF_LEN / 2;

@@ -113,7 +113,7 @@ bool c_ud_reply(void)
 	return free_ud(&u);
 }
 
-/* Whoever doesn't have the Q_Key isn't received, and isn't told [9.8.3.2] */
+/* Datagrams with a wrong Q_Key are dropped, and the sender gets no error [9.8.3.2] */
 static bool drop_ud(struct ud *u, uint32_t qkey)
 {
 	struct ibv_wc wc;
@@ -123,7 +123,7 @@ static bool drop_ud(struct ud *u, uint32_t qkey)
 	if (!expect_status(u->p->ca, IBV_WC_SUCCESS, 0))
 		return false;
 	CHECK(!wait_wc_ms(u->p->cb, &wc, 300), "it was received");
-	/* and the next good one still is */
+	/* The next good datagram is still received */
 	CHECK(!send_ud(u, 100, u->qkey, 0), "post_send refused it");
 	if (!expect_status(u->p->cb, IBV_WC_SUCCESS, 0))
 		return false;
@@ -149,7 +149,7 @@ bool c_ud_controlled_qkey(void)
 	return free_ud(&u);
 }
 
-/* must not claim success: refused at the post, or an error completion */
+/* A datagram that is too long is refused when it is posted, or completes with an error */
 bool c_ud_oversize(void)
 {
 	struct ud u = make_ud();

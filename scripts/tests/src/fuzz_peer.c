@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz_peer: traffic of every opcode whose content doesn't matter, for a wire on which somebody
- * else sends, too.
+ * fuzz_peer: traffic with all opcodes, for a wire with forged packets. Data isn't compared.
  *
- * Two processes, joined by TCP. In rounds of some seconds, each with new queue pairs, both sides
- * post random operations of RC, UC and UD. Each kind must succeed at some time. What is posted may
- * succeed or fail; what may not happen is that it does neither: no completion within HANG_MS is a
- * failure, and so is a work request that isn't flushed at the end of the round.
+ * Two processes, connected by TCP. In rounds of some seconds, each with new queue pairs, both sides
+ * post random operations of RC, UC and UD. A work request may succeed or fail. It is a failure of
+ * the test if a work request doesn't complete within HANG_MS, if one isn't flushed at the end of
+ * the round, or if a kind of operation never succeeds.
  */
 #include <getopt.h>
 
@@ -140,7 +139,9 @@ static void connect_ud(struct ibv_qp *qp)
 	ah = create_ah(pd, &attr, peer.qp[UD].gid);
 }
 
-/* Before the peer knows the keys.  Somebody may have killed the queue pair by then. */
+/*
+ * Called before the peer knows the keys.  A forged packet may have killed the queue pair by then.
+ */
 static void bind_windows(struct flow *f)
 {
 	struct ibv_send_wr wr = { .wr_id = send_id(f, BIND), .opcode = IBV_WR_BIND_MW }, *bad;
@@ -184,7 +185,10 @@ static void connect_all(int ctl)
 	read_all(ctl, &peer, sizeof(peer));
 }
 
-/* SEND_INV: a window of the peer's, once; or the region, by a window or by its own key */
+/*
+ * SEND_INV: a window of the peer, which is then used up. Other kinds: the peer's region, by a
+ * window or by its own key
+ */
 static uint32_t pick_rkey(struct flow *f, enum kind kind)
 {
 	if (kind == SEND_INV)
@@ -194,7 +198,7 @@ static uint32_t pick_rkey(struct flow *f, enum kind kind)
 	return peer.rkey;
 }
 
-/* A kind that the queue pair offers */
+/* A kind of operation that the queue pair supports */
 static enum kind pick_kind(const struct flow *f)
 {
 	enum kind kind = rnd(&seed) % (service_of(f) ? UC_KINDS : BIND);
@@ -251,7 +255,7 @@ static void post_ud(struct flow *f)
 	f->posted += !ibv_post_send(f->qp, &wr, &bad);
 }
 
-/* Takes up completions; false if there was none */
+/* Handles completions. Return: false if there was none */
 static bool poll_all(bool repost)
 {
 	struct ibv_wc wc[32];
@@ -311,7 +315,7 @@ static void round_of(unsigned int ms)
 	}
 }
 
-/* To ERR: every send must be flushed, if it doesn't complete before */
+/* Sets queue pairs to ERR. Each send must complete, or be flushed */
 static void drain(void)
 {
 	bool left = true;

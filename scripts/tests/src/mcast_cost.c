@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a multicast datagram costs: a sender and some members of the group on one device, all of
- * them in this process, with 16 datagrams outstanding.  It waits and prints as rc_cost does.
+ * Measures the cost of a multicast datagram.  The sender and the members of the group are in this
+ * process, on one device, with 16 datagrams outstanding.  It waits and prints as rc_cost does.
  *
  * usage: mcast_cost DEV GID-INDEX GROUP MEMBERS SIZE COUNT
  *
@@ -86,7 +86,7 @@ static void sleep_for_event(void)
 	take_cq_event(channel);
 }
 
-/* Datagrams that are over: sent, and received by each member */
+/* Return: number of datagrams that were sent, and received by each member */
 static unsigned int messages(void)
 {
 	unsigned int all = members ? receives / members : sends;

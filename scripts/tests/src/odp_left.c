@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * odp_left: processes with on-demand paging exit, and leave prefetches behind that never end. There
- * is a limit to them, for a user and for all.
+ * odp_left: processes with on-demand paging exit, and leave prefetches behind that never end. Their
+ * number is limited, per user and for all users.
  *
  * usage: odp_left DEV LIMIT
- *	LIMIT of a user, and twice as many of all
+ *	LIMIT is that of a user. The limit for all users is twice as high
  *
  * Run by root: the processes belong to other users. Prints "ok NAME" or "fail NAME why" per case.
  */
@@ -82,7 +82,10 @@ static int status_of(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* In a process of its own, whose open files remain here if it leaves something. Return: likewise */
+/*
+ * The same in a process of its own. If it leaves something, this process keeps its open files.
+ * Return: 0, or the errno of the registration
+ */
 static int process(uid_t user, enum how how)
 {
 	pid_t pid = syscall(SYS_clone, SIGCHLD | (how == TRY ? 0 : CLONE_FILES), 0, 0, 0, 0);
@@ -103,7 +106,7 @@ static void set_ids(pid_t pid)
 		die("%s: %s", path, strerror(errno));
 }
 
-/* In a user namespace that USER has made, as another user. Return: likewise */
+/* The same as another user, in a user namespace that USER has made. Return: likewise */
 static int process_in_namespace(void)
 {
 	int up[2], down[2];
@@ -155,7 +158,7 @@ static void expect_full(const char *name, uid_t user)
 		case_fail(name, "%d processes, not %d", num, limit);
 }
 
-/* The works have ended soon after what they wait for */
+/* The prefetches end soon after the page is there. Then registrations succeed again */
 static int try_soon(uid_t user)
 {
 	uint64_t end = now_ms() + 20000;

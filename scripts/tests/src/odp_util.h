@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the test programs of on-demand paging share: prefetches, and pages that take long.
+ * For test programs of on-demand paging: prefetches, and pages whose faults take long.
  */
 #ifndef ODP_UTIL_H
 #define ODP_UTIL_H
@@ -16,7 +16,7 @@
 
 #define PAGE	4096ul
 
-/* The kernel has it, the provider hasn't. Return: 0 or errno */
+/* ibv_advise_mr(), which the kernel supports and the provider doesn't. Return: 0 or errno */
 static UNUSED int advise(struct ibv_pd *pd, int advice, uint32_t flags, struct ibv_sge s)
 {
 	struct {
@@ -40,7 +40,10 @@ static UNUSED int advise(struct ibv_pd *pd, int advice, uint32_t flags, struct i
 	return ioctl(pd->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
 }
 
-/* Who uses the page waits for it. Return: the page's file; -1: the kernel has no userfaultfd */
+/*
+ * From now on, a fault of the page waits for this process. Return: the file descriptor of the
+ * page's userfaultfd; -1: the kernel has no userfaultfd
+ */
 static UNUSED int stop_pages(uint8_t *p)
 {
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -56,7 +59,7 @@ static UNUSED int stop_pages(uint8_t *p)
 	return fd;
 }
 
-/* Somebody has asked for the page */
+/* A fault waits for the page */
 static UNUSED bool asked(int fd)
 {
 	struct pollfd f = { .fd = fd, .events = POLLIN };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_random: one side's objects: what both sides agree on, memory, queue pairs and their
- * connections.
+ * rc_random: the objects of one side (memory, queue pairs, connections), and the parameters that
+ * both sides agree on.
  */
 #include "rc_random.h"
 
@@ -45,7 +45,7 @@ static void make_qp(struct side *s, struct conn *c, uint32_t q)
 		c->max_inline = INLINE_CAP;
 }
 
-/* cfg is a stream that both sides draw alike */
+/* Both sides draw the same random numbers from @cfg */
 static void make_conn(struct side *s, uint32_t q, uint64_t *cfg)
 {
 	uint64_t *local = &s->local;
@@ -163,7 +163,7 @@ void set_up_side(struct side *s)
 		connect_conn(s, c);
 		post_recvs(c, c->in.recvs);
 	}
-	/* What is sent before the peer's last queue pair is ready would be lost */
+	/* A packet that is sent before the peer's last queue pair is ready would be lost */
 	write_all(s->ctl, "", 1);
 	read_all(s->ctl, &ready, 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_random: the responder of a flow: posts receives, and compares what came, and the target
+ * rc_random: the responder of a flow. It posts receives, and compares received data and the target
  * memory with the model.
  */
 #include "rc_random.h"
@@ -17,7 +17,7 @@ static void post_recv(struct conn *c, uint32_t k)
 		sge[i].addr = (uintptr_t)c->recv + o->recv[i].off;
 		sge[i].length = o->recv[i].len;
 		sge[i].lkey = c->recv_mr->lkey;
-		/* what the message doesn't reach, the last SLACK bytes at most, stays poisoned */
+		/* Bytes behind the message, the last SLACK bytes at most, stay poisoned */
 		n = least(sge[i].length, SLACK);
 		memset(c->recv + o->recv[i].off + o->recv[i].len - n, POISON, n + GAP);
 	}
@@ -97,7 +97,7 @@ static void check_target(struct conn *c)
 		    memcmp(c->target + o->roff, f->shadow + o->roff, o->len))
 			wrong(c, f, i, "target memory differs from the model");
 	}
-	/* stray writes show in the rest of the target */
+	/* A stray write would be in the rest of the target */
 	if ((f->round % 16 == 0 || !f->left) && memcmp(c->target, f->shadow, s->target_len))
 		wrong(c, f, 0, "target memory differs outside what the round wrote");
 }

@@ -36,7 +36,7 @@ static uint32_t pick_len(uint64_t *s, uint32_t mtu, uint32_t max)
 		top = 64 << 10;
 	else
 		top = max;
-	/* whole packets and a byte around them are where the mistakes live */
+	/* Mistakes are likely at whole packets, and at a byte more or less */
 	if (p % 5 == 0 && p < 950)
 		return least(mtu * rnd_range(s, 1, 4) + rnd_range(s, 0, 2) - 1, max);
 	return rnd_range(s, 1, least(top, max));
@@ -109,26 +109,26 @@ static void gen_atomic(struct flow *f, struct op *o)
 		f->words[w] = o->value;
 }
 
-/* Nothing comes of it but its completion */
+/* A FLUSH changes no memory of the model */
 static void gen_flush(struct side *s, struct flow *f, struct op *o)
 {
 	o->len = rnd_range(&f->rng, 0, s->h.max_size);
 	o->roff = rnd_range(&f->rng, 0, s->target_len - o->len);
 }
 
-/* What the requester's memory receives data of */
+/* Does the operation write to the requester's memory? */
 bool lands(const struct op *o)
 {
 	return o->kind >= READ && o->kind <= FETCH_ADD;
 }
 
-/* What has a call of its own to post it */
+/* Is the operation posted by its own function of libibverbs, and not by ibv_post_send()? */
 bool is_ex(const struct op *o)
 {
 	return o->kind == ATOMIC_WRITE || o->kind == FLUSH;
 }
 
-/* A kind that both ends have */
+/* A kind of operation that both ends support */
 static enum kind pick_kind(struct side *s, struct flow *f)
 {
 	enum kind kind = rnd_range(&f->rng, 0, s->h.atomics ? KINDS - 1 : READ);

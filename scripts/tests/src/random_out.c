@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_random: the requester of a flow: posts a round's operations as the send queue has room, and
- * checks completions and what READs and atomics brought.
+ * rc_random: the requester of a flow. It posts a round's operations when the send queue has room,
+ * and checks completions and the results of READs and atomics.
  */
 #include "rc_random.h"
 
@@ -94,7 +94,7 @@ static unsigned int send_flags(const struct op *o)
 	       (o->solicited ? IBV_SEND_SOLICITED : 0);
 }
 
-/* Every send queue must see a signalled operation before it is full of unsignalled ones. */
+/* Signal an operation before the send queue is full of unsignalled ones. */
 static void decide_signal(struct conn *c, uint32_t i)
 {
 	struct flow *f = &c->out;
@@ -105,7 +105,7 @@ static void decide_signal(struct conn *c, uint32_t i)
 	f->unsignalled = o->signal || c->sig_all ? 0 : f->unsignalled + 1;
 }
 
-/* The next operation, which isn't for ibv_post_send() */
+/* Posts the next operation, which ibv_post_send() can't post */
 static void post_ex_op(struct conn *c, uint32_t i)
 {
 	struct op *o = &c->out.ops[i];
@@ -173,7 +173,7 @@ static bool post_sends(struct conn *c)
 		return false;
 	if (ibv_post_send(c->qp, &w[0].wr, &bad))
 		wrong(c, f, f->posted, "post_send refused it");
-	/* inline data was copied at the post, or should have been */
+	/* Inline data is copied when it is posted: overwrite it */
 	for (i = 0; i < n; i++)
 		if (w[i].wr.send_flags & IBV_SEND_INLINE)
 			memset(w[i].inline_data, 0xee, sizeof(w[i].inline_data));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a message costs: both ends of an RC connection in one process, a few messages
- * outstanding, every one of them signalled.  It polls as long as that yields something,
- * then lets others run, then sleeps until something completes.  On a machine whose clock
- * counts instructions, what it prints is what a message takes of all of it: this program,
- * the kernel's side of both ends, and what's between them.
+ * Measures the cost of a message.  Both ends of an RC connection are in one process, with a
+ * few messages outstanding, all of them signalled.  The program polls.  After a poll in vain
+ * it yields, and after some of them it sleeps until a completion comes.  On a machine whose
+ * clock counts instructions, it prints instructions per message: those of this program, of
+ * the kernel for both ends, and of all between them.
  */
 #include "cost.h"
 
@@ -150,7 +150,7 @@ static void post_send(struct end *e, const struct end *peer, unsigned int i)
 		die("cannot post");
 }
 
-/* Takes what has completed; a receive is posted anew, and answered if this is ping-pong. */
+/* Handles completions. A receive is posted again, and answered in a ping-pong. */
 static int poll_end(struct end *e, struct end *peer)
 {
 	struct ibv_wc wc[MAX_DEPTH];
@@ -172,7 +172,7 @@ static int poll_end(struct end *e, struct end *peer)
 	return n;
 }
 
-/* Messages that are over: complete at all ends that learn of them. */
+/* Return: number of messages that have completed at each end that gets completions */
 static unsigned int messages(void)
 {
 	unsigned int n = a.sends;
@@ -186,7 +186,7 @@ static unsigned int messages(void)
 	return n;
 }
 
-/* Both, unless the responder learns of nothing (and then it may be in another machine). */
+/* Polls both ends. A responder without completions isn't polled: it may be on another machine. */
 static int poll_ends(void)
 {
 	int n = poll_end(&a, &b);
@@ -194,7 +194,7 @@ static int poll_ends(void)
 	return with_receives ? n + poll_end(&b, &a) : n;
 }
 
-/* Until something completes, unless something has since it was last polled. */
+/* Sleeps until a completion comes. Returns at once if one came since the last poll. */
 static void sleep_for_event(void)
 {
 	struct end *ends[] = { &a, &b };
@@ -216,7 +216,7 @@ static void sleep_for_event(void)
 			take_cq_event(ends[i]->channel);
 }
 
-/* Runs until so many messages are over, since the start. */
+/* Runs until @total messages since the start have completed. */
 static void run_to(unsigned int total)
 {
 	unsigned int posted = messages();
@@ -282,7 +282,7 @@ static void measure_requester(unsigned int count, char *profiler, int peer)
 		check_data();
 }
 
-/* From word to word of the requester. */
+/* Measures the time between two messages by TCP: the requester begins, and has ended. */
 static void measure_responder(unsigned int count, int peer)
 {
 	uint64_t ns;
@@ -294,7 +294,7 @@ static void measure_responder(unsigned int count, int peer)
 	cost_stop(ns, count);
 }
 
-/* Both ends here. */
+/* Both ends are in this process. */
 static void connect_here(int mtu, int rd_atomic)
 {
 	unsigned int i;
@@ -310,7 +310,7 @@ static void connect_here(int mtu, int rd_atomic)
 	}
 }
 
-/* One end here, the other at the host; without one, wait for it. */
+/* The other end is at @host. Without @host, wait for its connection. */
 static int connect_there(struct end *here, struct end *there, const char *host, int mtu, int rd_atomic)
 {
 	int fd;

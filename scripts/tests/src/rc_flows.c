@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_flows: many RC queue pairs between two machines, one way or both ways, for a time: how much
- * all of them move, and how evenly.
+ * rc_flows: many RC queue pairs send between two machines for a time, in one direction or in both.
+ * Measures how much they move together, and how evenly.
  *
- * Two processes joined by TCP. Each queue pair keeps a few messages under way. Bytes count once the
- * first quarter of the time is over, since queue pairs don't begin at the same moment. At the end
- * everything that is under way must complete. The client prints a line for each direction:
+ * Two processes, connected by TCP. Each queue pair keeps a few messages in flight. Bytes count
+ * after the first quarter of the time, since queue pairs don't begin at the same moment. At the
+ * end, all messages in flight must complete. The client prints a line for each direction:
  *
  *	out|in MB/s JAIN LOST LEAST MOST
  *
- * JAIN is Jain's index of the queue pairs' bytes (1: all the same), LOST how many failed or didn't
- * end, LEAST and MOST the bytes of the slowest and the fastest. A READ counts where its data goes.
- * With --every, it also tells how far all of them are, by the monotonic clock:
+ * JAIN is Jain's index of the queue pairs' bytes (1: all the same). LOST is the number of queue
+ * pairs that failed or didn't end. LEAST and MOST are the bytes of the slowest and of the fastest.
+ * A READ counts in the direction of its data. With --every, it also prints the bytes of all queue
+ * pairs at times of the monotonic clock:
  *
  *	at MS BYTES
  */
@@ -30,7 +31,7 @@ static const enum ibv_wr_opcode kind_wr[KINDS] = {
 	IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
 };
 
-/* What the client wants, and what each end is */
+/* What the client asks for, and the addresses of each end */
 struct hello {
 	uint64_t magic, buf;
 	uint32_t kind, both, qps, size, depth, timeout, retry, mtu, rkey, ms;
@@ -175,7 +176,7 @@ static void completed(const struct ibv_wc *wc, bool more, bool count)
 		post_send((uint32_t)wc->wr_id);
 }
 
-/* Completions there are, or one that comes within 20 ms */
+/* Handles the completions that are there. If there are none, waits 20 ms for one */
 static void take_completions(bool more, bool count)
 {
 	struct pollfd fd = { chan->fd, POLLIN, 0 };
@@ -232,7 +233,7 @@ static struct result add_up(uint64_t ms)
 	return r;
 }
 
-/* A time that several programs begin at: it is decided when all are ready */
+/* Several programs begin at this time, which is set when all are ready */
 static uint64_t common_start(void)
 {
 	unsigned long long ms;
@@ -259,7 +260,7 @@ static void wait_for_start(void)
 	start_ms = now;
 }
 
-/* Tell of what is done, once in a while */
+/* Print the progress from time to time */
 static void tell_progress(uint64_t now)
 {
 	static uint64_t due;
@@ -292,7 +293,7 @@ static struct result run(bool sends)
 	counted = now - begin;
 	while (under_way() && now_ms() - start_ms < limit_ms)
 		take_completions(false, false);
-	/* the other end may still send, and wants our receives */
+	/* The other end may still send, and needs receives here */
 	c = 'e';
 	write_all(ctl, &c, 1);
 	while (recv(ctl, &c, 1, MSG_DONTWAIT) != 1 && now_ms() - start_ms < limit_ms)

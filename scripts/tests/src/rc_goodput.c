@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_goodput: how much verified data one RC queue pair moves in a time, on whatever wire.
+ * rc_goodput: measures how much verified data one RC queue pair moves in a time, also on a bad
+ * wire.
  *
- * Two processes joined by TCP. The client keeps a number of equal messages under way for a time,
- * or until it has sent a count of them. Message n carries a piece of a random pool that both ends
- * make, from a place that depends on n, so nothing that is stale, torn or out of order passes for
- * it. SENDs are compared as they arrive and READs as they complete; of WRITEs, which the server
- * doesn't notice, the last ones are compared when the client is done; each fetch-and-add must
- * return the number of those before it.
+ * Two processes, connected by TCP. The client keeps a number of equal messages in flight for a
+ * time, or until it has sent a number of them. Both ends make the same pool of random bytes.
+ * Message n carries a piece of the pool, whose place depends on n: data that is old, torn or out of
+ * order is detected. SENDs are compared when they arrive, and READs when they complete. The server
+ * doesn't notice WRITEs, so the last ones are compared when the client is done. Each fetch-and-add
+ * must return the number of those before it.
  *
- * It ends by itself, also if nothing moves. The client prints a line for each operation, "OP STATUS
- * MB/s MESSAGES SECONDS [WHY]", where STATUS is ok, wrong (data), failed (a completion) or stalled.
- * Every operation is done by a process of its own with fresh resources, at both ends.
+ * The program ends by itself, also if nothing moves. The client prints a line for each operation,
+ * "OP STATUS MB/s MESSAGES SECONDS [WHY]", where STATUS is ok, wrong (data), failed (a completion)
+ * or stalled. For each operation, both ends start a process with new objects.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ static const enum ibv_wr_opcode kind_wr[KINDS] = {
 	IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
 
-/* The client's is what to do, the server's answer says where. */
+/* The client's hello says what to do. The server's answer has its addresses. */
 struct hello {
 	uint64_t magic;
 	uint32_t kind, size, depth, mtu, rd_atomic, timeout, retry, rkey, pool_rkey;
@@ -40,7 +41,7 @@ struct hello {
 	struct addr addr;
 };
 
-/* At the end: the client how many messages it sent, the server what was wrong with them. */
+/* At the end, the client tells how many messages it sent, and the server what was wrong. */
 struct verdict {
 	uint64_t messages;
 	char why[120];
@@ -165,7 +166,10 @@ static void hear_hello(struct end *e)
 
 /* ---- completions ---- */
 
-/* One completion, or 0 when one may have come, the peer has spoken, or 100 ms have passed. */
+/*
+ * Return: 1 with a completion; 0 when one may have come, the peer has sent a message by TCP, or
+ * 100 ms have passed.
+ */
 static int next_wc(struct end *e, struct ibv_wc *wc, bool *spoken)
 {
 	struct pollfd fd[2] = { { e->chan->fd, POLLIN, 0 }, { e->ctl, POLLIN, 0 } };
@@ -223,7 +227,7 @@ static void check_recv(struct end *e, const struct ibv_wc *wc, uint64_t n)
 		complain(e, "receive %llu: wrong data", (unsigned long long)n);
 }
 
-/* Until the client is done: SENDs are all there is to see. */
+/* Receives until the client is done. Only SENDs have completions here. */
 static uint64_t receive(struct end *e)
 {
 	bool spoken = false;
@@ -267,7 +271,7 @@ static void judge(struct end *e, uint64_t received, uint64_t count)
 			 (unsigned long long)count);
 }
 
-/* One client, from when it connects */
+/* Serves one client, from its connection to its end */
 static int serve_one(struct end *e, const char *port)
 {
 	struct verdict v;
@@ -324,7 +328,7 @@ static void post(struct end *e, uint64_t n)
 		die("post_send failed");
 }
 
-/* what is wrong with completion n, or NULL */
+/* Return: what is wrong with completion n, or NULL */
 static const char *check(struct end *e, const struct ibv_wc *wc, uint64_t n)
 {
 	uint64_t word;
@@ -373,7 +377,7 @@ static void run(struct end *e, struct run *r)
 	}
 }
 
-/* What the server says of what has arrived. */
+/* Reads the server's verdict on the data that has arrived. */
 static void hear_verdict(struct end *e, struct run *r)
 {
 	static struct verdict v;
@@ -408,7 +412,7 @@ static int client_one(struct end *e, const char *host, const char *port, struct 
 	return !!strcmp(r->status, "ok");
 }
 
-/* ---- a process each ---- */
+/* ---- a process for each operation ---- */
 
 static enum kind parse_kind(const char *name)
 {
@@ -420,7 +424,7 @@ static enum kind parse_kind(const char *name)
 	die("unknown operation %s", name);
 }
 
-/* true in the child; the parent waits for it and adds up the failures */
+/* Return: true in the child. The parent waits for the child, and counts failures */
 static bool child(int *failures)
 {
 	pid_t pid;

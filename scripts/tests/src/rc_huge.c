@@ -2,9 +2,9 @@
 /*
  * rc_huge: a message of 2^31 bytes by WRITE, SEND and READ, from one RC queue pair to another.
  *
- * Both buffers are a few MiB of memory, mapped over and over to the length of the message. The two
- * are of different sizes, so what the target holds in the end, the last bytes that were written to
- * each of its places, says where in the message they were.
+ * Each buffer is a few MiB of memory that is mapped again and again, up to the length of the
+ * message. The two memories have different sizes. In the end, each place of the target has the last
+ * byte that was written to it, and this byte depends on its position in the message.
  *
  * usage: rc_huge DEV GID_INDEX PEER_DEV PEER_GID_INDEX MTU OP...
  */
@@ -89,7 +89,7 @@ static void open_end(struct end *e, const char *dev, int gid_index, int mtu)
 	e->addr.psn = 0xfff000;
 }
 
-/* The last byte of the message that went to each place of the target */
+/* Does each place of the target have the last byte of the message that went there? */
 static bool verify(const struct memory *source, const struct memory *target)
 {
 	uint64_t off, last;

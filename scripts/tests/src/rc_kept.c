@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_kept: the end of some RC connections and of a UD one, whose peers are raw packets.
+ * rc_kept: some RC queue pairs and a UD queue pair, whose peers are raw packets.
  *
- * Messages are written down as they complete. Commands on stdin, an answer each:
+ * Messages are recorded when they complete. Each command on stdin gets one answer:
  *   messages N   what queue pair N received: status and first byte of each, in order
  *   reset N      RESET, and up again with the same PSNs
  *   quit
@@ -65,7 +65,7 @@ static void up(struct end *e, struct ibv_mr *mr)
 		post(e, mr, i, SIZE);
 }
 
-/* A receive work request that is too short for anything, and one that isn't */
+/* Posts a receive that is too short for any datagram, and one that is long enough */
 static void up_ud(struct end *e, struct ibv_mr *mr)
 {
 	ud_to_rtr(e->qp, QKEY);

@@ -2,20 +2,20 @@
 /*
  * rc_random: random RC operations, verified byte for byte on both sides.
  *
- * Both sides derive the same operations from one seed, so each knows what the other does and
- * keeps a model of the memory that the operations change. Every queue pair carries a flow each
- * way. A flow goes in rounds: the requester posts a round's operations as its send queue has
- * room, checks what its READs and atomics brought, and says "done" over the control connection;
- * the responder compares receives, and the target memory with the model, and says "ok".
+ * Both sides derive the same operations from one seed. So each side knows what the other does,
+ * and keeps a model of the memory that the operations change. Each queue pair carries one flow per
+ * direction. A flow has rounds. The requester posts a round's operations when its send queue has
+ * room, checks the results of its READs and atomics, and sends "done" over the control connection.
+ * The responder compares receives, and the target memory with the model, and sends "ok".
  *
  * Data comes from a pool of random bytes that both sides make, so an operation is a few offsets
- * and checking is memcmp(). Receives are partly posted late, so RNR NAKs happen; a WRITE or
+ * and checking is memcmp(). Some receives are posted late, so there are RNR NAKs. A WRITE or
  * atomic that overlaps an earlier READ is fenced, as the specification demands.
  *
- * One process with two threads (-d A -D B, or twice the same device), or two processes joined
- * by TCP (--listen, --connect).
+ * It is one process with two threads (-d A -D B, or twice the same device), or two processes that
+ * are connected by TCP (--listen, --connect).
  *
- * Options and ends are here; the rest is in random_*.c.
+ * This file has the options and the two ends. The rest is in random_*.c.
  */
 #include <getopt.h>
 #include <pthread.h>

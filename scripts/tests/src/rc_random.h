@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of rc_random share: operations, flows, connections, the two sides.
+ * Shared by the files of rc_random: operations, flows, connections, the two sides.
  */
 #ifndef RC_RANDOM_H
 #define RC_RANDOM_H
@@ -40,7 +40,7 @@ struct op {
 	struct piece recv[SGE_CAP];	/* in the receive area */
 };
 
-/* What both sides agree on in the first exchange. */
+/* Parameters that both sides agree on in the first exchange. */
 struct hello {
 	uint64_t magic;
 	uint64_t seed;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rc_scale: many queue pairs, much memory. Both ends of every connection are in this process, on
- * one device or two. The first argument says what to do:
+ * rc_scale: many queue pairs, much memory. Both ends of each connection are in this process, on
+ * one device or on two. The first argument says what to measure:
  *
- * busy     QPs write as fast as they can for a time: all of them together, and how equally
- * idle     QPs that are connected, have been used once, and wait until stdin ends: memory each
- * reg      a large piece of memory is registered and freed, several times
+ * busy     QPs write as fast as they can for a time: their throughput, and how evenly it is shared
+ * idle     QPs are connected, used once, and wait until stdin ends: memory per QP
+ * reg      a large piece of memory is registered and freed, several times: the time
  * latency  small WRITEs one after the other, beside idle MRs or streams of large WRITEs
  *
- * Each prints one line of "name value" pairs.
+ * Prints one line of "name value" pairs.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -82,7 +82,7 @@ static struct ibv_qp *make_qp(struct end *e, struct ibv_cq *cq, uint32_t depth)
 	return create_qp(e->pd, &ia);
 }
 
-/* The first end, which completes to cq, writes to the second. */
+/* Makes two connected QPs. The first, whose completions go to @cq, writes to the second. */
 static void make_pair(struct pair *p, struct ibv_cq *cq, uint32_t depth)
 {
 	int i;
@@ -99,7 +99,7 @@ static void make_pair(struct pair *p, struct ibv_cq *cq, uint32_t depth)
 	}
 }
 
-/* size bytes of the first end's memory to offset at of the second's */
+/* Writes @size bytes of the first end's memory to offset @at of the second end's */
 static void post_write(struct pair *p, uint64_t id, size_t at, uint32_t size)
 {
 	struct ibv_sge sge = { (uintptr_t)ends[0].buf, size, ends[0].mr->lkey };
@@ -113,7 +113,7 @@ static void post_write(struct pair *p, uint64_t id, size_t at, uint32_t size)
 	p->posted++;
 }
 
-/* A completion of the first end, waited for asleep; wr_id says whose it is. */
+/* Sleeps until a completion of a first end comes. Return: its wr_id, which names the QP */
 static uint64_t next_done(void)
 {
 	struct pollfd fd = { ends[0].chan->fd, POLLIN, 0 };
@@ -139,7 +139,7 @@ static uint64_t next_done(void)
 
 /* ---- busy ---- */
 
-/* Completed messages are followed by others, for so long. */
+/* For @ms, posts another message for each one that completes. */
 static double keep_busy(struct pair *p, uint64_t ms)
 {
 	uint64_t start = now_ms(), i;
@@ -152,7 +152,7 @@ static double keep_busy(struct pair *p, uint64_t ms)
 	return (now_ms() - start) / 1e3;
 }
 
-/* The first messages aren't counted: all queues are full when the time begins. */
+/* Fills the queues before the measured time begins. */
 static void fill(struct pair *p)
 {
 	uint64_t i, waiting = opt.qps;
@@ -198,7 +198,7 @@ static void busy(void)
 
 /* ---- idle ---- */
 
-/* kB of a line of /proc/meminfo */
+/* Return: the kB in a line of /proc/meminfo */
 static long meminfo(const char *name)
 {
 	char line[128];
@@ -213,22 +213,22 @@ static long meminfo(const char *name)
 	return kb;
 }
 
-/* What the kernel has taken for itself, apart from vmalloc() */
+/* Return: kB that the kernel has allocated for itself, without vmalloc() */
 static long kernel_kb(void)
 {
 	return meminfo("Slab") + meminfo("Percpu");
 }
 
 /*
- * kB that vmalloc() has taken, rings apart. It counts rings only if it has allocated their pages,
- * as for the shipped module; the driver maps pages of its own.
+ * Return: kB that vmalloc() has allocated, without rings. The shipped module allocates rings by
+ * vmalloc(). This driver allocates their pages itself, and vmalloc() doesn't count these.
  */
 static long vmalloc_kb(long used, long rings)
 {
 	return used < rings ? used : used - rings;
 }
 
-/* kB of rings that this process has mapped from RDMA devices */
+/* Return: kB of rings that this process has mapped from RDMA devices */
 static long rings_kb(void)
 {
 	unsigned long from, to, all = 0;
@@ -335,7 +335,7 @@ static struct ibv_mr **make_mrs(uint32_t n)
 static volatile bool stop;
 static uint64_t streamed;		/* large messages that are done */
 
-/* Large WRITEs of several QPs, two each under way, with ends of their own. */
+/* Several QPs with their own peers keep two large WRITEs in flight each. */
 static void *streams(void *arg)
 {
 	struct pair *p = arg;
@@ -354,8 +354,8 @@ static void *streams(void *arg)
 }
 
 /*
- * One small WRITE, polled for, with a CQ of its own, from the time when it was due: others may keep
- * us from posting it. There may be one processor only: it yields.
+ * Posts one small WRITE, and polls its own CQ. Return: the time since it was due, since other
+ * processes may delay the post. It yields between polls: there may be one processor only.
  */
 static uint64_t timed_write(struct pair *p, struct ibv_cq *cq)
 {

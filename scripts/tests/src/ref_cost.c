@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cost of a message is to be compared with, in the same kernel:
- *   tcp    one end of a TCP connection sends, and the other takes it, in one process
- *   copy   the bytes, once, from user memory to user memory (process_vm_readv)
- *   crc    a CRC-32 over them, as the kernel's crypto API has it (AF_ALG)
- *   wire   their packets, as the netdev hands them up, of a message from HOST; this machine has
- *          to drop them (UDP, port 9). Without the time that its (one) processor is idle
- * Prints nanoseconds a message, as rc_cost does.
+ * Measures costs with which the cost of a message is compared, in the same kernel:
+ *   tcp    one end of a TCP connection sends the message and the other receives it, in one process
+ *   copy   its bytes are copied once, from user memory to user memory (process_vm_readv)
+ *   crc    the kernel's crypto API computes the CRC-32 of its bytes (AF_ALG)
+ *   wire   the netdev receives its packets from HOST, and this machine drops them (UDP, port 9).
+ *          The time that the processor, of which there is one, is idle doesn't count
+ * Prints nanoseconds per message, as rc_cost does.
  *
  * usage: ref_cost tcp|copy|crc SIZE COUNT [FROM-IP TO-IP [CONTROL,ACK]]
  *        ref_cost wire SIZE COUNT [HOST]
  *
- * CONTROL and ACK are FIFOs of a profiler, to turn on meanwhile. With HOST, it sends what a
- * ref_cost there measures.
+ * CONTROL and ACK are FIFOs of a profiler, which is on meanwhile. With HOST, the program sends the
+ * packets to the ref_cost there, which measures.
  */
 #define _GNU_SOURCE
 #include <linux/if_alg.h>
@@ -54,7 +54,7 @@ static void tcp_connect(const char *from_ip, const char *to_ip, int fd[2])
 	close(server);
 }
 
-/* What a call moved: nothing, if it would have had to wait. */
+/* Return: bytes that a call moved; 0 if it would have had to wait. */
 static size_t moved(ssize_t n)
 {
 	if (n < 0 && errno != EAGAIN)
@@ -112,7 +112,7 @@ static void crc(int fd, size_t messages)
 	}
 }
 
-/* As RoCE v2's, without a UDP checksum. */
+/* Packets have no UDP checksum, as those of RoCE v2. */
 static int wire_open(const char *host)
 {
 	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM }, *peer;
@@ -142,7 +142,7 @@ static void wire_send(int fd, size_t messages)
 	}
 }
 
-/* From word to word of the sender, which come behind what it has sent. */
+/* Measures between two messages of the sender, which come behind the packets that it has sent. */
 static void wire(const char *host)
 {
 	int peer = tcp_open(host, PORT), fd;

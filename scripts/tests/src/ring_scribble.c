@@ -2,13 +2,13 @@
 /*
  * ring_scribble: a process that writes garbage into the queues that it shares with the kernel.
  *
- * Each round a child makes queue pairs (RC or UC, and UD), finds the mappings of their queues
- * in /proc/self/maps, and spoils them (indices, header, work requests, all of it) from one thread while another
- * rings the doorbell. It may lose its own queue pairs, or crash. A victim, the parent, moves
- * checked data over queue pairs of its own all the while, and must not notice.
+ * In each round, a child makes queue pairs (RC or UC, and UD), and finds the mappings of their
+ * queues in /proc/self/maps. One thread overwrites them (indices, header, work requests, all of it)
+ * while another rings the doorbell. The child may lose its own queue pairs, or crash. The parent,
+ * the victim, moves verified data over its own queue pairs meanwhile, and must not be affected.
  *
- * The first child spoils nothing: it refills a send queue with local work requests as fast as
- * they are executed. A doorbell must return all the same.
+ * The first child overwrites nothing: it refills a send queue with local work requests as fast as
+ * they are executed. The doorbell must return nevertheless.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -144,7 +144,7 @@ static volatile int nrings;
 static volatile bool stop;
 static struct ends *mine;
 
-/* Maps a ring once more, since the library lets go of an SRQ's when the size changes */
+/* Maps a ring once more: the library unmaps that of an SRQ when the size changes */
 static void add_ring(size_t len, unsigned long off)
 {
 	struct ring *r = &rings[nrings];
@@ -162,7 +162,7 @@ static void add_ring(size_t len, unsigned long off)
 	nrings++;
 }
 
-/* Those that aren't known yet */
+/* Adds the rings that aren't known yet */
 static void find_rings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -176,7 +176,7 @@ static void find_rings(void)
 	fclose(f);
 }
 
-/* The limit and the size of the SRQ, amidst the scribbling; most sizes are too small */
+/* Changes limit and size of the SRQ meanwhile. Most sizes are too small */
 static void change_srq(uint64_t *s)
 {
 	struct ibv_srq_attr a = { .srq_limit = rnd_range(s, 0, 31) };
@@ -208,7 +208,7 @@ static void spoil_words(struct ring *r, uint64_t *s, uint32_t n)
 		w[rnd(s) % (r->len / 4)] = nasty(s);
 }
 
-/* A work request that is right, but for a member or two. */
+/* Writes a work request of which one or two members are wrong. */
 static void spoil_wqe(struct ring *r, uint64_t *s, size_t slot)
 {
 	struct rxe_send_wqe *w = (void *)(r->q->data + slot);
@@ -261,7 +261,7 @@ static void spoil_ring(struct ring *r, uint64_t *s, uint32_t elem_shift)
 	}
 }
 
-/* Every second one leaves the completion queue alone, so that its queue pairs live longer. */
+/* Every second child doesn't overwrite the completion queue: its queue pairs live longer. */
 static void *scribble(void *arg)
 {
 	uint64_t s = *(uint64_t *)arg;
@@ -276,7 +276,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* what the provider does after it put requests in the ring */
+/* Does what the provider does when it has put requests into the ring */
 static void doorbell(struct ibv_qp *qp)
 {
 	struct {
@@ -296,7 +296,7 @@ static void doorbell(struct ibv_qp *qp)
 	(void)n;
 }
 
-/* Fails where the completion queue is spoilt, which puts queue pairs in error for ever. */
+/* Fails if the completion queue was overwritten: its queue pairs can't leave the error state. */
 static bool revive_one(struct ends *e, struct ibv_qp *qp, struct ibv_qp *other)
 {
 	struct rc_attr r = rc_attr(gid_index);
@@ -324,7 +324,7 @@ static void make_ud(struct ends *e)
 	ud_up(e->ud, 1, 0);
 }
 
-/* The child. Status 0 or death by a signal are fine; anything else is a finding. */
+/* The child. It may end with status 0 or by a signal. Any other end is a failure. */
 static void __attribute__((noreturn)) scribbler(uint64_t seed)
 {
 	uint64_t end = now_ms() + round_ms, s = seed, srq_seed = ~seed;
@@ -362,7 +362,7 @@ static void __attribute__((noreturn)) scribbler(uint64_t seed)
 	_exit(0);
 }
 
-/* ---- the one that refills ---- */
+/* ---- the child that refills ---- */
 
 static volatile bool refilling;
 
@@ -398,7 +398,7 @@ static void *refill(void *arg)
 	return NULL;
 }
 
-/* All places have unsignalled unbindings of one window, which can be repeated. */
+/* Each place gets an unsignalled work request that unbinds a window. It can be executed again. */
 static void fill_by_unbinding(struct ring *r, uint32_t rkey)
 {
 	struct rxe_send_wqe *w;
@@ -468,8 +468,8 @@ static void wait_child(pid_t pid, struct ends *e, uint64_t seed, int *crashes)
 }
 
 /*
- * A program of its own, so that it has no mapping of the victim's queues. Seed 0 is the one that
- * refills.
+ * The child executes this program again, so it has no mapping of the victim's queues. With seed 0,
+ * it is the child that refills.
  */
 static pid_t start_scribbler(char **argv, uint64_t seed)
 {

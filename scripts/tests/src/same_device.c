@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two RC queue pairs of one device, a and b, connected by GIDs of its table.
- * One WRITE, then another after a command has changed something.
+ * Connects two RC queue pairs of one device, a and b, by GIDs of its table. Then one
+ * WRITE is done, or two with a command in between.
  *
  * usage: same_device DEV GID_A GID_B
  *	one WRITE from a to b
  *        same_device DEV GID_A GID_B stranger
- *	... by a third queue pair, which gives itself out as a
+ *	... by a third queue pair, which uses the address of a
  *        same_device DEV GID_A GID_B COMMAND
  *	... and a second WRITE after COMMAND
  *

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uc_whole: what completes on an unreliable connection is whole, whatever the wire does.
+ * uc_whole: a message that completes on an unreliable connection is whole, also on a bad wire.
  *
- * Two processes joined by TCP. The client sends messages of many lengths, as SENDs and WRITEs,
- * with immediate data or without. Message n carries a piece of a random pool that both ends make,
- * from a place that depends on n. The server compares what completes, and tells the client how
- * far it has come; the client is never more than that ahead which -w says. On a lossy wire it takes
- * what doesn't come for lost after some time.
+ * Two processes, connected by TCP. The client sends messages of many lengths, as SENDs and WRITEs,
+ * with or without immediate data. Both ends make the same pool of random bytes. Message n carries a
+ * piece of the pool, whose place depends on n. The server compares completed messages, and reports
+ * its progress to the client. At most -w messages are in flight. On a lossy wire, the client takes
+ * a message for lost if it doesn't arrive for some time.
  *
- * Nothing completes for a WRITE without immediate data. Each has a place of its own, where the
- * server looks at the end: it must have the packets of the message up to the first lost one, and
+ * A WRITE without immediate data has no completion at the server. Each has its own place, which the
+ * server checks at the end: it must have the packets of the message up to the first lost one, and
  * no other bytes [9.8.2.2].
  *
- * At the end it prints how many were sent, received and received twice; it fails if a message is
- * wrong, if fewer come than -l says, and, without -l, if one is missing or comes twice.
+ * At the end, it prints how many messages were sent, received and received twice. It fails if a
+ * message is wrong, or if fewer arrive than -l says. Without -l, it fails if one is missing or
+ * arrives twice.
  */
 #include <getopt.h>
 #include "verbs_util.h"
@@ -83,7 +84,7 @@ static uint32_t length(uint32_t n)
 	return SHORTEST + (mix(n) >> 8) % (most - SHORTEST + 1);
 }
 
-/* The last one tells that all before it have come, if the wire is good */
+/* The last message has a completion: on a good wire, all before it have arrived, too */
 static enum kind kind(uint32_t n)
 {
 	return n == me.count - 1 ? SEND_IMM : mix(n) >> 62;
@@ -181,7 +182,7 @@ static void post_receive(uint64_t i)
 		die("cannot post a receive");
 }
 
-/* Which message is it? The number is in the immediate data, or the first bytes tell */
+/* Return: the message's number, from the immediate data or by the first bytes */
 static uint32_t number(const struct ibv_wc *wc)
 {
 	const uint8_t *data = slot(SLOTS - 1 - wc->wr_id % WINDOW);
@@ -221,7 +222,7 @@ static void take(const struct ibv_wc *wc, uint32_t n, struct count *count)
 	}
 }
 
-/* Takes all that has come, and tells the client */
+/* Handles all completions, and reports to the client */
 static void catch_up(int ctl, struct count *count)
 {
 	struct ibv_wc wc;
@@ -235,7 +236,7 @@ static void catch_up(int ctl, struct count *count)
 	}
 }
 
-/* Whole packets from the beginning on, and nothing else. Return: bytes; UINT32_MAX: others came */
+/* Return: bytes of the whole packets at the beginning; UINT32_MAX: there are other bytes, too */
 static uint32_t written(uint32_t n)
 {
 	const uint8_t *at = places + place[n], *new = piece(n);
@@ -250,7 +251,7 @@ static uint32_t written(uint32_t n)
 	return len;
 }
 
-/* Nothing is under way any more */
+/* Called when no message is in flight any more */
 static void look_at_places(struct count *count)
 {
 	uint32_t n, len;
@@ -269,7 +270,7 @@ static void look_at_places(struct count *count)
 	}
 }
 
-/* On the control connection come 'c': have you caught up?, and in the end 'e' */
+/* The client sends 'c' on the control connection to ask for progress, and 'e' at the end */
 static void serve(int ctl)
 {
 	struct pollfd fds[2] = { { ctl, POLLIN, 0 }, { chan->fd, POLLIN, 0 } };
@@ -303,7 +304,7 @@ static void serve(int ctl)
 
 /* ---- client ---- */
 
-/* Sends complete by themselves, which needs nobody's answer: until @most are left */
+/* Waits until @most sends are left. They complete without an answer of the peer */
 static void complete_sends(uint32_t most)
 {
 	struct ibv_wc wc;
@@ -341,7 +342,7 @@ static void post_send(uint32_t n)
 	pending++;
 }
 
-/* Reads how far the server is. Return: false if it told nothing for LATE_MS */
+/* Reads the server's progress. Return: false if there was none for LATE_MS */
 static bool hear(int ctl, uint32_t *heard, uint32_t *told)
 {
 	struct pollfd fd = { ctl, POLLIN, 0 };
@@ -356,7 +357,7 @@ static bool hear(int ctl, uint32_t *heard, uint32_t *told)
 	return true;
 }
 
-/* What is under way is lost, once the server has looked at all that came: buffers are reused */
+/* When the server has handled all completions, what is in flight is lost: reuse its buffers */
 static void give_up(int ctl, uint32_t *told)
 {
 	uint32_t at;
@@ -370,7 +371,7 @@ static void give_up(int ctl, uint32_t *told)
 	}
 }
 
-/* Nobody tells of those before message n that are WRITEs without immediate data */
+/* The server doesn't report the WRITEs without immediate data before message @n */
 static void skip_writes(uint32_t *heard, uint32_t n)
 {
 	while (*heard < n && kind(*heard) == WRITE)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A chain of UD queue pairs on one device, each with a send to the next one in
- * its ring, of which only the first one's doorbell is rung: a receiver that
- * runs the next sender where it stands must not go as deep as the chain is
- * long.
+ * A chain of UD queue pairs on one device. Each has a send to the next one in its
+ * ring, and only the doorbell of the first is rung. A receiver may run the next
+ * sender directly, but the depth of these calls must be limited.
  *
  * usage: ud_chain DEV GID_INDEX LENGTH
  */
@@ -27,7 +26,7 @@ struct chain {
 
 static bool hold_doorbells;
 
-/* The provider rings the doorbell by write(): hold it back. */
+/* The provider rings the doorbell by write(), which this replaces: it holds doorbells back. */
 ssize_t write(int fd, const void *buf, size_t len)
 {
 	if (hold_doorbells && fd > 2)

@@ -2,12 +2,12 @@
 /*
  * uso_card: two network cards that segment UDP, and the wire between them.
  *
- * Takes what arrives at each of two netdevs, trains (UDP GSO) as a whole, and sends it out of the
- * other one in packets. The packets of a train get the IPv4 IDs that the card gives them: counting
- * up from the train's own, as they should, or all the same. Packets to RoCE's port get lost at
- * random, if asked for.
+ * Receives what arrives at each of two netdevs, trains (UDP GSO) as a whole, and sends it by the
+ * other netdev in packets. The "card" sets the IPv4 IDs of the packets of a train: they count up
+ * from the train's own ID, as they should, or are all the same. Packets to RoCE's port are lost at
+ * random, if an option says so.
  *
- * Goes on until it is told to end (SIGTERM), and says then what it saw.
+ * Runs until SIGTERM, and prints then what it has seen.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -80,7 +80,7 @@ static uint16_t fold(const uint8_t *p, size_t len, uint32_t s)
 	return htons(~sum(p, len, s));
 }
 
-/* Behind Ethernet; NULL if it isn't RoCE v2 */
+/* Return: the UDP header of a frame; NULL if it isn't RoCE v2 */
 static struct udphdr *roce(uint8_t *data)
 {
 	struct ether_header *eth = (void *)data;
@@ -107,7 +107,7 @@ static void out(int fd, struct frame *f, size_t len)
 		die("send: %s", strerror(errno));
 }
 
-/* Packet n of a train: its lengths, ID and checksums */
+/* Sets lengths, ID and checksums of packet @n of a train */
 static void finish(uint8_t *data, size_t len, unsigned int n)
 {
 	struct udphdr *udp = roce(data);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_atomics: two queue pairs and a processor change one word at the same time, all of them by
- * atomic operations. None of the changes may be lost.
+ * verbs_atomics: two queue pairs and a processor change one word at the same time, by atomic
+ * operations. No change may be lost.
  *
- * The word is in pinned memory, or in memory that isn't, whose pages are taken away meanwhile.
+ * The word is in pinned memory, or in on-demand memory whose pages are taken back meanwhile.
  * Prints "ok NAME" or "fail NAME why" per case.
  */
 #define _GNU_SOURCE
@@ -53,7 +53,7 @@ static uint64_t *answer(struct actor *a, uint32_t i)
 	return (uint64_t *)a->e[0].buf + i % DEEP;
 }
 
-/* Several are under way, and answered in order */
+/* Several fetch-and-adds are in flight, and are answered in order */
 static void *add(void *arg)
 {
 	struct actor *a = arg;
@@ -71,7 +71,7 @@ static void *add(void *arg)
 	return NULL;
 }
 
-/* Counts up by compare-and-swap; what another has changed meanwhile is the next one's guess */
+/* Counts up by compare-and-swap. If that fails, its result is what the next one compares with */
 static void *swap(void *arg)
 {
 	struct actor *a = arg;
@@ -99,7 +99,7 @@ static void *swap(void *arg)
 	return NULL;
 }
 
-/* The second one's responder has the first one's memory */
+/* The responder of the second end uses the memory of the first */
 static void share_memory(struct end *to, const struct end *from)
 {
 	if (ibv_dereg_mr(to->mr) || munmap(to->buf, BYTES) || close(to->fd))
@@ -118,7 +118,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Each change found another value, from 0 to what there is in the end */
+/* Has each change of the queue pairs found another value, and is the sum that of all changes? */
 static bool all_counted(struct actor a[QPS], const struct processor *p)
 {
 	uint64_t *olds = calloc(QPS * changes, sizeof(*olds)), sum = *p->word;

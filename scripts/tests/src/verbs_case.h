@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of many cases share: the table of the cases and how they are run, checks that
- * end a case, and the two ends' devices.
+ * For programs with many cases: the table of cases, running them, checks that end a case, and the
+ * devices of the two ends.
  */
 #ifndef VERBS_CASE_H
 #define VERBS_CASE_H
@@ -10,7 +10,7 @@
 
 #include "verbs_util.h"
 
-/* Where an end is; without -D, both are in one place */
+/* Device and GID of an end. Without -D, both ends have the same */
 struct place {
 	const char *dev;
 	int gid_index;		/* negative: of the first v2 one */
@@ -23,7 +23,7 @@ struct test_case {
 	bool (*run)(void);
 };
 
-/* One for all files of a program */
+/* Weak: all files of a program share it */
 struct place place[2] __attribute__((weak));
 const char *this_case __attribute__((weak));
 
@@ -36,7 +36,7 @@ const char *this_case __attribute__((weak));
 	{ "dev", 1, NULL, 'd' }, { "gid", 1, NULL, 'g' }, \
 	{ "dev2", 1, NULL, 'D' }, { "gid2", 1, NULL, 'G' }
 
-/* Return: whether it was one */
+/* Return: true if it was an option of a place */
 static UNUSED bool place_option(int option)
 {
 	switch (option) {
@@ -48,7 +48,7 @@ static UNUSED bool place_option(int option)
 	return false;
 }
 
-/* After the options */
+/* Called when all options are known */
 static UNUSED void complete_places(void)
 {
 	if (!place[1].dev)
@@ -62,7 +62,7 @@ static UNUSED void open_place(struct place *p)
 	p->gid = gid_at(p->ctx, p->gid_index);
 }
 
-/* Instead of complete_places(): one place has one context. Events are read without waiting */
+/* Does what complete_places() does, and opens a context per place. Reading events doesn't block */
 static UNUSED void open_places(void)
 {
 	int i;
@@ -82,7 +82,7 @@ static UNUSED void close_places(void)
 	ibv_close_device(place[0].ctx);
 }
 
-/* Of a queue pair at an open one */
+/* Return: the address of a queue pair at an open place */
 static UNUSED struct addr addr_of(const struct ibv_qp *qp)
 {
 	return qp_addr(qp, place[qp->context != place[0].ctx].gid);
@@ -100,7 +100,7 @@ static UNUSED bool is_prefixed(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* @names: of an argv; all are wanted if there is none */
+/* @names: of an argv. If there is none, all cases are wanted */
 static UNUSED bool is_wanted(const char *name, char **names,
 			     bool (*fits)(const char *name, const char *wanted))
 {
@@ -118,7 +118,7 @@ static UNUSED void run_case(const struct test_case *c)
 		case_ok(this_case);
 }
 
-/* Return: how many were wanted */
+/* Return: number of wanted cases */
 static UNUSED int run_cases(const struct test_case *cases, size_t num, char **names)
 {
 	const struct test_case *c;
@@ -135,7 +135,7 @@ static UNUSED int run_cases(const struct test_case *cases, size_t num, char **na
 
 /* ---- events and states ---- */
 
-/* Within ms milliseconds; false is none */
+/* Waits @ms for an event. Return: false if there was none */
 static UNUSED bool next_event(struct ibv_context *ctx, struct ibv_async_event *e, int64_t ms)
 {
 	struct pollfd f = { .fd = ctx->async_fd, .events = POLLIN };
@@ -154,7 +154,7 @@ static UNUSED void drain_events(void)
 		;
 }
 
-/* It gets there soon */
+/* Waits until the queue pair has the state */
 static UNUSED bool expect_state(struct ibv_qp *qp, enum ibv_qp_state want)
 {
 	uint64_t end = now_ms() + 5000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_dmabuf: memory regions of a dma-buf, which is udmabuf's or the system heap's.
- * rdma-core's provider doesn't reach the verb, so its ioctl is called. The responder may have
+ * verbs_dmabuf: memory regions of a dma-buf of udmabuf or of the system heap. rdma-core's
+ * provider doesn't have the verb, so the program calls the ioctl. The responder may have
  * another device than the requester.
  */
 #define _GNU_SOURCE
@@ -103,7 +103,7 @@ static int udmabuf_fd(void)
 	return fd;
 }
 
-/* Return: -1, and the case is skipped, if there is none */
+/* Return: -1 if there is no udmabuf; the case is skipped then */
 static int need_udmabuf(void)
 {
 	int fd = udmabuf_fd();
@@ -113,7 +113,7 @@ static int need_udmabuf(void)
 	return fd;
 }
 
-/* The first bytes of a buffer as a region that the case changes; false: it was skipped */
+/* Registers the first bytes of a buffer. Return: false if the case was skipped */
 static bool reg_first(uint64_t len, struct region *r, struct ibv_mr *mr)
 {
 	int fd = need_udmabuf();
@@ -162,7 +162,7 @@ static struct ibv_sge own_sge(uint32_t len)
 	return (struct ibv_sge){ (uintptr_t)own->addr, len, own->lkey };
 }
 
-/* All operations with the responder's region @r and the requester's @mine, of the same bytes */
+/* All operations between the responder's region @r and the requester's @mine; same size */
 static bool move_data(const struct region *r, const struct region *mine, uint8_t *seen)
 {
 	struct ibv_sge local = { IOVA, LEN, mine->lkey };
@@ -191,7 +191,7 @@ static bool move_data(const struct region *r, const struct region *mine, uint8_t
 	return true;
 }
 
-/* The file descriptor may be closed once the region is there */
+/* The file descriptor may be closed when the region exists */
 static bool data(void)
 {
 	int fd = need_udmabuf(), err;
@@ -236,7 +236,7 @@ static bool refused(void)
 		return false;
 	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		err = reg(fd, bad[i].off, bad[i].len, bad[i].access, &r);
-		/* the RDMA core refuses some of them itself, in its own way */
+		/* The RDMA core itself refuses some of them, by another error */
 		CHECK(err == bad[i].err || (bad[i].access && err == EINVAL), "%u: %s", i,
 		      strerror(err));
 	}
@@ -248,7 +248,7 @@ static bool refused(void)
 	return true;
 }
 
-/* Memory that may only be read is registered for that alone */
+/* A read-only buffer can be registered for reading only */
 static bool read_only(void)
 {
 	int fd = heap_fd(O_RDONLY), err;
@@ -266,7 +266,7 @@ static bool read_only(void)
 	return true;
 }
 
-/* The memory stays the dma-buf's; other memory may take its place */
+/* rereg_mr can't keep the memory of a dma-buf, but can replace it by other memory */
 static bool rereg(void)
 {
 	struct region r;
@@ -282,7 +282,7 @@ static bool rereg(void)
 	return true;
 }
 
-/* The RDMA core shows the length of the region, also of the one that takes its place */
+/* The RDMA core shows the length of the region, and that of the region that replaces it */
 static bool length(void)
 {
 	struct region r;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: what must fail fails with the right status, and harms nobody else.
+ * verbs_err: a wrong operation fails with the right status, and affects no other object.
  *
- * Each case makes its own objects, on one device (both ends loop back) or on two, does one thing
- * wrong, and checks the completion status, the queue pair's state, the async event or the errno.
+ * Each case makes its own objects, on one device (looped back) or on two. It does one thing wrong,
+ * and checks the completion status, the queue pair's state, the async event or the errno.
  * Prints "ok NAME", "fail NAME why" or "skip NAME why" per case.
  *
- * The cases are in err_*.c, by object; CASES in verbs_err.h lists them. What they share is in
- * err_pair.c.
+ * The cases are in err_*.c, by object. CASES in verbs_err.h lists them. err_pair.c has their common
+ * functions.
  */
 #include "verbs_err.h"
 
@@ -18,7 +18,7 @@ struct ibv_port_attr port;
 
 static struct test_case cases[] = { CASES(CASE) };
 
-/* "read_depth_1" is known outside as "read-depth-1" */
+/* Case "read_depth_1" is called "read-depth-1" by users */
 static void name_cases(void)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of verbs_err share: the device, a pair of queue pairs that a case may spoil,
- * checks that end a case, and the list of the cases.
+ * Shared by the files of verbs_err: the device, a pair of queue pairs, checks that end a case, and
+ * the list of cases.
  */
 #ifndef VERBS_ERR_H
 #define VERBS_ERR_H
@@ -11,7 +11,7 @@
 #define BUF_LEN		(64 << 10)
 #define DEPTH		64
 
-/* Side a is at place[0]; b at place[1]: the same one, or another one behind a wire */
+/* Side a is at place[0], side b at place[1]: the same device, or another one behind a wire */
 extern struct ibv_device_attr dev;		/* of side a */
 extern struct ibv_port_attr port;
 

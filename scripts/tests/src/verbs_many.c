@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_many: makes objects of one kind until there is none more or enough of them, then
+ * verbs_many: makes objects of one kind, until there are enough or no more can be made. Then it
  * destroys them all, in the order in which they were made.
  *
- * If there is none more, the last one is used: a message goes its way with it. Or all are kept
- * for a while (-k), or a child keeps what is mapped of them (-f).
+ * If no more can be made, the last object is used to send a message. With -k, all are kept until
+ * stdin ends. With -f, a child keeps their mappings.
  *
- * Says how many there were and why there was none more, and how long one took, in nanoseconds:
- * the median of each quarter, so that what takes longer the more there are is seen.
+ * Prints how many were made, the errno that ended that, and how long one took, in nanoseconds: the
+ * median of each quarter. These show if the time grows with the number of objects.
  */
 #include <getopt.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ static void *make_cq(void)
 	return ibv_create_cq(ctx, depth, NULL, NULL, 0);
 }
 
-/* One that has been resized */
+/* Makes a completion queue, and resizes it */
 static void *make_resized(void)
 {
 	struct ibv_cq *made = make_cq();
@@ -84,7 +84,7 @@ static void *make_ah(void)
 	return ibv_create_ah(pd, &ah_attr);
 }
 
-/* A message from a queue pair to itself */
+/* Sends a message from a queue pair to itself */
 static void send_message(struct ibv_pd *in, struct ibv_cq *recv_cq, struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr ia = {
@@ -146,7 +146,7 @@ static int compare_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of each quarter: what else runs on the machine doesn't count */
+/* Prints the median of each quarter: load of the machine has little effect on medians */
 static void print_times(const char *what, uint32_t *ns, unsigned long num)
 {
 	unsigned long q, len = num / QUARTERS;

@@ -8,7 +8,7 @@
  *	  verbs_mcast hold DEV GID-INDEX GROUP [COUNT]	member of that and the next groups: "ready",
  *							and waits to be killed
  *
- * GROUP is an IPv4 or IPv6 multicast address. recv and hold make do with any GID.
+ * GROUP is an IPv4 or IPv6 multicast address. recv and hold work with any GID.
  */
 #include "verbs_util.h"
 
@@ -129,7 +129,7 @@ static bool grh_names_group(const struct end *e, uint64_t slot)
 	return !memcmp(slot_of(e, slot) + GRH - 4, group.raw + 12, 4);
 }
 
-/* A completion: true if it is one of a datagram, which must be right; false for a send */
+/* Return: true for the completion of a received datagram, which must be right; false: a send */
 static bool take(struct end *e, const struct ibv_wc *wc, uint32_t seq)
 {
 	if (wc->status)
@@ -168,7 +168,7 @@ static void check(const char *name, const char *want, const char *fmt, ...)
 		case_ok(name);
 }
 
-/* What completes: as many as are wanted, and what else is there then */
+/* Takes @want completions, @sent included, and others that are there. Return: datagrams */
 static int completions(struct end *e, int want, uint32_t seq, int *sent)
 {
 	struct ibv_wc wc;
@@ -183,7 +183,7 @@ static int completions(struct end *e, int want, uint32_t seq, int *sent)
 	return n;
 }
 
-/* The first one sends. Who gets how many copies: a digit for each, which should be @want */
+/* The first end sends. @want: a digit for each end, the number of copies that it gets */
 static void check_sent(const char *name, const char *want, struct end *e, struct ibv_ah *ah,
 		       uint32_t qpn)
 {
@@ -228,7 +228,7 @@ static void members(void)
 	check_sent("reset-gets-none", "10011010", e, ah, GROUP_QPN);
 	ibv_destroy_ah(ah);
 	ibv_destroy_ah(unicast);
-	/* those that are attached still: the kernel must see to it */
+	/* Some are still attached: the kernel must detach them */
 	for (i = 0; i < MEMBERS; i++) {
 		if (i != 0 && i != 1 && i != 7)
 			detach(e[i].qp, &group, 0);
@@ -249,7 +249,7 @@ static union ibv_gid numbered(uint32_t n)
 	return gid;
 }
 
-/* Attaches a QP to as many groups as it can: how many, and why not more */
+/* Attaches a QP to as many groups as possible, and prints their number and the errno */
 static void most_groups(void)
 {
 	struct end e = new_end(QKEY);
@@ -323,7 +323,7 @@ static void receive(int count)
 			die("only %d of %d came", n, count);
 		take(&e, &wc, n + 1);
 	}
-	/* each came once: a second copy would have come before the next one */
+	/* Each came once: a second copy would have come before the next datagram */
 	printf("got %d\n", n + ibv_poll_cq(e.cq, 1, &wc));
 	detach(e.qp, &group, 0);
 	end_end(&e);
@@ -343,7 +343,7 @@ static void hold(int count)
 	pause();
 }
 
-/* No more than receivers have slots for */
+/* Sends no more datagrams than receivers have slots for */
 static void send_many(int count)
 {
 	struct end e = new_end(QKEY);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_nth: calls each verb again and again, and has each allocation of the kernel on its way
- * fail once: the first, the second, and so on until there is none more.
+ * verbs_nth: calls each verb again and again. In each call, another allocation of the kernel fails:
+ * the first, the second, and so on until all have failed once.
  *
- * A call whose allocation failed fails with ENOMEM or succeeds, and it leaves things as they
- * were or does what it is for. Which allocations count is set in debugfs (fail.sh).
+ * A call with a failed allocation may fail with ENOMEM, and then changes nothing. Or it succeeds.
+ * The settings in debugfs (fail.sh) say which allocations count.
  */
 #include <getopt.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ static void set_nth(unsigned int n)
 		die("cannot write fail-nth: %s", strerror(errno));
 }
 
-/* How many of them were left */
+/* Return: 0 if the allocation has failed; else the number that was left to count */
 static unsigned int stop_nth(void)
 {
 	char text[16];
@@ -54,7 +54,7 @@ static unsigned int stop_nth(void)
 	return left;
 }
 
-/* Each returns 0 or an errno, as does each undo, which is called without faults. */
+/* Each verb and each undo returns 0 or an errno. No allocation of an undo fails. */
 
 static int made(void *obj)
 {
@@ -107,7 +107,7 @@ static int destroy_cq(void)
 	return ibv_destroy_cq(cq);
 }
 
-/* The library can't go on with a CQ of which it couldn't map the new ring. */
+/* A CQ is unusable if the library couldn't map its new ring: make another one. */
 static int grow_cq(void)
 {
 	int err = ibv_resize_cq(cq, 4 * DEPTH);
@@ -241,8 +241,8 @@ static int nothing(void)
 }
 
 /*
- * One message of many packets from a half of the region to the other. What can't be allocated
- * is a lost packet, so it always arrives.
+ * Sends one message of many packets from one half of the region to the other. If an allocation
+ * fails, a packet is lost and sent again: the message always arrives.
  */
 static int transfer(enum ibv_wr_opcode opcode)
 {
@@ -285,9 +285,10 @@ static int transfer_read(void)
 }
 
 /*
- * In this order: what one makes the next ones use. After a call succeeded though an allocation
- * failed, undo has it that it can be called again. What has no undo posts: work requests whose
- * doorbell failed wait in their ring for the next one, so only what the driver allocates fails.
+ * The calls, in their order: later ones use the objects of earlier ones. When a call succeeds
+ * though an allocation failed, undo makes it possible to call it again. Calls without undo post
+ * work requests. If their doorbell fails, the work requests wait in the ring for the next doorbell.
+ * So only allocations of the driver itself fail there.
  */
 static const struct call {
 	const char *name;
@@ -319,7 +320,7 @@ static const struct call {
 	{ "destroy-pd", destroy_pd, make_pd, false },
 };
 
-/* The driver says ENOMEM. Libraries may go on without what they didn't get, and say anything. */
+/* The driver's error is ENOMEM. A library may go on without memory, or return another error. */
 static void walk(const struct call *c)
 {
 	unsigned int first = own || c->undo ? 1 : MOST_ALLOCATIONS / 2, n, left, errors = 0;
@@ -369,8 +370,8 @@ static void find_device(const char *name, int gid_index)
 }
 
 /*
- * Twice, the first time without faults: whatever a process allocates when it does something for
- * the first time has been allocated then. All of it is in memory.
+ * Calls each verb once without faults, since some things are allocated when a process does
+ * something for the first time. Locks all memory.
  */
 static void warm_up(void)
 {

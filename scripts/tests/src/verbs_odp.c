@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_odp: on-demand paging: every operation from and to memory that isn't pinned, while the
- * process's memory management takes its pages away.
+ * verbs_odp: on-demand paging: all operations from and to memory that isn't pinned, while the
+ * kernel's memory management takes its pages back.
  *
  * Each case has two ends, which may be on two devices (-D, -G). Prints "ok NAME" or "fail NAME
  * why" per case.
@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "vo.h"
 
-/* As many prefetches of a process may wait for a worker (RXE_ODP_PREFETCHES) */
+/* So many prefetches of a process may wait for a worker (RXE_ODP_PREFETCHES) */
 #define PREFETCHES 64
 
 static bool traffic_under_fire(struct end e[2], enum backing backing)
@@ -52,7 +52,7 @@ static bool uc_anon_implicit(void) { return under_fire(IBV_QPT_UC, ANON, true); 
 static bool srq_uc(void) { return srq_under_fire(IBV_QPT_UC, SHARED, false); }
 static bool srq_ud(void) { return srq_under_fire(IBV_QPT_UD, ANON, true); }
 
-/* Pages that were used are replaced by others, which the next message must find */
+/* Used pages are replaced by others. The next message must use the new ones */
 static bool moved(void)
 {
 	const uint64_t num = 8;
@@ -66,7 +66,7 @@ static bool moved(void)
 	for (i = 0; i < num; i++) {
 		got = transfer(e, IBV_WR_RDMA_WRITE, sge(&e[0], i * PAGE, PAGE), i * PAGE);
 		CHECK(!got, "write: status %d", got);
-		/* some page may be one that the kernel can't replace; but not all */
+		/* The kernel may be unable to replace a page, but not all */
 		if (replace_page(e[i & 1].buf + i * PAGE)) {
 			num_moved++;
 		} else if (errno == EINVAL) {
@@ -83,7 +83,7 @@ static bool moved(void)
 	return traffic(e, 2) && finish(e);
 }
 
-/* All pages of both ends are in the swap, with bytes that @want has, too */
+/* Fills all pages of both ends and @want with the same bytes, and swaps out the pages */
 static bool all_swapped(struct end e[2], uint8_t *want[2])
 {
 	int i;
@@ -97,7 +97,7 @@ static bool all_swapped(struct end e[2], uint8_t *want[2])
 
 static uint8_t before[BYTES];	/* what the target had */
 
-/* Does end @n have the bytes of @want? If not, tell what differs */
+/* Does end @n have the bytes of @want? If not, prints the difference */
 static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcode op)
 {
 	uint64_t i, num = 0, zero = 0, old = 0, runs = 0, first = 0, last = 0;
@@ -118,7 +118,7 @@ static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcod
 	return true;
 }
 
-/* A message needs pages of both ends that aren't there */
+/* A message needs pages of both ends that aren't in memory */
 static bool from_swap(struct end e[2], uint8_t *want[2], enum ibv_wr_opcode op)
 {
 	bool adds = op == IBV_WR_ATOMIC_FETCH_AND_ADD, fetches = adds || op == IBV_WR_RDMA_READ;
@@ -160,7 +160,7 @@ static bool swapped(void)
 	return traffic(e, 2) && finish(e);
 }
 
-/* What the device claims is what traffic() does */
+/* The device reports on-demand paging for the operations of traffic() */
 static bool claims(void)
 {
 	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
@@ -180,9 +180,9 @@ static bool claims(void)
 	return !ibv_close_device(ctx);
 }
 
-/* ---- memory that isn't there ---- */
+/* ---- memory that doesn't exist ---- */
 
-/* Both ends' errors, a queue pair that stays whole, and the first one again */
+/* Both ends get the right errors. Another queue pair works, and the first works after a reset */
 static bool fails(struct end e[2], struct end other[2], enum ibv_wr_opcode op, uint64_t from,
 		  uint64_t to, int status, int recv_status)
 {
@@ -228,7 +228,7 @@ static bool unmapped(void)
 	return traffic(e, 2) && finish(e) && finish(other);
 }
 
-/* The rest of a list element may be outside of the region: it isn't faulted in ahead */
+/* The rest of an SGE may be outside of the region: it isn't faulted in ahead */
 static bool beyond(void)
 {
 	struct end e[2], other[2];
@@ -248,7 +248,7 @@ static bool beyond(void)
 	return traffic(e, 2) && traffic(other, 2) && finish(e) && finish(other);
 }
 
-/* Pages that may only be read are read, and never written, though they were written before */
+/* Pages become read-only after they were written: they can be read, and not written */
 static bool read_only(void)
 {
 	struct end e[2], other[2];
@@ -283,7 +283,7 @@ static void give_page(int fd, uint8_t *p, uint8_t *from)
 		die("UFFDIO_COPY: %s", strerror(errno));
 }
 
-/* A page that takes long stops its own queue pair only, which goes on when it is there */
+/* A fault that takes long stops only its queue pair, which goes on when the page is there */
 static bool slow(void)
 {
 	struct end e[2], other[2];
@@ -312,7 +312,7 @@ static bool slow(void)
 	return traffic(e, 1) && finish(e) && finish(other);
 }
 
-/* What waited too long for a page, and was dropped */
+/* Return: packets that were dropped because they waited too long for a page */
 static long dropped_packets(const struct end *e)
 {
 	char path[128];
@@ -326,7 +326,7 @@ static long dropped_packets(const struct end *e)
 	return num;
 }
 
-/* A response is lost since its page comes too late. The peer sends it again when asked again */
+/* A response is dropped since its page comes too late. It is requested and sent again */
 static bool slow_read(void)
 {
 	uint64_t end = now_ms() + 60000;
@@ -356,7 +356,7 @@ static bool slow_read(void)
 	return traffic(e, 1) && finish(e);
 }
 
-/* What ends while a page is awaited doesn't wait for it */
+/* Objects can be destroyed while a fault of theirs waits for a page */
 static bool slow_end(void)
 {
 	struct end e[2];
@@ -419,7 +419,7 @@ static bool slow_others(void)
 	return traffic(e, 1) && finish(e);
 }
 
-/* Prefetches that take long don't stop faults, not even those of the same process */
+/* Prefetches that take long don't stop faults, also not those of the same process */
 static bool slow_prefetches(void)
 {
 	struct end e[2], other[2];
@@ -446,7 +446,7 @@ static bool slow_prefetches(void)
 	return traffic(e, 1) && finish(e) && finish(other);
 }
 
-/* KiB of memory that the kernel uses for itself */
+/* Return: KiB of memory that the kernel uses for itself */
 static long kernel_kib(void)
 {
 	long kib, sum = 0;
@@ -463,7 +463,7 @@ static long kernel_kib(void)
 	return sum;
 }
 
-/* What KASAN keeps of freed memory, in KiB */
+/* Return: KiB of freed memory that KASAN keeps */
 static long quarantine_kib(void)
 {
 	bool kasan = !system("grep -q ' kasan_report$' /proc/kallsyms");
@@ -480,7 +480,7 @@ static struct ibv_sge at(const struct end *e, uint8_t *p, uint32_t len)
 	return (struct ibv_sge) { (uintptr_t)p, len, e->mr->lkey };
 }
 
-/* Map a page, and bring it in by a prefetch */
+/* Maps a page, and faults it in by a prefetch */
 static bool use_place(struct end *e, uint8_t *p)
 {
 	int got;
@@ -499,7 +499,7 @@ static void leave_place(uint8_t *p)
 	mmap(p, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* Use, by a READ into it, and unmap each place. Return: false after a failure */
+/* Uses each place by a READ into it, and unmaps it. Return: false after a failure */
 static bool pass(struct end e[2], uint8_t *first)
 {
 	uint64_t i;
@@ -519,7 +519,7 @@ static bool pass(struct end e[2], uint8_t *first)
 	return true;
 }
 
-/* The other end reads each place that is in use: it is still what the process has there */
+/* The other end reads each place that is in use: it gets what the process has there */
 static bool all_live(struct end e[2], uint8_t *first)
 {
 	uint64_t i;
@@ -538,9 +538,10 @@ static bool all_live(struct end e[2], uint8_t *first)
 }
 
 /*
- * A process uses memory at ever other addresses, and unmaps it: what the driver keeps for a region
- * of all its memory doesn't grow with the number of addresses. 4 KiB each would be 16 MiB. What is
- * in use, at many other addresses, remains so. What was unmapped can be used again.
+ * A process uses memory at more and more addresses, and unmaps it again. The driver's memory for a
+ * region of all of the process's memory doesn't grow with the number of addresses: at 4 KiB each,
+ * that would be 16 MiB. Memory at many other addresses remains in use. Unmapped addresses can be
+ * used again.
  */
 static bool many_places(void)
 {
@@ -563,7 +564,7 @@ static bool many_places(void)
 	if (!pass(e, passing))
 		return false;
 	grown = kernel_kib() - before;
-	/* what RCU frees takes its time */
+	/* RCU frees memory later */
 	for (i = 0; i < 200 && grown >= most; i++) {
 		usleep(100000);
 		grown = kernel_kib() - before;
@@ -623,7 +624,7 @@ static bool prefetch(void)
 	return finish(e);
 }
 
-/* From paged memory to pinned and back, to other memory, to another protection domain */
+/* rereg_mr: from paged to pinned memory and back, to other memory, to another PD */
 static bool rereg(void)
 {
 	struct ibv_pd *pd;
@@ -657,7 +658,7 @@ static bool rereg(void)
 	return traffic(e, 2) && finish(e);
 }
 
-/* A process is killed amidst traffic, faults and disturbance */
+/* A process is killed during traffic, faults and changes of its memory */
 static void work(int turn, int told)
 {
 	struct disturber d;
@@ -694,14 +695,14 @@ static const struct test_case all[] = {
 	{ "killed", killed },
 };
 
-/* Only if named: needs a short inq_age_ms */
+/* These run only if they are named: they need a short inq_age_ms */
 static const struct test_case impatient[] = {
 	{ "slow-read", slow_read },
 };
 
 #define NAMES	(ARRAY_LEN(all) + ARRAY_LEN(impatient) + 1)
 
-/* What has commas in between; NULL is behind the last one */
+/* Splits a list at its commas. @names ends by NULL */
 static void split(char *list, char *names[NAMES])
 {
 	unsigned int i = 0;

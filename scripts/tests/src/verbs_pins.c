@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_pins: memory that is registered without on-demand paging is pinned: it counts against
- * RLIMIT_MEMLOCK, it remains its process's after a fork, and no pin is left when all are gone.
+ * verbs_pins: memory that is registered without on-demand paging is pinned. It counts against
+ * RLIMIT_MEMLOCK. After a fork, it still belongs to the parent. When the processes have ended, no
+ * page remains pinned.
  *
  * usage: verbs_pins -d DEV -g GID CASE
- *	limit		by a user whose limit is 64 KiB
- *	killed		processes are killed amidst traffic
- *	child-exits	a child writes to what it believes to be the memory, and exits
- *	parent-exits	a child lives on, which has all that its parent had
+ *	limit		to run as a user whose limit is 64 KiB
+ *	killed		processes are killed during traffic
+ *	child-exits	a child writes to the addresses of the memory, and exits
+ *	parent-exits	the parent exits, and a child with all of its files remains
  *
  * Prints "ok CASE" or "fail CASE why".
  */
@@ -35,7 +36,7 @@ static bool refused(size_t at, size_t len)
 	return true;
 }
 
-/* Just as much as may be pinned, in two parts; refusals leave nothing behind */
+/* All that may be pinned can be registered, in two parts. A refused one leaves nothing pinned */
 static bool fill_limit(void)
 {
 	struct ibv_mr *mr[2], *paged;
@@ -111,7 +112,7 @@ static void scribble(struct end e[2])
 		memset(e[i].buf, 0xee, BYTES);
 }
 
-/* While the child is there, both write to the pages; messages are of the parent's */
+/* Parent and child both write to the pages. Messages have the parent's bytes */
 static bool child_exits(void)
 {
 	int to_child[2], to_parent[2], status, i;
@@ -147,7 +148,7 @@ static bool child_exits(void)
 	return finish(e);
 }
 
-/* The child has the device's file, too, and lives until its parent's parent says so */
+/* The child also has the device's file open. It ends when its grandparent says so */
 static void live_on(int stop, int told, pid_t parent)
 {
 	while (getppid() == parent)

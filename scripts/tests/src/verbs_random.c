@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: random verbs, by several processes at once on one device or two: memory regions,
- * windows, completion queues, shared receive queues, address handles, multicast groups and pairs of
- * queue pairs (RC, UC, UD) are made, changed and destroyed while others, and work requests under
- * way, use them. Some regions are on demand; the pages of all are dropped, paged out, protected and
- * copied for children.
+ * verbs_random: random verbs, by several processes at once, on one device or on two. Memory
+ * regions, windows, completion queues, shared receive queues, address handles, multicast groups and
+ * pairs of queue pairs (RC, UC, UD) are made, changed and destroyed, while other objects and work
+ * requests in flight use them. Some regions are on demand. The pages of all regions are dropped,
+ * paged out, protected and copied for children.
  *
- * Each process has a model (vr_run.c), which says of each work request whether it must succeed,
- * must fail, or may do either since something that it uses has changed meanwhile. All that the
- * device does is compared with it: statuses, the order and number of completions, memory.
+ * Each process has a model (vr_run.c). For each work request, it knows whether it must succeed,
+ * must fail, or may do either because an object that it uses has changed meanwhile. The model is
+ * compared with statuses, with the order and number of completions, and with memory.
  *
- * A list of operations follows from a seed. One that fails is shrunk: parts are left out as long
- * as it still fails. What remains is printed, and can be run again with -f.
+ * A seed gives a list of operations. A list that fails is shrunk: parts are left out while it still
+ * fails. The rest is printed, and can be run again with -f.
  *
- * Whether a list fails may depend on time: on what had completed when an operation looked, or when
- * the process ended. Parts are left out for good reasons only if it doesn't. Therefore a list is
- * shrunk in lockstep if it fails so, too: what an operation began is over before the next one.
+ * Whether a list fails may depend on timing: on what had completed when an operation looked, or
+ * when the process ended. Then it isn't known whether a part can be left out. So if a list also
+ * fails in lockstep, it is shrunk in lockstep: an operation begins when all work of the one before
+ * has ended.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ static const char usage[] =
 	"  -w          with a model that is wrong: something fails, and is shrunk\n";
 
 #define LIST_MS		60000	/* a list that takes longer hangs */
-/* Shrinking ends after so many lists, not after some time: a busy host shrinks as far. */
+/* Shrinking ends after so many runs, not after some time: the result is the same on a busy host. */
 #define SHRINK_RUNS	2000
 #define HANG_RUNS	500	/* as many as a list that hangs counts for */
 #define FREE_TRIES	2	/* of a list that isn't run in lockstep */
@@ -74,7 +75,7 @@ static uint32_t random_kind(uint64_t *rng)
 	return k;
 }
 
-/* The processes' operations take turns in the list, but not in time */
+/* The list has operations of all processes in turn. The processes execute theirs in parallel */
 static uint32_t make_list(struct op *ops, uint32_t each, uint64_t seed)
 {
 	uint32_t i;
@@ -131,7 +132,7 @@ static void kill_all(const pid_t *pids)
 			kill(pids[p], SIGKILL);
 }
 
-/* Return: what the first process that fails says, NULL if all do well */
+/* Return: the reason of the first process that fails; NULL if all succeed */
 static const char *wait_for_processes(pid_t *pids)
 {
 	uint64_t end = now_ms() + LIST_MS;
@@ -187,7 +188,7 @@ static const char *run_list(const struct op *ops, uint32_t n)
 	return wait_for_processes(pids);
 }
 
-/* Does it fail? @runs: how many lists may still run */
+/* Does the list fail again? @runs: how many runs are left */
 static bool fails_again(const struct op *ops, uint32_t n, int *runs)
 {
 	int tries = world.lockstep ? 1 : FREE_TRIES;
@@ -200,7 +201,7 @@ static bool fails_again(const struct op *ops, uint32_t n, int *runs)
 	return bad;
 }
 
-/* Leave out parts as long as the rest fails, halves first, then smaller ones */
+/* Leaves out parts while the rest fails: first halves, then smaller parts */
 static uint32_t shrink(struct op *ops, uint32_t n)
 {
 	struct op *less = calloc(n, sizeof(*less));
@@ -251,7 +252,7 @@ static void report(struct op *ops, uint32_t n, const char *bad, const char *out)
 	}
 }
 
-/* Where none is given; one device has one GID */
+/* Chooses GIDs that no option names. One device has one GID */
 static void choose_gids(void)
 {
 	struct ibv_context *ctx;

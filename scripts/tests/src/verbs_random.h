@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of verbs_random share: operations, and how a process executes its own.
+ * Shared by the files of verbs_random: operations, and the function that executes those of a
+ * process.
  */
 #ifndef VERBS_RANDOM_H
 #define VERBS_RANDOM_H
@@ -10,7 +11,7 @@
 #define PROCS_CAP	8
 #define OPS_CAP		4096
 
-/* name, how often it comes, relative to the others */
+/* name, and relative frequency */
 #define OP_KINDS(X) \
 	X(reg_mr, 80) X(dereg_mr, 20) X(rereg_mr, 30) X(create_cq, 60) X(resize_cq, 70) \
 	X(moderate_cq, 20) X(destroy_cq, 15) X(create_srq, 30) X(resize_srq, 40) \
@@ -28,18 +29,18 @@ enum op_kind {
 	OP_NUM,
 };
 
-/* The numbers are taken modulo what there is, so any part of a list is a list */
+/* Numbers are used modulo the number of objects, so any part of a list is a valid list */
 struct op {
 	uint32_t proc, kind;
 	uint32_t a, b, c, d;
 };
 
-/* What became of it; shared by the processes */
+/* What has happened in a run; shared by the processes */
 struct tally {
 	uint64_t completed, failed, messages, binds, atomics, flushes, paged, resets, groups;
 };
 
-/* What all processes get */
+/* Parameters of all processes */
 struct world {
 	const char *dev[2];	/* of the requesters, of the responders; one is enough */
 	int gid_index[2];
@@ -51,8 +52,8 @@ struct world {
 #define TALLY(what) __atomic_add_fetch(&world->tally->what, 1, __ATOMIC_RELAXED)
 
 /*
- * vr_run.c: executes the operations of a process. It ends the process if the device does
- * what the model says it can't, with the reason in @why.
+ * vr_run.c: executes the operations of a process. If the device does something that the model
+ * doesn't allow, ends the process, with the reason in @why.
  */
 void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32_t proc,
 		 char *why, size_t why_len);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_srq: shared receive queues: who gets which work request, what happens when there are
- * few or none, when the size changes under load, when a queue pair dies, when the ring is spoilt.
+ * verbs_srq: shared receive queues: which queue pair gets which work request; few or no work
+ * requests left; a resize under load; a queue pair that fails; a ring with garbage.
  *
- * All queue pairs are on one device and loop back, or the senders have another device (-D).
- * Queue pair i of "to" receives from queue pair i of "from", by way of the shared queue. Prints
+ * All queue pairs are on one device (looped back), or the senders have another device (-D). Queue
+ * pair i of "from" sends to queue pair i of "to", which receives from the shared queue. Prints
  * "ok NAME" or "fail NAME why" per case.
  */
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define SLOTS		1024		/* buffers of receives, used in turn */
 #define MANY		20000u		/* messages of a case with load */
 
-/* place[0] is that of the senders, place[1] of the receivers */
+/* place[0] has the senders, place[1] the receivers */
 static struct ibv_device_attr dev;	/* of the receivers */
 
 struct setup {
@@ -64,7 +64,7 @@ static void connect_pair(struct setup *s, int i)
 	rc_up(s->to[i], &s->attr, to.psn, &from);
 }
 
-/* qps pairs; the SRQ has a protection domain of its own, and the receives' memory with it */
+/* Makes @qps pairs. The SRQ and the memory of receives have their own protection domain */
 static struct setup *make(int qps, uint32_t max_wr)
 {
 	struct setup *s = calloc(1, sizeof(*s));
@@ -135,7 +135,7 @@ static uint8_t *slot(const struct setup *s, uint64_t id)
 	return s->dst + id % SLOTS * SLOT;
 }
 
-/* 0, or an errno */
+/* Return: 0 or an errno */
 static int post(struct setup *s, uint32_t lkey)
 {
 	struct ibv_sge sge = { (uintptr_t)slot(s, s->posted), SLOT, lkey };
@@ -177,7 +177,7 @@ static bool expect_recv(struct setup *s, uint64_t id, enum ibv_wc_status status)
 	return true;
 }
 
-/* A message of pair i that takes work request id */
+/* Sends a message by pair @i, which takes work request @id */
 static bool pass(struct setup *s, int i, uint64_t id)
 {
 	struct ibv_wc wc;
@@ -236,7 +236,7 @@ static bool c_create_limits(void)
 	return true;
 }
 
-/* What is asked for receives of its own has no meaning (ibv_create_qp(3)) */
+/* With an SRQ, the sizes of the QP's own receive queue are ignored (ibv_create_qp(3)) */
 static bool ignores_recv_cap(struct setup *s)
 {
 	struct ibv_qp_init_attr ia = {
@@ -269,7 +269,7 @@ static bool c_attributes(void)
 	return finish(s);
 }
 
-/* whoever needs one gets the oldest; posts beyond the size are refused */
+/* A QP that needs a work request gets the oldest. Posts beyond the size are refused */
 static bool c_in_order(void)
 {
 	struct setup *s = make(QPS, 15);
@@ -299,7 +299,7 @@ static bool c_limit(void)
 	if (!no_event() || !pass(s, 0, 3) || !expect_low(s) || !pass(s, 0, 4) || !no_event())
 		return false;
 	CHECK(!query(s).srq_limit, "still set after the event");
-	/* few are left already */
+	/* Fewer than the new limit are left already */
 	CHECK(!set_limit(s, 6), "set again");
 	if (!expect_low(s))
 		return false;
@@ -309,7 +309,7 @@ static bool c_limit(void)
 	return finish(s);
 }
 
-/* what waits moves, in order; what doesn't fit is refused, and then nothing has changed */
+/* Waiting work requests move, in order. If they don't fit, the resize fails and changes nothing */
 static bool c_resize(void)
 {
 	static const int size[] = { 500, 63, 4000, 100 };
@@ -362,7 +362,10 @@ static void *resizer(void *arg)
 	long done = 0;
 	int left = 1000;
 
-	/* Too few on a slow host? Some follow, when nothing waits, so that any size is right. */
+	/*
+ * On a slow host, there may be too few resizes during the load. Some more follow when nothing
+ * waits: then any size is right.
+ */
 	while (!stop || (done <= 5 && !posting_failed && left--)) {
 		int err = resize(s, rnd_range(&seed, 16, 600));
 
@@ -374,7 +377,7 @@ static void *resizer(void *arg)
 	return (void *)done;
 }
 
-/* Each work request must complete once. Return: which isn't so, or MANY */
+/* Each work request must complete once. Return: the first that doesn't; MANY: all do */
 static uint32_t count_recvs(struct setup *s, uint8_t *seen, bool ordered)
 {
 	uint32_t sent = 0, got = 0;
@@ -443,7 +446,7 @@ static bool c_load_resize_order(void)
 	return load(1, true);
 }
 
-/* a queue pair that dies gives back what it has in use, with an error, and no more [11.6.3.1] */
+/* A QP that fails completes the work request that it has taken, and no other [11.6.3.1] */
 static bool c_last_wqe(void)
 {
 	struct setup *s = make(2, 32);
@@ -477,13 +480,13 @@ static bool c_rnr(void)
 	struct setup *s = make(2, 8);
 	struct ibv_wc wc;
 
-	/* waits for ever, until one is posted */
+	/* The sender retries for ever, until a receive is posted */
 	CHECK(!send_one(s, 0), "post_send");
 	CHECK(!wait_wc_ms(s->scq, &wc, 50), "sent to nobody: %s", ibv_wc_status_str(wc.status));
 	if (!post_n(s, 1) || !expect_recv(s, 0, IBV_WC_SUCCESS))
 		return false;
 	CHECK(wait_wc(s->scq, &wc) && wc.status == IBV_WC_SUCCESS, "send");
-	/* gives up */
+	/* The sender gives up */
 	s->attr.rnr_retry = 1;
 	CHECK(!qp_to_state(s->from[1], IBV_QPS_RESET) && !qp_to_state(s->to[1], IBV_QPS_RESET),
 	      "to RESET");
@@ -510,7 +513,7 @@ static bool c_write_imm(void)
 	return pass(s, 0, 1) && finish(s);
 }
 
-/* the SRQ's protection domain counts, not the queue pair's */
+/* The SRQ's protection domain counts, not that of the queue pair */
 static bool c_foreign_lkey(void)
 {
 	struct setup *s = make(2, 8);
@@ -542,7 +545,7 @@ static int send_ud(struct setup *s, struct ibv_qp *from, struct ibv_qp *to, stru
 	return ibv_post_send(from, &wr, &bad) || !wait_wc(s->scq, &wc) || wc.status;
 }
 
-/* datagrams without a receive are dropped; UD and RC share */
+/* UD and RC queue pairs share the SRQ. Datagrams without a receive are dropped */
 static bool c_ud(void)
 {
 	struct setup *s = make(1, 8);
@@ -564,7 +567,7 @@ static bool c_ud(void)
 	return finish(s);
 }
 
-/* The mapping that is new since the last call: the SRQ's, if nothing else was made */
+/* Return: the SRQ's ring: the mapping that is new since the last call */
 static struct rxe_queue_buf *find_ring(uint32_t capacity, uint32_t elem)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -585,7 +588,7 @@ static struct rxe_queue_buf *find_ring(uint32_t capacity, uint32_t elem)
 	return found;
 }
 
-/* who takes a spoilt work request has the error; the others go on */
+/* The QP that takes a work request with garbage gets the error. The others go on */
 static bool c_spoilt_wqe(void)
 {
 	struct setup *s = make(2, 2000);
@@ -607,7 +610,7 @@ static bool c_spoilt_wqe(void)
 	return pass(s, 1, 1) && finish(s);
 }
 
-/* a wild index is nothing but work requests of the process's own; a resize copes with it */
+/* A wild producer index yields work requests with garbage. A resize works nevertheless */
 static bool c_spoilt_index(void)
 {
 	static const uint32_t wild[] = { ~0u, 0x80000001, 12345678, 3 };

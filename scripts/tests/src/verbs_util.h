@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the test programs share: opening a device, finding GIDs, memory and its registration,
- * bringing RC and UD queue pairs up, waiting for completions with a deadline, cheap random
- * numbers, result lines. All of it is here, so that a program needs nothing but its own files.
+ * For all test programs: open a device, find GIDs, allocate and register memory, bring RC and UD
+ * queue pairs up, wait for completions with a deadline, random numbers, result lines. All functions
+ * are in this header: a program needs no other object file.
  */
 #ifndef VERBS_UTIL_H
 #define VERBS_UTIL_H
@@ -42,7 +42,7 @@ static UNUSED void __attribute__((noreturn, format(printf, 1, 2))) die(const cha
 	exit(1);
 }
 
-/* The monotonic clock */
+/* Return: the monotonic clock */
 static UNUSED uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -56,7 +56,7 @@ static UNUSED uint64_t now_ms(void)
 	return now_ns() / 1000000;
 }
 
-/* How long the (first) processor had nothing to do */
+/* Return: how long the first processor has been idle */
 static UNUSED uint64_t idle_ns(void)
 {
 	FILE *file = fopen("/proc/timer_list", "r");
@@ -72,7 +72,7 @@ static UNUSED uint64_t idle_ns(void)
 	die("no idle time in /proc/timer_list");
 }
 
-/* splitmix64: one multiply chain a number, any seed will do */
+/* splitmix64: cheap, and any seed is good */
 static UNUSED uint64_t rnd(uint64_t *s)
 {
 	uint64_t z = (*s += 0x9e3779b97f4a7c15ull);
@@ -131,7 +131,10 @@ static UNUSED int mtu_bytes(enum ibv_mtu m)
 	return 128 << m;
 }
 
-/* The first GID of a type ("v1", "v2"; NULL is any); skips link-local unless it is all there is. */
+/*
+ * Return: index of the first GID of a type ("v1", "v2"; NULL: any). Link-local GIDs are used only
+ * if there are no others.
+ */
 static UNUSED int find_gid(struct ibv_context *ctx, const char *type)
 {
 	struct ibv_gid_entry e[128];
@@ -151,7 +154,7 @@ static UNUSED int find_gid(struct ibv_context *ctx, const char *type)
 	return fallback;
 }
 
-/* That of an option; without one, it's negative, and the first v2 one is taken */
+/* Return: @index, which an option gave; if it is negative (no option), that of the first v2 GID */
 static UNUSED int choose_gid(struct ibv_context *ctx, int index)
 {
 	return index < 0 ? find_gid(ctx, "v2") : index;
@@ -166,7 +169,10 @@ static UNUSED union ibv_gid gid_at(struct ibv_context *ctx, int index)
 	return gid;
 }
 
-/* Whole pages for len bytes; dies without memory, as the next one does */
+/*
+ * Return: whole pages for @len bytes. If memory is short, this and the next function end the
+ * program
+ */
 static UNUSED void *new_pages(size_t len)
 {
 	void *p;
@@ -194,7 +200,7 @@ static UNUSED struct ibv_pd *new_pd(struct ibv_context *ctx)
 	return pd;
 }
 
-/* Without events */
+/* Makes a completion queue without events */
 static UNUSED struct ibv_cq *new_cq(struct ibv_context *ctx, int entries)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, entries, NULL, NULL, 0);
@@ -204,7 +210,7 @@ static UNUSED struct ibv_cq *new_cq(struct ibv_context *ctx, int entries)
 	return cq;
 }
 
-/* The kernel has it, the provider hasn't. Return: 0 or errno */
+/* ibv_rereg_mr(), which the kernel supports and the provider doesn't. Return: 0 or errno */
 static UNUSED int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
 			   size_t length, int access)
 {
@@ -227,7 +233,7 @@ static UNUSED int rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void
 	return 0;
 }
 
-/* ibv_modify_cq(), likewise: how many completions, how many microseconds */
+/* ibv_modify_cq(), likewise. @count: completions. @period: microseconds */
 static UNUSED int moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t period)
 {
 	struct {
@@ -245,20 +251,20 @@ static UNUSED int moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t period
 	return write(cq->context->cmd_fd, &cmd, sizeof(cmd)) == sizeof(cmd) ? 0 : errno;
 }
 
-/* One end of a connection, as told to the other end. */
+/* The address of one end of a connection, which the other end needs. */
 struct addr {
 	uint32_t qpn;
 	uint32_t psn;
 	union ibv_gid gid;
 };
 
-/* Of a queue pair whose first PSN is its number */
+/* Return: the address of a queue pair whose first PSN is its number */
 static UNUSED struct addr qp_addr(const struct ibv_qp *qp, union ibv_gid gid)
 {
 	return (struct addr) { .qpn = qp->qp_num, .psn = qp->qp_num & 0xffffff, .gid = gid };
 }
 
-/* What a connected queue pair is brought up with; zero members take the defaults of rc_attr(). */
+/* Attributes of a connected queue pair; see rc_attr() for the defaults. */
 struct rc_attr {
 	int gid_index;
 	enum ibv_mtu mtu;
@@ -296,7 +302,7 @@ static UNUSED struct ibv_ah_attr path_to(const struct rc_attr *r, union ibv_gid 
 	};
 }
 
-/* As a queue pair with these attributes would send; dies on failure */
+/* Makes an AH with these attributes; ends the program on failure */
 static UNUSED struct ibv_ah *create_ah(struct ibv_pd *pd, const struct rc_attr *r,
 				       union ibv_gid gid)
 {
@@ -353,7 +359,7 @@ static UNUSED int rc_to_rts(struct ibv_qp *qp, const struct rc_attr *r, uint32_t
 			     IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
-/* RC or UC: RESET to RTS; dies on failure */
+/* RC or UC: RESET to RTS; ends the program on failure */
 static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t psn,
 			 const struct addr *peer)
 {
@@ -371,9 +377,9 @@ static UNUSED void rc_up(struct ibv_qp *qp, const struct rc_attr *r, uint32_t ps
 }
 
 /*
- * FLUSH and ATOMIC WRITE have no struct ibv_send_wr: a queue pair of ibv_create_qp_ex() posts them.
- * create_qp_ex() makes one that can post what the device offers of them, for ibv_post_send(), too.
- * EX_FLUSH_ALL is for post_ex() only: of all of the region.
+ * FLUSH and ATOMIC WRITE have no struct ibv_send_wr: only a queue pair of ibv_create_qp_ex() can
+ * post them. create_qp_ex() makes one that can post those that the device offers. ibv_post_send()
+ * works with it, too. EX_FLUSH_ALL is for post_ex() only: a FLUSH of all of the region.
  */
 enum { EX_ATOMIC_WRITE = 1, EX_FLUSH = 2, EX_FLUSH_ALL = 4 };
 
@@ -383,7 +389,7 @@ enum { EX_ATOMIC_WRITE = 1, EX_FLUSH = 2, EX_FLUSH_ALL = 4 };
 #define ACCESS_FLUSH	0
 #endif
 
-/* Which of them the device offers, by the flags of its driver (enum ib_uverbs_device_cap_flags) */
+/* Return: those that the device offers, by its flags (enum ib_uverbs_device_cap_flags) */
 static UNUSED unsigned int ex_ops(struct ibv_context *ctx)
 {
 	struct ibv_device_attr_ex attr;
@@ -398,13 +404,13 @@ static UNUSED unsigned int ex_ops(struct ibv_context *ctx)
 	return ops;
 }
 
-/* The right that the peer's operations need, beside those of rc_attr() */
+/* Return: the access right that these operations need at the peer, beside those of rc_attr() */
 static UNUSED int ex_access(unsigned int ops)
 {
 	return ops & EX_FLUSH ? ACCESS_FLUSH : 0;
 }
 
-/* @ops: of enum EX_, for RC; other types have none of them */
+/* @ops: of enum EX_, for RC. Other types don't have them */
 static UNUSED struct ibv_qp *try_qp_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
 				       unsigned int ops)
 {
@@ -429,7 +435,7 @@ static UNUSED struct ibv_qp *try_qp_ex(struct ibv_pd *pd, struct ibv_qp_init_att
 	return qp;
 }
 
-/* The same; dies on failure */
+/* The same; ends the program on failure */
 static UNUSED struct ibv_qp *create_qp_ex(struct ibv_pd *pd, struct ibv_qp_init_attr *ia,
 					  unsigned int ops)
 {
@@ -472,7 +478,7 @@ static UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state s)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
 }
 
-/* From RESET to where it receives; dies on failure */
+/* RESET to RTR; ends the program on failure */
 static UNUSED void ud_to_rtr(struct ibv_qp *qp, uint32_t qkey)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
@@ -482,7 +488,7 @@ static UNUSED void ud_to_rtr(struct ibv_qp *qp, uint32_t qkey)
 		die("UD to RTR: %s", strerror(errno));
 }
 
-/* RESET to RTS; dies on failure */
+/* RESET to RTS; ends the program on failure */
 static UNUSED void ud_up(struct ibv_qp *qp, uint32_t qkey, uint32_t psn)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .sq_psn = psn };
@@ -502,7 +508,7 @@ static UNUSED enum ibv_qp_state qp_state(struct ibv_qp *qp)
 	return a.qp_state;
 }
 
-/* One completion within ms milliseconds; 0 is none. Yields between polls: cores are few. */
+/* Waits @ms for a completion. Return: 0 if there was none. Yields: there are few processors. */
 static UNUSED int wait_wc_ms(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 {
 	uint64_t end = now_ms() + ms;
@@ -539,8 +545,8 @@ static UNUSED void take_cq_event(struct ibv_comp_channel *chan)
 }
 
 /*
- * Result lines: "ok NAME", "fail NAME why", "skip NAME why"; the shell test passes them on.
- * The files of a program have one counter, which is why it is weak.
+ * Result lines: "ok NAME", "fail NAME why", "skip NAME why". The test script passes them on. The
+ * counter is weak: all files of a program share it.
  */
 int cases_failed __attribute__((weak));
 
@@ -570,7 +576,7 @@ static UNUSED void case_skip(const char *name, const char *why)
 	fflush(stdout);
 }
 
-/* After --help, or an option that isn't known. Return: main()'s */
+/* Prints the usage after --help or an unknown option. Return: the status for main() */
 static UNUSED int print_usage(const char *text, int option)
 {
 	fputs(text, option == 'h' ? stdout : stderr);
@@ -597,7 +603,9 @@ static UNUSED char *split_port(char *target)
 	return colon + 1;
 }
 
-/* A TCP connection beside the RDMA one: connect to host, retrying till it listens, or accept. */
+/*
+ * Opens a TCP connection: to @host, waiting until it listens, or accepts one if there is no host.
+ */
 static UNUSED int tcp_open(const char *host, const char *port)
 {
 	struct addrinfo hint = { .ai_socktype = SOCK_STREAM, .ai_flags = host ? 0 : AI_PASSIVE,
@@ -661,8 +669,8 @@ static UNUSED void read_all(int fd, void *buf, size_t len)
 }
 
 /*
- * Has a profiler do what, and waits until it's done: "enable\n" or "disable\n" to the FIFO
- * CONTROL, "ack\n" from ACK, as perf record --control has it.  NULL: there is none.
+ * Turns a profiler on or off by @what, "enable\n" or "disable\n", and waits for its answer. @fifos
+ * is "CONTROL,ACK", as in perf record --control. NULL: there is no profiler.
  */
 static UNUSED void tell_profiler(char *fifos, const char *what)
 {

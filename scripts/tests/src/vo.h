@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of verbs_odp share, some of which other programs have, too: two ends and the
- * messages between them (vo_ends.c), what happens to their memory meanwhile (vo_disturb.c), merged
- * pages (vo_merge.c), and processes that are killed (vo_killed.c).
+ * Shared by the files of verbs_odp, some of which are also in other programs: two ends and the
+ * messages between them (vo_ends.c), changes of their memory meanwhile (vo_disturb.c), merged pages
+ * (vo_merge.c), and processes that are killed (vo_killed.c).
  */
 #ifndef VO_H
 #define VO_H

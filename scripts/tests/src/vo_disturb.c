@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_odp: what happens to the memory while there is traffic; it keeps its bytes.
+ * verbs_odp: the pages of the memory are moved or taken back during traffic. The bytes stay the
+ * same.
  */
 #define _GNU_SOURCE
 #include "vo.h"
@@ -9,7 +10,7 @@
 #define MADV_SOFT_OFFLINE	101
 #endif
 
-/* The child writes to its copy, which must remain its own */
+/* The child writes to its copy. The parent's memory must not change */
 static void fork_and_write(struct end *e)
 {
 	pid_t pid = fork();
@@ -40,7 +41,7 @@ bool replace_page(uint8_t *p)
 	return !madvise(p, PAGE, MADV_SOFT_OFFLINE);
 }
 
-/* It never comes back, so only few are */
+/* Replaces few pages only, since the kernel never uses the old ones again */
 static void replace_some_page(uint8_t *p)
 {
 	static int left = 32;
@@ -63,8 +64,9 @@ bool is_swap_there(void)
 }
 
 /*
- * All pages are in the swap, and nowhere else. A page that is being written to it, or has been used
- * meanwhile, is in memory, too. It is mapped again: if nobody changes it, the next try takes it away.
+ * Writes all pages to swap, so that none is in memory. A page that is being written, or that was
+ * used meanwhile, is still in memory. It is mapped again. If it isn't changed, the next try swaps
+ * it out.
  */
 bool swap_out(struct end *e)
 {

@@ -107,7 +107,7 @@ bool finish(struct end e[2])
 	return true;
 }
 
-/* Connect anew after an error */
+/* Connects the queue pairs again after an error */
 void reconnect(struct end e[2])
 {
 	struct ibv_wc wc;
@@ -168,7 +168,7 @@ void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
 		die("post_send");
 }
 
-/* Where the kernel is in the driver, and what was counted: for whoever reads the log of a failure */
+/* Prints the kernel stacks in the driver, and counters: for the log of a failure */
 static void tell_stall(void)
 {
 	static const char script[] =
@@ -182,7 +182,7 @@ static void tell_stall(void)
 		fprintf(stderr, "stalled: nothing is known\n");
 }
 
-/* Return: status; -1: none came */
+/* Waits for a completion. Return: its status; -1: there was none */
 int status_of(struct end *e)
 {
 	struct ibv_wc wc;
@@ -193,7 +193,7 @@ int status_of(struct end *e)
 	return wait_wc(e->cq, &wc) ? (int)wc.status : -1;
 }
 
-/* Posts one, and waits for it. Return: status; of a SEND's receive, if the SEND has none */
+/* Posts a work request and waits. Return: its status; of a SEND's receive, if the SEND has none */
 int transfer(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
 {
 	int status;
@@ -203,7 +203,7 @@ int transfer(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t 
 	return status || op != IBV_WR_SEND ? status : status_of(&e[1]);
 }
 
-/* One message of len bytes from a random place to another; every byte is compared */
+/* One message of @len bytes from a random place to another. Each byte is compared */
 static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
 {
 	uint32_t head = e[0].qp->qp_type == IBV_QPT_UD ? GRH : 0;
@@ -223,7 +223,7 @@ static bool message(struct end e[2], enum ibv_wr_opcode op, uint32_t len)
 	if (op != IBV_WR_SEND && e[0].qp->qp_type == IBV_QPT_UC) {
 		uint64_t end = now_ms() + 60000;
 
-		/* nothing tells when it has come */
+		/* There is no completion here when the data has arrived */
 		while (memcmp(dst, want, len) && now_ms() < end)
 			usleep(100);
 	}
@@ -253,7 +253,7 @@ static bool atomic(struct end e[2])
 	return true;
 }
 
-/* Posts one that no struct ibv_send_wr has */
+/* Posts a work request that isn't in struct ibv_send_wr */
 static void post_extended(struct end e[2], int what, uint64_t to, const void *data, uint32_t len)
 {
 	int err = post_ex(e[0].qp, what, 0, IBV_SEND_SIGNALED, e[1].mr->rkey,
@@ -263,7 +263,7 @@ static void post_extended(struct end e[2], int what, uint64_t to, const void *da
 		die("wr_complete: %s", strerror(err));
 }
 
-/* ATOMIC WRITE: eight bytes, which the work request has itself */
+/* ATOMIC WRITE: the work request itself has the eight bytes */
 static bool atomic_write(struct end e[2])
 {
 	uint64_t to = rnd_range(&seed, 0, BYTES / 8 - 1) * 8, want = rnd(&seed), got;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_odp: processes that are killed amidst what they do, and the pipes by which they tell of it.
+ * verbs_odp: processes that are killed while they work, and the pipes by which they report steps.
  */
 #define _GNU_SOURCE
 #include "vo.h"
 
 #define TURNS	5
 
-/* A child of this process has got somewhere */
+/* Reports that a step is done */
 void say(int fd)
 {
 	if (write(fd, "", 1) != 1)
 		_exit(1);
 }
 
-/* Wait until it says so. Return: false if it has ended */
+/* Waits for such a report. Return: false if the child has ended */
 bool heard(int fd)
 {
 	char c;
@@ -22,7 +22,7 @@ bool heard(int fd)
 	return read(fd, &c, 1) == 1;
 }
 
-/* @work: runs in a child till it is killed, and tells of each step; returns after a failure */
+/* @work: runs in a child until that is killed, and reports each step. It returns after a failure */
 bool kill_amidst(void (*work)(int turn, int told))
 {
 	int pipes[2], i, n;

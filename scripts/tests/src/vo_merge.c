@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_odp: pages with equal bytes become one (KSM), until somebody writes to one of them.
+ * verbs_odp: pages with equal bytes are merged (KSM), until one of them is written.
  */
 #define _GNU_SOURCE
 #include "vo.h"
@@ -9,7 +9,7 @@
 #define SAME	16ul		/* such pages of an end, its first ones */
 #define TURNS	4
 
-/* -1: the kernel has no such file */
+/* Return: the number; -1: the kernel has no such file */
 long read_number(const char *file)
 {
 	FILE *f = fopen(file, "r");
@@ -42,7 +42,7 @@ static bool all_merged(void)
 	FAIL("%ld of %lu pages are merged", read_number("/proc/self/ksm_merging_pages"), 2 * SAME);
 }
 
-/* All pages get the same bytes, those of the peer by WRITEs */
+/* Fills all pages with the same bytes, those of the peer by WRITEs */
 static bool fill(struct end e[2], const uint8_t *bytes)
 {
 	uint64_t i;
@@ -56,7 +56,7 @@ static bool fill(struct end e[2], const uint8_t *bytes)
 	return true;
 }
 
-/* All but one page of the peer are as before; so they are by READ, which all of them were before */
+/* Are all pages unchanged, except for one of the peer? A READ must return the peer's bytes */
 static bool others_same(struct end e[2], const uint8_t *bytes, uint64_t but)
 {
 	uint8_t *copy = e[0].buf + SAME * PAGE;

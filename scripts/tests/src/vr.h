@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process of verbs_random: what it has and what it knows, which the files vr_*.c share.
+ * The objects and the model of a process of verbs_random, shared by the files vr_*.c.
  */
 #ifndef VR_H
 #define VR_H
@@ -31,7 +31,7 @@
 #define INLINE_LEN	64
 #define GROUP_QPN	0xffffff
 
-/* Old user space has no name for it. Such a work request isn't posted there. */
+/* Old user space has no name for it, and posts no such work request. */
 #if !HAVE_FLUSH
 #define IBV_WR_FLUSH	IBV_WR_DRIVER1
 #endif
@@ -111,7 +111,7 @@ struct pair {
 	int control_status;		/* of the last one, WAITING until it completes */
 };
 
-/* By end: what requesters use, what responders use. They may be of the same device. */
+/* Index 0 is for requesters, 1 for responders. Both may be on the same device. */
 extern struct ibv_context *ctx[2];
 extern struct ibv_pd *pd[2], *other_pd[2];
 extern unsigned int ex_offered;		/* of enum EX_ */

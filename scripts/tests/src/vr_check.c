@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: completions, and whether they and the memory are what the model says.
+ * verbs_random: handles completions, and compares them and the memory with the model.
  */
 #include "vr.h"
 
@@ -29,7 +29,7 @@ static bool is_write(const struct flight *f)
 	return f->opcode == IBV_WR_RDMA_WRITE || f->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* It needs a receive */
+/* Does the work request need a receive? */
 static bool is_message(const struct flight *f)
 {
 	return f->opcode == IBV_WR_SEND || f->opcode == IBV_WR_SEND_WITH_INV ||
@@ -41,7 +41,7 @@ static bool is_atomic(const struct flight *f)
 	return f->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || f->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* It isn't known until the pair is destroyed what is there */
+/* The content of the stripe is unknown until the pair is destroyed */
 void forget_stripe(struct pair *p, const struct flight *f)
 {
 	struct region *changed = f->opcode == IBV_WR_RDMA_READ ? f->local : f->remote;
@@ -112,7 +112,7 @@ static void send_done(struct pair *p, const struct ibv_wc *wc)
 	}
 }
 
-/* Datagrams to a group may overtake others, but come once */
+/* Datagrams to a group may overtake others, but arrive only once */
 static void check_order(struct pair *p, uint32_t seq)
 {
 	ENSURE(seq < p->sends, "message %d of %d", seq, p->sends);
@@ -129,7 +129,7 @@ static void check_order(struct pair *p, uint32_t seq)
 	TALLY(messages);
 }
 
-/* Bytes that came: whose, whether in order, and whether they're those */
+/* Checks a received message: its pair, its order and its bytes */
 static void check_message(struct pair *p, const struct ibv_wc *wc, const struct message *m)
 {
 	uint32_t skip = p->type == IBV_QPT_UD ? GRH_LEN : 0;
@@ -185,7 +185,7 @@ static void handle_wc(const struct ibv_wc *wc)
 		p->control_status = wc->status;
 }
 
-/* Return: how many completions there were */
+/* Return: number of completions */
 static uint32_t poll_end(struct cq *cq, int end)
 {
 	uint32_t came = 0;
@@ -216,7 +216,7 @@ void poll_all(void)
 			poll_cq(cqs + i);
 }
 
-/* Arms the CQs and sleeps, unless something has come */
+/* Arms the CQs and sleeps, unless a completion has come */
 static void sleep_for_event(struct cq *cq, uint64_t end)
 {
 	struct pollfd f[2];
@@ -238,7 +238,7 @@ static bool settled(const struct pair *p)
 {
 	if (p->done != p->posted)
 		return false;
-	/* What RC has acknowledged was received, which its completion tells a little later */
+	/* An acknowledged message was received, but its completion may come a little later */
 	return p->type != IBV_QPT_RC || p->failed || p->peer_failed || p->recv_seq == p->sends_done;
 }
 
@@ -274,7 +274,7 @@ void check_stripes(struct pair *p)
 		check_stripe(p, regions + i);
 }
 
-/* Completions that may come to a CQ, of whichever end. Some may be of messages before a reset. */
+/* Return: completions that may still come to a CQ, also of messages before a reset. */
 uint32_t open_of(const struct cq *cq)
 {
 	uint32_t open = 0;
@@ -300,7 +300,7 @@ bool usable(const struct pair *p)
 	return p->qp[0] && !p->failed && !p->peer_failed;
 }
 
-/* A pair that can be used, if there is one; of RC only, if asked for */
+/* Return: a usable pair, if there is one. @rc: of RC, if there is one */
 struct pair *pick_pair(uint32_t n, bool rc)
 {
 	int i;
@@ -314,7 +314,7 @@ struct pair *pick_pair(uint32_t n, bool rc)
 	return pairs + n % PAIRS;
 }
 
-/* A region that is registered, with rights, if there is one. @wild: perhaps nobody may use it. */
+/* Return: a registered region with these rights, if there is one. @wild: its PD may be wrong. */
 struct region *pick_region(uint32_t n, int rights, bool wild)
 {
 	int i;

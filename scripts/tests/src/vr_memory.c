@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: memory regions and windows, and what becomes of the pages. A window that a peer
- * may have invalidated isn't bound again, since nobody knows whether it is bound.
+ * verbs_random: memory regions and windows, and changes of their pages. A window that a peer may
+ * have invalidated isn't bound again, since it isn't known whether it is bound.
  */
 
 #define _GNU_SOURCE
@@ -34,7 +34,7 @@ void make_regions(void)
 	}
 }
 
-/* Nobody can say of work requests that use it whether they succeed */
+/* From now on, work requests in flight that use the region or window may fail or succeed */
 void disturb(const struct region *r, const struct window *w)
 {
 	uint32_t i, n;
@@ -49,7 +49,7 @@ void disturb(const struct region *r, const struct window *w)
 	}
 }
 
-/* Nor of those of a pair */
+/* The same for all work requests of a pair */
 void disturb_pair(struct pair *p)
 {
 	uint32_t n;
@@ -62,7 +62,7 @@ static int random_access(uint32_t bits)
 {
 	int rights = RIGHTS | ex_access(ex_offered), access = bits & rights;
 
-	/* most have most rights, so that most work requests succeed */
+	/* Most regions get most rights, so most work requests succeed */
 	if (bits >> 16 & 3)
 		access |= rights;
 	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
@@ -107,7 +107,7 @@ void do_dereg_mr(const struct op *o)
 	disturb(r, NULL);
 }
 
-/* @what: of enum ibv_rereg_mr_flags. The memory is the same one. */
+/* @what: of enum ibv_rereg_mr_flags. The memory stays the same. */
 static int rereg_end(struct region *r, int end, int what, bool foreign, int access)
 {
 	struct ibv_pd *to = foreign ? other_pd[end] : pd[end];
@@ -176,7 +176,7 @@ void do_dealloc_mw(const struct op *o)
 	unbind(w);
 }
 
-/* Queue pair 1's own work request. Return: false if it failed, as the pair does */
+/* Waits for a bind or invalidation of queue pair 1. Return: false if it and the pair failed */
 static bool wait_control(struct pair *p, const char *what)
 {
 	uint64_t end = now_ms() + PATIENCE_MS;
@@ -218,7 +218,7 @@ static int post_bind(struct pair *p, struct window *w, struct region *r, int acc
 	return err;
 }
 
-/* May it be bound now? A refused bind would take the pair down, too often */
+/* May the window be bound now? Refused binds would put pairs into error too often */
 static bool bindable(const struct pair *p, const struct window *w, const struct region *r)
 {
 	return usable(p) && p->type == IBV_QPT_RC && w->mw && r->mr[1] && !r->foreign && !w->unsure &&
@@ -310,7 +310,7 @@ void do_prefetch(const struct op *o)
 	ENSURE(!err, "advise_mr: %s", strerror(err));
 }
 
-/* A region's memory is used without it, too: registered or not */
+/* Memory of a region's slot is changed whether the region is registered or not */
 void do_drop_pages(const struct op *o)
 {
 	struct region *r = regions + o->a % REGIONS;
@@ -328,7 +328,7 @@ void do_page_out(const struct op *o)
 	ENSURE(!madvise(at.first, at.len, MADV_PAGEOUT), "MADV_PAGEOUT: %s", strerror(errno));
 }
 
-/* For a moment. What isn't pinned can't be used meanwhile */
+/* Protects the memory for a moment. On-demand memory can't be used meanwhile */
 void do_protect(const struct op *o)
 {
 	struct region *r = regions + o->a % REGIONS;
@@ -342,7 +342,7 @@ void do_protect(const struct op *o)
 	       strerror(errno));
 }
 
-/* The child writes to what is its own */
+/* The child writes to its own copy */
 void do_fork(const struct op *o)
 {
 	int status, i;

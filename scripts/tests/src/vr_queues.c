@@ -76,7 +76,7 @@ void do_destroy_cq(const struct op *o)
 static void make_recvs(struct recvs *r)
 {
 	r->mem = new_pages(RECVS * RECV_LEN);
-	/* what is pinned is copied for a child at once, which takes long */
+	/* Pinned pages are copied for a child during the fork, which takes long */
 	madvise(r->mem, RECVS * RECV_LEN, MADV_DONTFORK);
 	r->mr = ibv_reg_mr(pd[1], r->mem, RECVS * RECV_LEN, IBV_ACCESS_LOCAL_WRITE);
 	ENSURE(r->mr, "reg_mr: %s", strerror(errno));
@@ -103,7 +103,7 @@ void do_create_srq(const struct op *o)
 	make_recvs(&s->recvs);
 }
 
-/* What waits there may be too much for the new size */
+/* The waiting receives may be too many for the new size */
 void do_resize_srq(const struct op *o)
 {
 	struct srq *s = srqs + o->a % SRQS;
@@ -116,7 +116,7 @@ void do_resize_srq(const struct op *o)
 	ENSURE(!err || err == EINVAL, "modify_srq to %d: %s", attr.max_wr, strerror(err));
 }
 
-/* Perhaps fewer receives wait there already: then the event comes with the next message */
+/* If fewer receives wait already, the event comes with the next message */
 void do_limit_srq(const struct op *o)
 {
 	struct srq *s = srqs + o->a % SRQS;
@@ -160,7 +160,7 @@ void do_destroy_srq(const struct op *o)
 	free_recvs(&s->recvs);
 }
 
-/* From RESET. What is left of the packets before a reset is far off. */
+/* Connects from RESET. The new PSNs are far from those of packets before the reset. */
 static void connect_pair(struct pair *p)
 {
 	struct addr addr[2];
@@ -196,7 +196,7 @@ static struct ibv_ah *make_ah(union ibv_gid to, uint32_t bits)
 	return ah;
 }
 
-/* Each pair has a group of its own, so that only its messages come */
+/* Each pair has its own group, so it gets only its own messages */
 static union ibv_gid make_group(const struct pair *p)
 {
 	uint32_t num = getpid() << 10 | (p->serial & 1023);
@@ -215,7 +215,7 @@ static union ibv_gid make_group(const struct pair *p)
 	return gid;
 }
 
-/* While work requests use the old one, too: they may fail */
+/* Work requests in flight may use the old AH: they may fail */
 void do_renew_ah(const struct op *o)
 {
 	struct pair *p = pairs + o->a % PAIRS;
@@ -254,7 +254,7 @@ void do_detach(const struct op *o)
 	p->attached = false;
 }
 
-/* Nothing changes the stripes from now on */
+/* Called when nothing changes the stripes any more */
 static void settle_stripes(struct pair *p)
 {
 	uint32_t off = stripe_of(p);
@@ -275,7 +275,7 @@ static void release_windows(struct pair *p)
 			unbind(windows + i);
 }
 
-/* With work requests under way, either end first: they complete with errors */
+/* Sets either end to ERR first. Work requests in flight complete with errors */
 void do_fail_pair(const struct op *o)
 {
 	struct pair *p = pairs + o->a % PAIRS;
@@ -290,7 +290,7 @@ void do_fail_pair(const struct op *o)
 		ENSURE(!qp_to_state(p->qp[i ^ first], IBV_QPS_ERR), "modify_qp to ERR failed");
 }
 
-/* Whether what it has bound is bound still isn't known, to nobody */
+/* It isn't known any more whether the windows that the pair has bound are still bound */
 static void doubt_windows(struct pair *p)
 {
 	int i;
@@ -310,7 +310,7 @@ static void doubt_windows(struct pair *p)
 	}
 }
 
-/* Nothing completes any more that was posted before */
+/* Work requests that were posted before don't complete any more */
 static void forget_flights(struct pair *p)
 {
 	for (; p->done != p->posted; p->done++)
@@ -319,7 +319,7 @@ static void forget_flights(struct pair *p)
 	p->failed = p->peer_failed = false;
 }
 
-/* Whatever has become of it, with work requests under way; then it begins anew */
+/* Resets a pair in any state, with work requests in flight. Then it is connected again */
 void do_reset_pair(const struct op *o)
 {
 	struct pair *p = pairs + o->a % PAIRS;
@@ -337,7 +337,7 @@ void do_reset_pair(const struct op *o)
 	TALLY(resets);
 }
 
-/* With work requests under way, either end first */
+/* Destroys a pair with work requests in flight, either end first */
 void do_destroy_pair(const struct op *o)
 {
 	struct pair *p = pairs + o->a % PAIRS;
@@ -354,7 +354,7 @@ void do_destroy_pair(const struct op *o)
 	if (p->ah)
 		ENSURE(!ibv_destroy_ah(p->ah) && !ibv_destroy_ah(p->group_ah),
 		       "destroy_ah failed");
-	/* Those completions that came are there, others won't come */
+	/* The completions that have come are in the CQs. No others will come */
 	p->qp[0] = NULL;
 	p->qp[1] = NULL;
 	poll_cq(p->cq);

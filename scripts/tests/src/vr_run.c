@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_random: the operations of a process, and what the device must make of them.
+ * verbs_random: the operations of a process, and the model of their results.
  *
- * A slot of each table holds an object, or none. Slot i of the regions has memory of its own,
- * registered or not: constant bytes, which READs and WRITEs take from, then a stripe for each
- * pair, which only that pair's WRITEs and READs change. A copy of the stripes says what must be
- * there. A stripe isn't known while a work request for it may have failed, until the pair is
- * destroyed: nothing may change it any more from then on.
+ * A slot of a table holds an object, or none. Slot i of the regions has its own memory, whether a
+ * region is registered or not. The memory begins with constant bytes, the source of READs and
+ * WRITEs. Then it has a stripe for each pair, which only WRITEs and READs of this pair change. A
+ * copy of the stripes has the expected bytes. If a work request for a stripe may have failed, the
+ * stripe is unknown until the pair is destroyed. From then on, nothing may change it.
  *
- * Queue pair 0 of a pair sends to queue pair 1, which may be of another device. A bind or local invalidation is waited for, all
- * else is under way until something waits for the pair ("drain"), destroys it or polls by the way.
+ * Queue pair 0 of a pair sends to queue pair 1, which may be on another device. The process waits
+ * for a bind or a local invalidation. Other work requests are in flight until an operation waits
+ * for the pair ("drain"), destroys it, or happens to poll its CQ.
  */
 #include "vr.h"
 
@@ -55,7 +56,7 @@ static enum expect window_grants(const struct window *w, const struct pair *p, i
 	return (!w->by || w->by == p) && (w->access & access) == access ? MUST : MUST_NOT;
 }
 
-/* How many work requests can be posted: room in the send queue, in the CQ */
+/* Return: how many work requests the send queue and the CQs have room for */
 static uint32_t burst(struct pair *p, uint32_t wanted, uint32_t completions)
 {
 	uint32_t n = 1 + wanted % BURST;
@@ -104,7 +105,7 @@ static void post_atomic(struct pair *p, struct flight f, uint32_t rkey)
 		post(p, &wr, f);
 }
 
-/* Every other time a window; mostly one that the pair may use */
+/* Return: in half of all cases a window, mostly one that the pair may use; or NULL */
 static struct window *pick_window(uint32_t n, const struct pair *p, bool wild)
 {
 	struct window *w = windows + (n >> 1) % WINDOWS;
@@ -152,7 +153,7 @@ static void transfer(const struct op *o, enum ibv_wr_opcode opcode)
 	rkey = w ? w->mw->rkey : f.remote->mr[1]->rkey;
 	for (n = burst(p, o->c >> 8, 1 + imm); n && usable(p); n--) {
 		struct ibv_sge sge;
-		/* A READ before it may land in the same stripe */
+		/* An earlier READ may write to the same stripe */
 		struct ibv_send_wr wr = {
 			.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_FENCE,
 		};
@@ -225,7 +226,7 @@ void do_send(const struct op *o)
 		send_one(p, r, NULL, &rng);
 }
 
-/* Whether the window is bound isn't known again before it is deallocated */
+/* From now until the window is deallocated, it isn't known whether it is bound */
 void do_send_inv(const struct op *o)
 {
 	struct window *w = windows + o->a % WINDOWS;
@@ -253,7 +254,7 @@ void do_drain(const struct op *o)
 	check_stripes(p);
 }
 
-/* Eight bytes of a stripe, at both ends; an answer is wanted in order, as of READs */
+/* Changes eight bytes of a stripe at the responder, and eight of the requester's */
 static void atomic(const struct op *o, enum ibv_wr_opcode opcode, uint64_t *rng)
 {
 	bool writes = opcode == IBV_WR_ATOMIC_WRITE, wild = !(o->d >> 8 & 7);
@@ -279,7 +280,7 @@ static void atomic(const struct op *o, enum ibv_wr_opcode opcode, uint64_t *rng)
 			f.expect = MUST_NOT;
 		f.operand[0] = rnd(rng);
 		f.operand[1] = rnd(rng);
-		/* mostly what was there a moment ago */
+		/* Mostly compare with the present value */
 		if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP && f.operand[0] & 3)
 			memcpy(f.operand, f.remote->mem + f.remote_off, 8);
 		post_atomic(p, f, w ? w->mw->rkey : f.remote->mr[1]->rkey);
@@ -305,13 +306,13 @@ void do_write(const struct op *o)
 	transfer(o, IBV_WR_RDMA_WRITE);
 }
 
-/* What it says of a message is its number */
+/* The immediate data is the number of the message */
 void do_write_imm(const struct op *o)
 {
 	transfer(o, IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* Of a part of a region, or of all of it */
+/* A FLUSH of a part of a region, or of all of it */
 void do_flush(const struct op *o)
 {
 	bool wild = !(o->d >> 8 & 7), whole = o->d & 1;
@@ -406,7 +407,7 @@ static void drain_all(void)
 	}
 }
 
-/* Every other process leaves it to the kernel */
+/* Every second process leaves its objects to the kernel */
 static void tear_down(void)
 {
 	struct op o = {};

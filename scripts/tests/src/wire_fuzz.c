@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire_fuzz: takes RoCE packets that two devices send to each other, and sends what becomes of
- * them when headers, lengths, order and grouping change.
+ * wire_fuzz: captures RoCE packets that two devices send to each other, and sends mutants of them,
+ * with other headers, lengths, order or grouping.
  *
- * Each end is a netdev in a network namespace. What its device sends is captured, trains and
- * partial checksums as they are (PACKET_VNET_HDR); mutants leave by the same netdev, as single
- * packets, GSO trains or with a checksum still to do. PSNs, QP numbers, keys and addresses are
- * those of live connections or near to them, and most ICRCs are right.
+ * Each end is a netdev in a network namespace. The packets of its device are captured with their
+ * trains and partial checksums (PACKET_VNET_HDR). Mutants leave by the same netdev, as single
+ * packets, as GSO trains, or with a checksum still to do. PSNs, QP numbers, keys and addresses are
+ * those of live connections, or near to them. Most ICRCs are right.
  *
- * Whoever can send from the peer's address is the peer: a forged packet with the right ICRC
- * may be executed. So connections between the addresses of --spare get only what no device may
- * act on: mutants with a wrong ICRC. The data of these can be verified meanwhile.
+ * A forged packet with the peer's address and a right ICRC may be executed. Connections between the
+ * addresses of --spare therefore get only mutants with a wrong ICRC, on which no device may act.
+ * Their data can be verified meanwhile.
  *
- * The same seed takes the same decisions; which packet is at hand depends on the traffic.
- * --only has one kind of mutation, to find out which it was.
+ * With the same seed, the decisions are the same. But the packets to change depend on the traffic.
+ * --only sends one kind of mutants, to find the kind that causes a fault.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ struct end {
 	struct pkt *pool;
 };
 
-/* What is to be sent: packets behind the headers of the first */
+/* Packets to send, behind the network headers of the first */
 struct shot {
 	unsigned int n, gso_size;
 	struct pkt *p[TRAIN_MAX];
@@ -128,7 +128,7 @@ static unsigned int head_len(enum version version)
 	return ETH + l3_len(version) + udp_len(version);
 }
 
-/* The headers of a frame with @bytes from the first BTH on; @nth of a train has the next ID */
+/* Sets the lengths for @bytes from the first BTH on, and the ID of packet @nth of a train */
 static void set_lengths(enum version version, uint8_t *head, unsigned int bytes, unsigned int nth)
 {
 	uint8_t *l3 = head + ETH, *udp = l3 + l3_len(version);
@@ -245,7 +245,7 @@ static void remember(struct end *e, const uint8_t *f, size_t len, unsigned int g
 	}
 }
 
-/* One in sixteen frames that others than this program send from here */
+/* Remembers one in sixteen frames that others than this program send from here */
 static void sample(int fd)
 {
 	struct sock_filter code[] = {
@@ -280,7 +280,7 @@ static void capture(struct end *e)
 
 /* --- mutations of a packet --- */
 
-/* One of the last few, mostly */
+/* Return: a packet, mostly one of the last few */
 static struct pkt *any(struct end *e)
 {
 	unsigned int have = e->seen < POOL ? e->seen : POOL;
@@ -289,7 +289,7 @@ static struct pkt *any(struct end *e)
 	return &e->pool[(e->seen - 1 - back) % POOL];
 }
 
-/* The first of a shot: every fourth is one of those whose data is verified, if there are any */
+/* Return: the first packet of a shot. One in four is of a connection whose data is verified */
 static struct pkt *first(struct end *e)
 {
 	unsigned int have = e->seen < POOL ? e->seen : POOL, i;
@@ -305,7 +305,7 @@ static struct pkt *first(struct end *e)
 	return any(e);
 }
 
-/* A value near to an edge, of so many bytes */
+/* Return: a value near to a limit, for a field of @bytes bytes */
 static uint64_t edge(unsigned int bytes)
 {
 	static const uint64_t edges[] = { 0, 1, 4, 1024, 4096, 1 << 23, 1u << 31, ~0ull };
@@ -373,7 +373,7 @@ static void change_flags(struct shot *s UNUSED, struct pkt *p, struct end *e UNU
 	}
 }
 
-/* RETH and AtomicETH begin alike: address, key; DETH has Q_Key and source QP there */
+/* RETH and AtomicETH both begin with address and key. DETH has Q_Key and source QP there */
 static void change_ext(struct shot *s UNUSED, struct pkt *p, struct end *e)
 {
 	static const uint8_t field[][2] = { { 12, 8 }, { 20, 4 }, { 24, 4 }, { 12, 4 }, { 16, 4 }, { 32, 8 } };
@@ -410,7 +410,7 @@ static void change_length(struct shot *s UNUSED, struct pkt *p, struct end *e UN
 	p->len = len < 6 ? 6 : len > 4400 ? 4400 : len;
 }
 
-/* Headers of this one, payload and length of another */
+/* Combines the headers of this packet with payload and length of another */
 static void splice_other(struct shot *s UNUSED, struct pkt *p, struct end *e)
 {
 	const struct pkt *q = any(e);
@@ -422,7 +422,7 @@ static void splice_other(struct shot *s UNUSED, struct pkt *p, struct end *e)
 	p->len = q->len;
 }
 
-/* --- of the headers before it --- */
+/* --- mutations of the network headers --- */
 
 static void change_l3(struct shot *s, struct pkt *p, struct end *e UNUSED)
 {
@@ -461,7 +461,7 @@ static void change_udp(struct shot *s, struct pkt *p, struct end *e UNUSED)
 		put(udp + 6, 2, rnd(&seed));
 }
 
-/* Lengths that don't agree with each other or with the frame */
+/* Lengths that don't agree with one another or with the frame */
 static void wrong_lengths(struct shot *s, struct pkt *p, struct end *e UNUSED)
 {
 	uint8_t *l3 = s->head + ETH, *udp = l3 + l3_len(p->version);
@@ -495,7 +495,7 @@ static struct mutation mutations[] = {
 	{ "lengths", wrong_lengths, 2, 0 },
 };
 
-/* How packets are grouped, and what is said of their checksums */
+/* How packets are grouped, and the state of their checksums */
 enum { REPLAY, SINGLE, TRAIN, MIXED, SHUFFLED, RECHUNKED, PARTIAL, ODD_PARTIAL, BAD_ICRC, NO_ICRC, MODES };
 static const char * const mode_name[MODES] = {
 	"replay", "single", "train", "mixed", "shuffled", "rechunked", "partial", "odd-partial",
@@ -537,7 +537,7 @@ static void mutate(struct shot *s, struct end *e)
 
 /* --- shots --- */
 
-/* One packet, or a train: what comes after the first, or other packets of this protocol */
+/* Loads one packet, or a train: the packets behind the first, or others of this protocol */
 static void load(struct shot *s, struct end *e)
 {
 	static struct pkt store[TRAIN_MAX];
@@ -601,7 +601,7 @@ static void seal(struct shot *s, bool spare)
 	}
 }
 
-/* What the netdev is told; trains need a checksum that is still to do */
+/* Fills the header for the netdev. A train needs a checksum that is still to do */
 static void describe(const struct shot *s, struct virtio_net_hdr *hdr, bool train)
 {
 	enum version version = s->p[0]->version;
@@ -624,7 +624,7 @@ static void describe(const struct shot *s, struct virtio_net_hdr *hdr, bool trai
 	}
 }
 
-/* Packets @from to @to of a shot as one frame */
+/* Sends packets @from to @to of a shot as one frame */
 static void emit(struct shot *s, struct end *e, unsigned int from, unsigned int to)
 {
 	static uint8_t buf[sizeof(struct virtio_net_hdr) + ETH + 48 + FRAME_MAX];
@@ -728,7 +728,7 @@ static void run(unsigned int seconds, unsigned int rate)
 		capture(&ends[0]);
 		capture(&ends[1]);
 		now = now_ms();
-		/* After a stall of this machine nothing is made up for */
+		/* After a stall of this machine, the lost time isn't made up for */
 		due = (now - begin) * rate / 1000;
 		shots = shots + 64 < due ? due - 64 : shots;
 		for (; shots < due; shots++)

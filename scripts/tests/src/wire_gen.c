@@ -2,9 +2,10 @@
 /*
  * wire_gen: one connection that puts every opcode of RC, UC and UD on the wire, for a capture.
  *
- * The server posts receives, binds windows and answers; the client runs SEND, WRITE (both with
- * and without immediate), SEND with Invalidate, READ, the atomics, ATOMIC WRITE and FLUSH in sizes
- * that make ONLY, FIRST-LAST and FIRST-MIDDLE-LAST; SENDs and WRITEs of UC, and UD sends. Both ends use the given traffic class, hop limit, flow label and service level.
+ * The server posts receives, binds windows and answers. The client runs SEND and WRITE (both with
+ * and without immediate data), SEND with Invalidate, READ, the atomics, ATOMIC WRITE and FLUSH, in
+ * sizes that give ONLY, FIRST-LAST and FIRST-MIDDLE-LAST. Then it runs SENDs and WRITEs of UC, and
+ * sends datagrams. Both ends use the given traffic class, hop limit, flow label and service level.
  */
 #include <getopt.h>
 
@@ -82,7 +83,7 @@ static void connect_ud(void)
 	ah = create_ah(pd, &attr, peer.rc.gid);
 }
 
-/* Each is bound to all the memory, for the key of one SEND with Invalidate */
+/* Binds windows to all of the memory. Each key is for one SEND with Invalidate */
 static void bind_windows(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
@@ -194,7 +195,7 @@ static const struct option options[] = {
 	{ "lacks", 0, NULL, 'L' }, { "help", 0, NULL, 'h' }, {},
 };
 
-/* In the words of roce.py */
+/* Prints the names that roce.py uses */
 static void print_lacks(const char *dev)
 {
 	unsigned int have = ex_ops(open_device(dev));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire_sink: UD queue pairs, and one RC, that tell what came of each datagram or message.
+ * wire_sink: UD queue pairs and one RC queue pair, which report each received message.
  *
- * Prints "ud QPN..." and "rc QPN" at first. After each line on stdin it prints a line for each
- * completion since the last one, "wc QPN STATUS BYTES VALUE", and "end"; ends with stdin. VALUE
- * is what all bytes of the payload are, or -1 if they differ. Buffers are full of 0xee before.
- * The RC queue pair's peer is queue pair 0x654321 of the given GID, and starts at PSN 0x1000.
+ * Prints "ud QPN..." and "rc QPN" at first. After each line on stdin, it prints a line for each
+ * completion since then, "wc QPN STATUS BYTES VALUE", and "end". It ends when stdin ends. VALUE is
+ * the value of all bytes of the payload, or -1 if they differ. Before, buffers have only bytes
+ * 0xee. The RC queue pair's peer is queue pair 0x654321 of the given GID, and starts at PSN 0x1000.
  */
 #include <getopt.h>
 
@@ -68,7 +68,7 @@ static void setup(const char *dev, int gid_index, const union ibv_gid *peer_gid)
 	}
 }
 
-/* What all bytes are, or -1 */
+/* Return: the value of all bytes; -1 if they differ */
 static int value(const uint8_t *p, uint32_t len)
 {
 	uint32_t i;

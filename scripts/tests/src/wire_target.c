@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire_target: what raw packets are thrown at.
+ * wire_target: the target of raw packets.
  *
- * A UD queue pair that counts what it receives, and an RC and a UC one with a writable MR, whose
- * peers don't exist, that are brought up again whenever a packet killed them. Prints how to reach
- * them, then "received N" after each line on stdin; ends with stdin.
+ * It has a UD queue pair, which counts received datagrams, and an RC and a UC queue pair with a
+ * writable MR. The peers of these two don't exist. If a packet puts one into the error state, it is
+ * brought up again. The program prints the numbers of the queue pairs, and then "received N" after
+ * each line on stdin. It ends when stdin ends.
  */
 #include <getopt.h>
 
@@ -42,7 +43,7 @@ static void post_recv(struct ibv_qp *qp)
 	ibv_post_recv(qp, &wr, &bad);
 }
 
-/* A packet may kill it on its way up; then the next call does it. */
+/* If a packet puts it into the error state again meanwhile, the next call brings it up. */
 static void revive(struct ibv_qp *qp)
 {
 	struct rc_attr a = rc_attr(gid_index);
