@@ -6,10 +6,10 @@ Judges a run of congested.sh through a bottleneck of RATE Mb/s.  Prints
 
 	QUEUE STEADY DROPS MARKS USED JAIN
 
-QUEUE is the longest queue in KB.  The steady times begin 2 s after a flow has begun or ended, and
-end with the next one.  STEADY is the longest queue in them, USED the part of the rate that was
-used, in per cent, JAIN the lowest of Jain's indices of what the flows moved in each.  --show
-tells what happened over time instead."""
+QUEUE is the longest queue in KB.  A steady time begins 2 s after a flow has begun or ended, and ends
+when the next flow begins or ends.  STEADY is the longest queue in steady times, in KB.  USED is the
+part of the rate that was used, in per cent.  JAIN is the lowest value of Jain's index of the flows'
+bytes.  --show prints the run over time instead."""
 
 import sys
 
@@ -17,7 +17,7 @@ SETTLE = 2000       # ms after a flow's start or end
 
 
 class Run:
-    """What happened, with times in ms since the start"""
+    """The events of a run; times are in ms since the start"""
 
     def __init__(self, lines):
         self.queue, self.flows, self.spans, self.counters = [], {}, {}, {}
@@ -38,7 +38,7 @@ class Run:
                 self.counters[name] = self.counters.get(name, 0) + int(value)
 
     def moved(self, n, begin, end):
-        """bytes of a flow between two times, interpolated"""
+        """Return: bytes that a flow has moved between two times, interpolated"""
         return self._until(n, end) - self._until(n, begin)
 
     def _until(self, n, at):
@@ -49,7 +49,7 @@ class Run:
         return points[-1][1] if at > points[-1][0] else points[0][1]
 
     def used(self, begin, end, rate):
-        """per cent of the rate (Mb/s) that left the queue between two times"""
+        """Return: the used part of the rate (Mb/s) between two times, in per cent"""
         inside = [q for q in self.queue if begin <= q[0] <= end]
         return (inside[-1][3] - inside[0][3]) * 8 / 1e3 / (inside[-1][0] - inside[0][0]) / rate * 100
 
@@ -57,7 +57,7 @@ class Run:
         return self.queue[-1][column] - self.queue[0][column]
 
     def steady(self):
-        """(begin, end, flows) from when flows have settled until the next begins or ends"""
+        """Yield (begin, end, flows) of each steady time"""
         changes = sorted({t for span in self.spans.values() for t in span} | {self.ms})
         for begin, end in zip(changes, changes[1:]):
             active = [n for n, (a, b) in self.spans.items() if a <= begin and b >= end]
@@ -71,7 +71,7 @@ def jain(values):
 
 
 def judge(run, rate):
-    """(QUEUE, STEADY, DROPS, MARKS, USED, JAIN)"""
+    """Return: (QUEUE, STEADY, DROPS, MARKS, USED, JAIN)"""
     queue, used, time, jains = [0], 0, 0, [1]
     for begin, end, active in run.steady():
         queue += [q[1] / 1e3 for q in run.queue if begin <= q[0] <= end]

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: dcqcn_model.py > kunit/cc/dcqcn_vectors.h
 
-The reaction point of DCQCN in real numbers, written from the paper (Zhu et al., SIGCOMM 2015,
-section 5 and figure 7), and what it makes of two hundred events: the unit test of cc/dcqcn.c
-plays the same ones. Rates in bytes a second, times in ns.
+A model of DCQCN's reaction point in real numbers, written from the paper (Zhu et al., SIGCOMM 2015,
+section 5 and figure 7). Prints two hundred events and the state of the model after each. The unit
+test of cc/dcqcn.c plays the same events. Rates are in bytes per second, times in ns.
 """
 import sys
 
 MBIT = 1e6 / 8
 US = 1000
 
-# as mlx5 names them: in the manner of the paper's, and mlx5's own
+# Parameters under mlx5's names, with values like the paper's, and with mlx5's own values
 PARAMS = {
     "paper": dict(time_reset=1500, byte_reset=150000, threshold=5, ai_rate=5, hai_rate=50,
                   dce_tcp_g=1019, dce_tcp_rtt=55, rate_reduce_monitor_period=50,
@@ -48,7 +48,7 @@ class ReactionPoint:
             self.timers(now)
         if self.p["clamp_tgt_rate"] or self.bc or self.t:
             self.target = self.rate
-        # the decrease is alpha / 2, never more than a half, and leaves the least rate
+        # The rate decreases by alpha / 2, by a half at most, and not below the least rate
         self.rate = max(self.rate * (1 - min(self.alpha / 2, .5)), LEAST)
         self.alpha = (1 - self.g()) * self.alpha + self.g()
         self.bc = self.t = self.sent = 0
@@ -93,7 +93,7 @@ def numbers(seed):
 
 
 def play(name, rate, steps):
-    """CNPs in rows with quiet times between them"""
+    """Bursts of CNPs, with quiet times in between"""
     rp, rnd, now, rows = ReactionPoint(PARAMS[name], rate), numbers(len(name)), 10 ** 9, []
     busy = 4
     for i in range(steps):
@@ -107,7 +107,7 @@ def play(name, rate, steps):
             busy = 4 if not busy and next(rnd) % 24 == 0 else busy
         rows.append("\t{ %s, %d, %d, %d, %d, %d, %d, %d },"
                     % (op, now, count, rp.rate, rp.target, rp.alpha * 2 ** 20, rp.bc, rp.t))
-        # no more of mlx5's microsecond periods in a step than the driver makes up for
+        # A step has no more of mlx5's microsecond periods than the driver makes up for
         now += min(int((count or 1000) * 1e9 / rp.rate), 200 * US) + next(rnd) % 40000
     return rows
 

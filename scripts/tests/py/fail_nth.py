@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Repeat an operation of the kernel, and make one of its allocations fail each time.
+"""Repeat an operation of the kernel. Each time, another of its allocations fails.
 
 usage: fail_nth.py STEP add DEVICE NETDEV
        fail_nth.py STEP load MODULE
@@ -10,8 +10,9 @@ usage: fail_nth.py STEP add DEVICE NETDEV
   add   put a device on a netdev, as `rdma link add` does
   load  load a module
 
-Which allocations count is set in debugfs (fail.sh). What fails must leave nothing behind: the
-last call, without a failure, succeeds, and is undone. Prints how many failed, and how many calls.
+The settings in debugfs (fail.sh) say which allocations count. A failed call must leave nothing
+behind: the last call, without a failure, succeeds. It is undone. Prints how many allocations and how
+many calls failed.
 """
 import ctypes
 import errno
@@ -46,7 +47,7 @@ class Add:
         self.socket.send(self.message)
 
     def result(self):
-        """an errno; the kernel has done it all when send() returns"""
+        """Return: an errno. The kernel has done all when send() returns"""
         return -struct.unpack_from("=i", self.socket.recv(4096), 16)[0]
 
     def there(self):

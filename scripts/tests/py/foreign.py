@@ -3,9 +3,9 @@
 """Packets to wire_sink that a router, a tunnel or a policy has changed.
 
 Runs in the sender's namespace. Each case sends frames, some of them in one burst, so that GRO on
-the way chains them, and then one good datagram, the marker. The receives that completed until
-then must be the expected ones. Each refused packet must be counted once, by the counter for the
-reason and by no other. Prints "ok CASE" or "fail CASE why".
+the way merges them. Then it sends one good datagram, the marker. The receives that have completed
+before the marker's must be the expected ones. Each refused packet must be counted once, by the
+counter for the reason. Prints "ok CASE" or "fail CASE why".
 """
 import argparse
 import fcntl
@@ -38,18 +38,18 @@ class Sink:
         self.in_machine("echo 0 > lifespan")	# no old values
 
     def in_machine(self, line):
-        """where the counters are: the kernel shows none in other namespaces"""
+        """Run a command in the first namespace: the kernel shows counters only there"""
         path = f"/sys/class/infiniband/{self.dev}/ports/1/hw_counters"
         return subprocess.run(["nsenter", "-t", "1", "-m", "-n", "sh", "-c", f"cd {path} && {line}"],
                               check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def refused(self):
-        """what the counters of refused packets say"""
+        """Return: the counters of refused packets"""
         lines = self.in_machine("grep -H . rx_drop_* rx_icrc_encapsulated").split()
         return {name: int(value) for name, value in (line.split(":") for line in lines)}
 
     def completions(self):
-        """(QPN, value) of each success, (QPN, None) of each error, since the last call"""
+        """Return: completions since the last call: (QPN, value) of a success, (QPN, None) of an error"""
         self.process.stdin.write("?\n")
         self.process.stdin.flush()
         found = []
@@ -72,7 +72,7 @@ class Foreign:
     # --- packets
 
     def ud(self, qp, value, size=256):
-        """a datagram all of whose bytes are value"""
+        """Return: a datagram with a payload of equal bytes"""
         return roce.bth(0x64, self.sink.ud[qp], 1) + struct.pack(">II", QKEY, 0x77) + bytes([value]) * size
 
     def rc_send(self, value, size=264, ackreq=0):
@@ -84,7 +84,7 @@ class Foreign:
         return roce.bth(0x11, self.sink.rc, psn) + struct.pack(">I", syndrome << 24)
 
     def v2(self, body, sport=SPORT, icrc=None, dst=None, options=b"", sloppy=False, tos=0, flags=0x4000):
-        """A RoCE v2 frame with a right UDP checksum, without which GRO chains nothing"""
+        """Return: a RoCE v2 frame with a UDP checksum, without which GRO doesn't merge"""
         length = 8 + len(body) + 4
         ip = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, tos, 20 + len(options) + length,
                          self.ident & 0xffff, flags, 64, 17, 0, socket.inet_aton(self.args.src),
@@ -99,7 +99,7 @@ class Foreign:
         return self.dst + self.src + b"\x08\x00" + ip + udp[:6] + struct.pack(">H", check) + data
 
     def v6(self, body, extension=b"", sloppy=False):
-        """The same over IPv6, if need be with an extension header"""
+        """Return: the same over IPv6, possibly with an extension header"""
         length = 8 + len(body) + 4
         src, dst = (socket.inet_pton(socket.AF_INET6, a) for a in (self.args.src6, self.args.dst6))
         ip = struct.pack(">IHBB", 6 << 28, length + len(extension), 0 if extension else 17, 64) + src + dst
@@ -115,7 +115,7 @@ class Foreign:
 
     @staticmethod
     def fragments(frame):
-        """An IPv4 frame without "don't fragment", in two"""
+        """Return: an IPv4 frame without "don't fragment" as two fragments"""
         eth, ip, data = frame[:14], frame[14:34], frame[34:]
         frames = []
         for at, part in ((0x2000, data[:128]), (128 // 8, data[128:])):
@@ -125,7 +125,7 @@ class Foreign:
         return frames
 
     def fragments6(self, frame):
-        """An IPv6 frame in two"""
+        """Return: the two fragments of an IPv6 frame"""
         eth, ip, data = frame[:14], frame[14:54], frame[54:]
         self.ident += 1
         return [eth + ip[:4] + struct.pack(">HB", 8 + len(part), 44) + ip[7:] +
@@ -148,7 +148,7 @@ class Foreign:
         subprocess.run(["tc", "qdisc", words[0], "dev", self.args.netdev, "root", *words[1:]], check=True)
 
     def burst(self, frames):
-        """They leave together: a plug holds them until the last is there."""
+        """Send frames together: the qdisc "plug" holds them until the last one is there."""
         self.tc("add", "plug", "limit", "1000000")
         for frame in frames:
             self.socket.send(frame)
@@ -160,7 +160,7 @@ class Foreign:
             self.socket.send(frame)
 
     def segments(self, bodies, icrc=None):
-        """As a process does with UDP_SEGMENT: one train. With "don't fragment" its IDs begin at 0."""
+        """Send one train, by UDP_SEGMENT. With "don't fragment", its IDs begin at 0."""
         data = b""
         for n, body in enumerate(bodies):
             self.ident = n
@@ -174,7 +174,7 @@ class Foreign:
     # --- judging
 
     def completed(self, least):
-        """The marker's turn: what completed before it, and what was expected to, if late"""
+        """Send the marker. Return: the completions before it, and late ones that are expected"""
         self.socket.send(self.v2(self.ud(0, MARKER), sport=SPORT + 1))
         marker, found, end = (self.sink.ud[0], MARKER), [], time.monotonic() + 20
         while time.monotonic() < end:
@@ -192,7 +192,7 @@ class Foreign:
                 if value != before[name]}
 
     def miscounted(self, refused, before):
-        """None if it is right. A queue pair may count later than another one completes."""
+        """Return: None if the counters are right. They may change later than a completion comes."""
         end = time.monotonic() + 10
         while True:
             counted = self.refused_since(before)
@@ -202,7 +202,7 @@ class Foreign:
                 return counted
 
     def judge(self, case, want, refused, before):
-        """refused: by how much which counters go up, or some that go up"""
+        """refused: by how much each counter grows, or a set of counters that grow"""
         found = self.completed(len(want))
         counted = self.miscounted(refused, before)
         if found is None:
@@ -218,7 +218,7 @@ class Foreign:
         self.failed = True
 
     def expect(self, case, send, frames, want=(), **refused):
-        """refused: by how much which counters go up"""
+        """refused: by how much each counter grows"""
         before = self.sink.refused()
         send(frames)
         self.judge(case, list(want), refused, before)
@@ -226,7 +226,7 @@ class Foreign:
     # --- cases
 
     def datagrams(self):
-        """Chained by a router: each one's own data, each to its own queue pair"""
+        """A router's GRO merges packets. Each arrives with its data at its queue pair"""
         ud, rc = self.sink.ud, self.sink.rc
         self.expect("one-queue-pair", self.burst, [self.v2(self.ud(0, i)) for i in range(1, 7)],
                     [(ud[0], i) for i in range(1, 7)])
@@ -237,7 +237,7 @@ class Foreign:
                     [(ud[0], i) for i in range(1, 7)])
         self.expect("other-ids", self.burst, self.shuffled([self.v2(self.ud(0, i)) for i in range(1, 7)]),
                     [(ud[0], i) for i in range(1, 7)])
-        # a request of RC, a response, a datagram, an unknown queue pair, an unknown opcode
+        # Requests and responses of RC, datagrams, an unknown queue pair, an unknown opcode
         bodies = [self.rc_send(1), roce.bth(0x0e, rc, 0x2000) + bytes(264), self.ud(0, 2), self.rc_send(3),
                   roce.bth(0x04, 0xabcdef, 0) + bytes(264), roce.bth(0x3f, rc, 0) + bytes(264),
                   self.rc_send(4), self.ud(1, 5)]
@@ -248,7 +248,7 @@ class Foreign:
                     [(rc, i) for i in range(1, 7)])
 
     def segmented(self):
-        """The same from a process, which has the stack make a train"""
+        """The same from a process that sends trains"""
         ud, rc = self.sink.ud, self.sink.rc
         self.expect("datagrams", self.segments, [self.ud(i % 2, i) for i in range(1, 7)],
                     [(ud[i % 2], i) for i in range(1, 7)])
@@ -266,7 +266,7 @@ class Foreign:
         return frames[::2] + frames[1::2]
 
     def junk(self):
-        """What has no right ICRC is refused, whatever GRO on the way made of it"""
+        """Packets with a wrong ICRC are refused, also if GRO has merged them"""
         self.expect("junk-datagrams", self.burst,
                     [self.v2(self.ud(0, i), icrc=b"junk") for i in range(1, 9)], rx_icrc_encapsulated=8)
         psn = self.psn
@@ -279,7 +279,7 @@ class Foreign:
                     [(self.sink.rc, i) for i in (1, 2, 4, 5, 6)], rx_icrc_encapsulated=1)
 
     def policy(self):
-        """What the IPsec policy forbids; the marker is exempt by its source port"""
+        """Packets that the IPsec policy forbids. The marker's source port is exempt"""
         self.expect("clear-text", self.single, [self.v2(self.ud(0, 1)), self.v2(self.rc_send(2))],
                     rx_drop_policy=2)
         self.expect("clear-text-train", self.burst, [self.v2(self.rc_send(i)) for i in range(1, 7)],
@@ -290,7 +290,7 @@ class Foreign:
                     rx_drop_policy=6)
 
     def strict(self):
-        """What a receiver must not take, though its ICRC is right"""
+        """Packets with a right ICRC that a receiver must refuse"""
         options, hop_by_hop = b"\x01" * 8, b"\x11\x00\x01\x04\x00\x00\x00\x00"
         for sloppy in (False, True):
             name = "sloppy-" if sloppy else ""
@@ -316,7 +316,7 @@ class Foreign:
         self.aeths()
 
     def reassembled(self):
-        """What came in fragments, though the ICRC is right for the whole; and what did not"""
+        """Packets that came in fragments are refused, though the ICRC is right. Others are not"""
         ud, rc = self.sink.ud, self.sink.rc
         self.expect("may-fragment", self.single, [self.v2(self.ud(0, i), flags=0) for i in (1, 2)],
                     [(ud[0], 1), (ud[0], 2)])
@@ -332,7 +332,7 @@ class Foreign:
                     [(rc, 8), (ud[0], 9)])
 
     def elsewhere(self):
-        """In the peer's name, but by a netdev that has no device"""
+        """Packets with the peer's address that come by a netdev without a device"""
         other = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         other.bind((self.args.other_netdev, 0))
         mac = roce.mac(self.args.other_mac)
@@ -354,7 +354,7 @@ class Foreign:
                     rx_drop_malformed=len(reserved))
 
     def vlan(self):
-        """The connection's address is the untagged netdev's: what is tagged isn't for it"""
+        """The connection's address is that of the real netdev: it refuses packets with a tag"""
         psn = self.psn
         self.expect("v2-other-vlan", self.single, [self.tagged(self.v2(self.rc_send(1)), 5)],
                     rx_drop_address=1)
@@ -364,12 +364,12 @@ class Foreign:
         self.own()
 
     def own(self):
-        """What is for this device, and for no other one"""
+        """Packets for this device, and for no other"""
         self.expect("own-connection", self.single, [self.v2(self.rc_send(2))], [(self.sink.rc, 2)])
         self.expect("own-datagram", self.single, [self.v2(self.ud(0, 3))], [(self.sink.ud[0], 3)])
 
     def tunnel(self):
-        """TCP segments, chained by the GRO of a tun, in a vxlan to port 4791; no marker"""
+        """TCP segments that the GRO of a tun has merged, in a vxlan to port 4791. There is no marker"""
         tun = os.open("/dev/net/tun", os.O_RDWR)
         fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH22x", b"tun0", 0x1 | 0x10 | 0x1000))
         subprocess.run("ip link set tun0 up mtu 1400; ip addr add 10.9.0.1/24 dev tun0; "

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Early packets for rc_kept, which runs in another namespace.
+"""Sends early packets to rc_kept, which runs in another namespace.
 
-Plays the peer of each connection, and a forger that knows everything except when the peer
+Plays the peer of each connection, and a forger. The forger knows everything except when the peer
 sends. Prints "ok CASE" or "fail CASE why".
 """
 import argparse
@@ -19,11 +19,11 @@ GENUINE, FORGED = 0x40, 0xee
 AGE = 0.5
 KNOBS = "/proc/1/root/sys/kernel/debug/rdma_rxe/knobs"	# a namespace's /sys has no debugfs
 GIVEN_BACK_SECONDS = 20 * AGE
-FLOOD_SECONDS = 4 * AGE	# slower than this, half of the flood, the limit, doesn't come within the age
+FLOOD_SECONDS = 4 * AGE	# in a longer flood, packets are dropped by their age before the limit is reached
 
 
 def wait_for(done):
-    """Return: true as soon as done() is; false if it isn't in GIVEN_BACK_SECONDS"""
+    """Return: true as soon as done() is true; false if it isn't within GIVEN_BACK_SECONDS"""
     end = time.monotonic() + GIVEN_BACK_SECONDS
     while not (result := done()) and time.monotonic() < end:
         time.sleep(AGE / 10)
@@ -31,7 +31,7 @@ def wait_for(done):
 
 
 def age_is(seconds):
-    """early packets are held for so long"""
+    """Set for how long early packets are held"""
     with open(KNOBS, "w", encoding="ascii") as f:
         f.write(f"inq_age_ms {int(seconds * 1000)}\n")
 
@@ -55,7 +55,7 @@ class Kept:
         self.failed |= not good
 
     def counter(self, name):
-        """by netlink: sysfs has counters in the device's first namespace only"""
+        """Read a counter by netlink: sysfs shows counters in the first namespace only"""
         words = subprocess.run(["rdma", "statistic", "show", "link", self.args.dev + "/1"],
                                capture_output=True, text=True, check=True).stdout.split()
         return int(words[words.index(name) + 1])
@@ -78,7 +78,7 @@ class Kept:
         self.send(qp, n, byte=FORGED, **kw)
 
     def send_unprivileged(self, qp, n, port, size=8):
-        """As an ordinary user's UDP datagram. Return: false if that isn't allowed."""
+        """Send a forged packet as an ordinary user's UDP datagram. Return: false if refused."""
         body = self.body(qp, n, bytes([FORGED]) * size)
         length = 8 + len(body) + 4
         addresses = socket.inet_aton(self.args.src) + socket.inet_aton(self.args.dst)
@@ -100,7 +100,7 @@ class Kept:
         return os.waitpid(pid, 0)[1] == 0
 
     def expect(self, case, qp, num):
-        """num genuine messages have come, or come soon, and nothing else"""
+        """num genuine messages arrive, and no other"""
         want = [f"0:{GENUINE + n:02x}" for n in range(num)]
         for _ in range(100):
             got = self.ask(f"messages {qp}")
@@ -113,7 +113,7 @@ class Kept:
         self.ask(f"reset {qp}")
 
     def one_ahead(self):
-        """the forged packet is there before the genuine one is sent"""
+        """A forged packet arrives before the genuine one is sent"""
         for port, differs in ((PORT, 1), (PORT + 1, 0)):
             name = "right" if differs else "wrong"
             before, aged = self.counter("rx_held_differs"), self.counter("rx_drop_age")
@@ -128,7 +128,7 @@ class Kept:
                 self.send(0, n)
             self.expect(f"forged-{name}-port", 0, 12)
             now = self.counter("rx_held_differs")
-            # where the machine stood still for long, it was dropped before
+            # If the machine stood still for long, the forged packet was dropped by its age
             aged = self.counter("rx_drop_age") - aged
             self.verdict(f"forged-{name}-port-counted", now - before + aged == differs,
                          f"rx_held_differs went from {before} to {now}, should by {differs}; {aged} too old")
@@ -143,8 +143,8 @@ class Kept:
             self.expect(f"unprivileged-{'sent' if allowed else 'refused'}-{port - PORT}", 0, 10)
 
     def held(self):
-        """genuine packets that come too early are executed, once it is known whose they are"""
-        age_is(10)	# a machine that stands still doesn't drop them
+        """Genuine early packets are executed, once later packets show that they are the peer's"""
+        age_is(10)	# a stall of the machine must not drop them
         self.fresh()
         for n in (0, 2, 3, 1):
             self.send(0, n)
@@ -157,7 +157,7 @@ class Kept:
         age_is(AGE)
 
     def old(self):
-        """what was held before a reset is forgotten"""
+        """Packets that were held before a reset are dropped"""
         self.fresh()
         self.send(0, 0)
         self.send(0, 2, byte=FORGED)
@@ -168,7 +168,7 @@ class Kept:
 
     @staticmethod
     def meminfo(name):
-        """in MiB"""
+        """Return: MiB"""
         with open("/proc/meminfo", encoding="ascii") as f:
             words = dict(line.split(":") for line in f)
         return int(words[name].split()[0]) // 1024
@@ -177,15 +177,15 @@ class Kept:
         return self.meminfo("MemAvailable")
 
     def may_keep(self):
-        """what the kernel itself may keep, in MiB: its caches, and KASAN's quarantine of freed memory"""
+        """Return: MiB that the kernel may keep: its caches, and KASAN's quarantine of freed memory"""
         with open("/proc/kallsyms", encoding="ascii") as f:
             kasan = any(" kasan_report\n" in line for line in f)
         return 8 + (self.meminfo("MemTotal") // 32 if kasan else 0)
 
     def flood(self, case, send, spare):
         """
-        four connections, a thousand packets each, for which one is missing; in the end, the kernel
-        may have spare MiB less
+        Four connections get a thousand packets each, while an earlier one is missing. In the end, at
+        most spare MiB may be in use
         """
         for qp in range(4):
             self.fresh(qp)
@@ -225,14 +225,14 @@ class Kept:
                 bodies[qp] = bytes(60000)
             sock.sendto(head + bodies[qp], (self.args.dst, roce.UDP_ROCE2))
 
-        # 240 MiB, through the stack's own caches for fragments
+        # 240 MiB, which pass through the stack's caches for fragments
         self.flood("datagrams", datagram, 2 * self.spare)
         for qp in range(4):
             self.send(qp, 1)
             self.expect(f"alive-{qp}", qp, 2)
 
     def ud_short(self):
-        """a receive work request that is too short doesn't keep the next one from its turn"""
+        """A receive that is too short completes with an error, and the next one is used"""
         for _ in range(2):
             body = roce.bth(0x64, self.qpn[UD], 1) + struct.pack(">II", QKEY, 0x77) + b"abcd"
             self.socket.send(roce.frame_v2(self.src, self.dst, self.args.src, self.args.dst, body))

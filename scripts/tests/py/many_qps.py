@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""usage: many_qps.py DEVICE COUNT: make so many queue pairs and regions, and go"""
+"""usage: many_qps.py DEVICE COUNT: make so many queue pairs and regions, and exit"""
 import sys
 
 from pyverbs.cq import CQ

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: mpi_check.py
 
-Two ranks of MPI compare what one gets of the other.  Rank 0 prints a line per case."""
+Two ranks of MPI compare what they receive from each other.  Rank 0 prints a line per case."""
 import random
 import sys
 
@@ -17,7 +17,7 @@ def pattern(size, seed):
 
 
 def there_and_back():
-    """Rank 1 sends back what it gets."""
+    """Rank 1 sends back what it receives."""
     for size in (0, 1, 100, 4096, 20000, 300000, 1 << 20):
         got = bytearray(size)
         if RANK == 0:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: nfqueue.py NUMBER
 
-Lets all packets of a netfilter queue go on, as an intrusion detection does that has nothing to say.
-Prints "ready" when it listens, and ends when it is killed."""
+Accepts all packets of a netfilter queue.  Prints "ready" when it listens, and ends when it is
+killed."""
 
 import socket
 import struct

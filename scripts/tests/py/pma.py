@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: pma.py DEVICE GID_INDEX GID
 
-Asks the performance management agent of the port with that GID by MADs, as a peer does, and
-compares its answers with ports/1/counters and hw_counters. Prints "ok|fail CASE [WHY]".
+Sends MADs to the performance management agent of the port with this GID, as a peer does. Compares
+the answers with ports/1/counters and hw_counters. Prints "ok|fail CASE [WHY]".
 """
 import pathlib
 import struct
@@ -27,7 +27,7 @@ BAD_VERSION, BAD_METHOD, BAD_ATTRIBUTE, BAD_VALUE = 0x4, 0x8, 0xc, 0x1c
 
 
 class Agent:
-    """A UD queue pair that asks the GSI of a port"""
+    """A UD queue pair that sends MADs to the GSI of a port"""
 
     def __init__(self, ctx, gid_index, gid):
         self.pd, self.cq, self.tid = PD(ctx), CQ(ctx, 10), 1
@@ -48,7 +48,7 @@ class Agent:
                 return wcs[0]
 
     def ask(self, attribute, method=GET, port=1, version=1):
-        """The status and the data of the answer"""
+        """Return: status and data of the answer"""
         self.tid += 1
         mad = struct.pack(">BBBBHHQHHI", 1, 4, version, method, 0, 0, self.tid, attribute, 0, 0)
         mad = mad.ljust(64, b"\0") + bytes([0, port, 0, 0])
@@ -92,7 +92,7 @@ class Cases:
         expect("capability mask", caps & 0x300, 0x300)
 
     def settled(self, what):
-        """The counter, once all that was received counts as sent: the sender does that last"""
+        """Return: the counter, once received packets also count as sent, which the sender does last"""
         end = time.monotonic() + 5
         while self.count(f"counters/port_xmit_{what}") != self.count(f"counters/port_rcv_{what}"):
             if time.monotonic() > end:
@@ -106,7 +106,7 @@ class Cases:
         expect("port", data[1], 1)
         sent, rcvd = struct.unpack(">II", data[32:40])
         expect("received packets", rcvd, before + 1)
-        # the request may have come before its sender counted it
+        # The request may arrive before its sender counts it
         expect_among("sent packets", sent, (before, before + 1))
         expect("packets afterwards", self.settled("packets"), before + 2)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: pmem.py DEVICE GID_INDEX DAX_FILE: FLUSH of persistent memory within DEVICE
 
-The kernel's function that writes caches back is traced: what it wrote back is what a FLUSH
-should. Prints a line for each case: "ok NAME" or "fail NAME WHY".
+Traces the kernel's function that writes caches back: it must write back the bytes of the FLUSH.
+Prints a line for each case: "ok NAME" or "fail NAME WHY".
 """
 import ctypes
 import errno
@@ -32,7 +32,7 @@ PSN = 7
 
 
 class WriteBacks:
-    """What the kernel writes back while the block runs: a list of lengths"""
+    """Lengths of what the kernel writes back while the block runs"""
 
     def __enter__(self):
         (TRACE / "events/kprobes/pmem/enable").write_text("1")
@@ -73,7 +73,7 @@ class Side:
         self.qp.to_rts(attr)
 
     def completes(self):
-        """The status of the next completion"""
+        """Return: status of the next completion"""
         while True:
             count, wcs = self.cq.poll(1)
             if count:
@@ -94,7 +94,7 @@ class Side:
 
 
 class Case:
-    """Everything that a case needs: made anew for each"""
+    """The objects of a case"""
 
     def __init__(self, device, gid_index, dax):
         self.ctx = Context(name=device)
@@ -143,7 +143,7 @@ def on_demand_refused(c):
 
 
 def flush_range(c):
-    """Exactly the bytes of the range, after what was written before"""
+    """A FLUSH writes back exactly the range, after the WRITEs before it"""
     source, mr = MR(c.pd, 8192, ACCESS), c.region()
     source.write(b"p" * 8192, 8192)
     with WriteBacks() as lengths:
@@ -155,7 +155,7 @@ def flush_range(c):
 
 
 def flush_region(c):
-    """All of the region, in steps"""
+    """A FLUSH of all of the region writes it back in steps"""
     mr = c.region()
     with WriteBacks() as lengths:
         expect("flush", c.a.flush(mr, 0, 0, e.IBV_FLUSH_PERSISTENT | e.IBV_FLUSH_GLOBAL,
@@ -166,7 +166,7 @@ def flush_region(c):
 
 
 def flush_global(c):
-    """Nothing is written back for it"""
+    """Nothing is written back"""
     mr = c.region()
     with WriteBacks() as lengths:
         expect("flush", c.a.flush(mr, 0, SIZE, e.IBV_FLUSH_GLOBAL, e.IBV_FLUSH_RANGE), 0)

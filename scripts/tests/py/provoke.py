@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sends packets of the kinds that stdin names to wire_sink, one kind per line.
 
-Runs in the sender's namespace. Says the kind when a good datagram behind the packets has come.
-What they count is for the caller to see. Ends with stdin.
+Runs in the sender's namespace. Prints the kind when a good datagram behind the packets has arrived.
+The caller checks the counters. Ends when stdin ends.
 """
 import argparse
 import struct
@@ -23,7 +23,7 @@ def datagram(sink, **kw):
     return roce.bth(0x64, sink.ud[1], 1, **kw) + struct.pack(">II", 0x11223344, 0x77) + bytes(256)
 
 
-# Each sends a single packet, except for "duplicate". After "gap", requests wait for the missing one
+# Each kind is a single packet, except for "duplicate". After "gap", requests wait for a missing packet
 KINDS = {
     "icrc": lambda f: [f.v2(f.ud(1, 1), icrc=b"junk")],
     "malformed": lambda f: [f.v2(datagram(f.sink, tver=1))],

@@ -3,7 +3,7 @@
 """usage: queue_watch.py NETDEV HANDLE START MS
 
 Prints "ready", and waits for the file START, which has a time of the monotonic clock in ms.
-From then on, it prints every 10 ms of MS what is in a queueing discipline:
+From that time on, it prints the state of a queueing discipline every 10 ms, for MS:
 
 	queue MS BYTES PACKETS SENT DROPS MARKS
 
@@ -31,7 +31,7 @@ def attributes(data):
 
 
 def messages(netlink):
-    """The answers to a dump"""
+    """Return: the answers to a dump"""
     while True:
         data = netlink.recv(65536)
         while data:
@@ -44,7 +44,7 @@ def messages(netlink):
 
 
 def look(netlink, index, handle):
-    """(bytes, packets, sent, drops, marks) of the discipline"""
+    """Return: (bytes, packets, sent, drops, marks) of the discipline"""
     request = struct.pack("=IHHII BxxxiIII", 36, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, 0, 0, 0, index, 0, 0, 0)
     netlink.send(request)
     result = None

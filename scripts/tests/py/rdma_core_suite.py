@@ -4,11 +4,11 @@
 
 usage: rdma_core_suite.py TESTS_DIR DEV GID_INDEX [--shipped SUITE] [MODULE]...
 
-TESTS_DIR is a folder called "tests" with rdma-core's tests in it. MODULEs are names such as
-test_qp; without any, all that aren't for a certain adapter run. A test may skip a feature that
-the device doesn't claim to have. A skip for any other reason is a failure. With --shipped, so is
-each test that doesn't pass, but does with the shipped module on that suite of machines, by
-Documentation/conformance.rst.
+TESTS_DIR is a folder called "tests" with rdma-core's tests in it. MODULE is a name such as
+test_qp. Without a MODULE, all run that aren't for a certain adapter. A test may skip a feature that
+the device doesn't claim to have. A skip for any other reason is a failure. With --shipped, it is
+also a failure if a test doesn't pass that passes with the shipped module on this suite of machines,
+according to Documentation/conformance.rst.
 """
 import collections
 import gc
@@ -17,11 +17,10 @@ import re
 import sys
 import unittest
 
-# Features that README.md names under "Not supported", in the words of the tests. Others are the
-# provider's, which has neither rereg_mr nor advise_mr up to rdma-core 56, whatever the kernel has
-# (verbs_err and verbs_odp ask the kernel). The rest tell of the machine: no FLUSH before
-# Linux 6.3, no huge pages, no GPU, and no PCI device, whose netdev rdma-core 44's tests of
-# RDMA_CM look for.
+# The tests' words for features that may be absent. Some are under "Not supported" in README.md. The
+# provider has neither rereg_mr nor advise_mr up to rdma-core 56 (verbs_err and verbs_odp test those of
+# the kernel). The rest depends on the machine: no FLUSH before Linux 6.3, no huge pages, no GPU, and
+# no PCI device, whose netdev the RDMA_CM tests of rdma-core 44 look for.
 ABSENT = re.compile(r"""
     XRC | Raw\ Packet | QP\ type\ 8
     | rereg\ MR | Advise\ MR | huge\ pages | IBV_ACCESS_FLUSH
@@ -33,7 +32,7 @@ VENDORS = re.compile("mlx|efa|cuda|irdma|tag_matching")
 
 
 class Cases(unittest.TestResult):
-    """Prints results; cases that are left out for one reason are one line."""
+    """Prints results. Cases that are skipped for the same reason are one line."""
 
     def __init__(self):
         super().__init__()
@@ -53,7 +52,7 @@ class Cases(unittest.TestResult):
         print(*words, flush=True)
 
     def log(self, result, test, why=""):
-        """A line that scripts/conformance reads"""
+        """Print a line that scripts/conformance reads"""
         print("===", result, self.name(test), why.replace("\n", " "), file=sys.stderr, flush=True)
 
     def addSuccess(self, test):
@@ -85,7 +84,7 @@ class Cases(unittest.TestResult):
             self.fail(test, f"left out: {reason}")
 
     def compare(self, suite):
-        """Nothing may be lost to who replaces the shipped module"""
+        """A test that passes with the shipped module must pass"""
         expected = passed_with_shipped(suite)
         for test in sorted(expected - self.passed):
             self.failed = True
@@ -102,7 +101,7 @@ class Cases(unittest.TestResult):
 
 
 def passed_with_shipped(suite):
-    """The tests with "ok" in a column of conformance.rst; its cells are two spaces apart"""
+    """Return: tests with "ok" in a column of conformance.rst. Two spaces separate its cells"""
     column, passed = None, set()
     with open(CONFORMANCE, encoding="utf-8") as file:
         for cells in (re.split("  +", line.strip()) for line in file):
@@ -114,7 +113,7 @@ def passed_with_shipped(suite):
 
 
 def load(folder, device, gid, modules):
-    """The suite; the tests find their arguments in a parser of their own"""
+    """Run the suite. The tests have their own parser, which gets their arguments"""
     sys.path[:0] = [os.path.dirname(folder), folder]
     sys.argv[1:] = ["--dev", device, "--gid", gid]
     from args_parser import parser
@@ -132,7 +131,7 @@ def main():
     suite = None
     if modules[:1] == ["--shipped"]:
         suite, *modules = modules[1:]
-    # What a test leaves when it's cut short, pyverbs destroys in any order, and crashes
+    # pyverbs destroys the objects of an aborted test in any order, and crashes
     gc.disable()
     cases = Cases()
     load(os.path.abspath(folder), device, gid, modules).run(cases)

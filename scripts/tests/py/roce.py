@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RoCE packets as bytes: parse, build and the ICRC, with nothing but the standard library.
+"""Parses and builds RoCE packets, and computes their ICRC, with the standard library only.
 
-Written from the specification, apart from the driver's code, so that each checks the other.
+Written from the specification, independently of the driver's code: each checks the other.
 """
 import socket
 import struct
@@ -35,7 +35,7 @@ PAYLOAD = {0x0c: 0, 0x11: 0, 0x12: 0, 0x13: 0, 0x14: 0, 0x1c: 0, 0x1d: 8}
 
 
 def extended_length(opcode):
-    """bytes of the headers between BTH and payload"""
+    """Return: bytes of the headers between BTH and payload"""
     length = 0
     if opcode in FETH:
         length += 4
@@ -84,7 +84,7 @@ def checksum(data):
 
 
 class Packet:
-    """One frame; .errors says what is wrong with it."""
+    """One frame. .errors lists its faults."""
 
     def __init__(self, frame):
         self.errors = []
@@ -139,7 +139,7 @@ class Packet:
         if self.sport < 0xc000:
             self.bad(f"UDP source port {self.sport}")
         pseudo = self.ip[12:20] if self.kind == "ipv4" else self.ip[8:40]
-        # 0 is "none" (RoCE allows it on IPv6 too)
+        # 0 means none (RoCE allows that over IPv6, too)
         if check and checksum(pseudo + struct.pack(">HH", 17, length) + data):
             self.bad("UDP checksum")
         self.before = data[:8]
@@ -173,7 +173,7 @@ class Packet:
 
 
 def read_pcap(path):
-    """frames of a pcap file (Ethernet)"""
+    """Yield the frames of a pcap file (Ethernet)"""
     with open(path, "rb") as f:
         magic = f.read(24)[:4]
         order = "<" if magic in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
@@ -187,7 +187,7 @@ def bth(opcode, qpn, psn, pad=0, pkey=0xffff, flags=0, ackreq=0, tver=0):
 
 
 def frame_v2(src_mac, dst_mac, src, dst, body, sport=0xc123, break_icrc=0):
-    """An IPv4 RoCE v2 frame around body (BTH to pad); the ICRC is right, or xored with break_icrc."""
+    """Return: a RoCE v2 frame (IPv4) with body (BTH to pad). The ICRC is xored with break_icrc."""
     length = 8 + len(body) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + length, 1, 0x4000, 64, 17, 0,
                      socket.inet_aton(src), socket.inet_aton(dst))
@@ -197,7 +197,7 @@ def frame_v2(src_mac, dst_mac, src, dst, body, sport=0xc123, break_icrc=0):
 
 
 def frame_v1(src_mac, dst_mac, src, dst, body, break_icrc=0):
-    """The same in RoCE v1; src and dst are GIDs as IPv6 text."""
+    """Return: the same for RoCE v1. src and dst are GIDs as IPv6 text."""
     grh = struct.pack(">IHBB", 6 << 28, len(body) + 4, 0x1b, 64)
     grh += socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst)
     return dst_mac + src_mac + b"\x89\x15" + grh + body + xor(icrc(grh, body), break_icrc)

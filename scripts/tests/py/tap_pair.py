@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: tap_pair.py tap|tun [--offload] NAMESPACE NETDEV NAMESPACE NETDEV
 
-Makes two netdevs in two namespaces, prints "ready", and passes what one sends to the other, as
-a hypervisor does between two machines.  --offload: the netdevs give and take trains whole, with
-the header of virtio."""
+Makes two netdevs in two namespaces, prints "ready", and passes packets between them, as a
+hypervisor does between two machines.  With --offload, the netdevs pass whole trains, with virtio's
+header."""
 
 import ctypes
 import fcntl
@@ -27,7 +27,7 @@ def enter(namespace):
 
 
 def take_trains(tap):
-    """TCP's, and UDP's where the kernel has that"""
+    """Set offloads for TCP, and for UDP if the kernel supports that"""
     fcntl.ioctl(tap, TUNSETVNETHDRSZ, struct.pack("=i", 12))
     tcp = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
     try:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Send one UDP datagram; the name of the error, or "sent".
+"""Send one UDP datagram, and print "sent" or the name of the error.
 
 usage: udp_to.py ADDRESS PORT [SOURCE] [OPTION...]
 
   long     longer than the MTU
-  gso      several, by UDP_SEGMENT
+  gso      several datagrams, by UDP_SEGMENT
   freebind SOURCE isn't an address of this host (IPv6)
-  pktinfo  SOURCE is not bound, but given with the datagram
-  rthdr    behind a routing header (IPv6)
+  pktinfo  the socket isn't bound to SOURCE, which is given with the datagram
+  rthdr    with a routing header (IPv6)
 """
 import errno
 import ipaddress

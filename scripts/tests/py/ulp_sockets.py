@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Data between two sockets of a protocol that the kernel runs on RDMA: RDS, SMC.
+"""Sends data between two sockets of a protocol that the kernel runs over RDMA: RDS or SMC.
 
 usage: ulp_sockets.py rds|smc listen ADDRESS PORT
        ulp_sockets.py rds|smc send ADDRESS PORT PEER MIB
 
-The listener says "ready" and sends all bytes back, until the stream ends; with RDS, which
-has no end, until it is killed.  The sender compares them, and exits with 0 if they are the
-same.
+The listener prints "ready", and sends all bytes back until the stream ends.  RDS has no
+end of stream: there, it runs until it is killed.  The sender compares the bytes, and exits
+with 0 if they are the same.
 """
 import os
 import socket

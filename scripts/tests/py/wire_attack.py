@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sends raw packets to wire_target, which runs in another namespace or machine.
 
-Each round sends packets that must not be received, then one good UD packet that must be. It
-shows that the target works, and that nothing else was received. Prints "ok CASE" or "fail CASE
-why".
+Each round sends packets that must not be received, and then one good UD packet that must be received.
+The good packet shows that the target works, and that nothing else was received. Prints "ok CASE" or
+"fail CASE why".
 """
 import argparse
 import random
@@ -42,7 +42,7 @@ class Attack:
         return make(self.src, self.dst, self.args.src, self.args.dst, body, **kw)
 
     def send(self, frame):
-        # a frame shorter than Ethernet's least is padded, as a card would
+        # Pad a frame to Ethernet's least length, as a network card does
         self.socket.send(frame if len(frame) >= 60 else frame + bytes(60 - len(frame)))
 
     def ud_body(self, qpn=None, qkey=QKEY, payload=b"abcd", opcode=0x64, **kw):
@@ -70,7 +70,7 @@ class Attack:
         return body + payload
 
     def ask(self):
-        """packets received by the UD queue pair, times that another one went to ERR"""
+        """Return: packets that the UD queue pair has received, and how often the others went to ERR"""
         self.target.stdin.write("?\n")
         self.target.stdin.flush()
         words = self.target.stdout.readline().split()
@@ -85,7 +85,7 @@ class Attack:
         return self.ask()[1]
 
     def judge(self, case):
-        """One good packet; it and nothing else must have arrived."""
+        """Send one good packet. It must arrive, and no other."""
         self.send(self.frame(self.ud_body()))
         self.good += 1
         deadline = time.monotonic() + 20
@@ -123,7 +123,7 @@ class Attack:
         self.judge("wrong-opcode")
 
     def truncations(self):
-        """every opcode cut to every length, once with the ICRC of what is left, once without"""
+        """Each opcode, cut to each length, with the ICRC of the cut packet and without"""
         for opcode in sorted(roce.OPCODES) + [0x81, 0xff]:
             body = (self.ud_body(opcode=opcode, payload=b"")[:12] + self.rc_body(opcode, b"x" * 8)[12:]
                     if opcode >= 0x60 else self.rc_body(opcode, b"x" * 8))
@@ -137,7 +137,7 @@ class Attack:
         self.judge("truncations")
 
     def connected_cases(self, name, opcodes):
-        """to the RC or the UC queue pair: with any opcode, then with those of its service"""
+        """Packets to the RC or the UC queue pair, with any opcode, then with those of its service"""
         qpn = self.uc if opcodes is roce.UC else self.rc
         for opcode in range(256):
             body = self.rc_body(opcode, b"x" * 8)
@@ -161,7 +161,7 @@ class Attack:
         self.judge(f"{name}-bad-length")
 
     def forget(self):
-        """what has come until now"""
+        """Discard what has arrived until now"""
         self.sniffer.setblocking(False)
         try:
             while self.sniffer.recv(65536):
@@ -170,7 +170,7 @@ class Attack:
             pass
 
     def answer(self, opcode, psn):
-        """the syndrome of the RC queue pair's next ACK or NAK, and its PSN"""
+        """Return: syndrome and PSN of the RC queue pair's next ACK or NAK"""
         self.forget()
         self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
         self.sniffer.settimeout(20)
@@ -185,13 +185,13 @@ class Attack:
                 return packet.bth[12], packet.psn
 
     def stranger(self, body):
-        """from an address that isn't the peer's"""
+        """Packets from another address than the peer's"""
         src, self.args.src = self.args.src, self.args.src + "9"
         self.send(self.frame(body))
         self.args.src = src
 
     def reserved_cases(self):
-        """A reserved opcode ends the RC queue pair, but only in order and from its peer."""
+        """A reserved opcode puts the RC queue pair into ERR only if it comes from the peer, in order."""
         wrong = []
         for opcode in RESERVED:
             before = self.deaths()
@@ -217,13 +217,13 @@ class Attack:
         for _ in range(self.args.noise):
             frame = bytearray(self.frame(self.ud_body()))
             frame[self.random.randrange(14, len(frame))] ^= 1 << self.random.randrange(8)
-            # a change that the ICRC doesn't cover leaves a good packet: skip those
+            # If the ICRC doesn't cover a change, the packet is still good: leave it out
             if not self.masked(frame):
                 self.send(bytes(frame))
         self.judge("noise")
 
     def masked(self, frame):
-        """is the frame still one that a receiver may take?"""
+        """May a receiver still accept the frame?"""
         try:
             packet = roce.Packet(bytes(frame))
         except (struct.error, IndexError):

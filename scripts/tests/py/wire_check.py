@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks a capture of RoCE packets: each header, length, checksum and ICRC.
 
-Prints what is wrong, and a table of opcodes. With --every, each opcode must be there.
+Prints all faults, and a table of opcodes. With --every, the capture must have each opcode.
 """
 import argparse
 import collections
@@ -23,7 +23,7 @@ def is_roce(frame):
 
 
 def scapy_icrc_errors(frames):
-    """scapy's opinion of each ICRC; it can tell for RoCE v2 over IPv4"""
+    """Compare each ICRC with that of scapy, which supports RoCE v2 over IPv4"""
     from scapy.layers.l2 import Ether
     from scapy.contrib.roce import BTH
     bad = 0
