@@ -162,7 +162,7 @@ static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 	f->qp = qp;
 }
 
-/* What modify_qp would set on the way to RTS */
+/* Set what modify_qp sets on the way to RTS */
 static void to_rts(struct kunit *test, struct fake *f)
 {
 	struct rxe_qp *qp = f->qp;
@@ -309,7 +309,7 @@ static bool add(struct fake *f, struct rxe_train *train, struct rxe_pkt *pkt,
 	return true;
 }
 
-/* The skb still says that it has the bytes, as after a bug elsewhere */
+/* Remove bytes of the end, but not from skb->len, as a bug elsewhere might */
 static void cut_off(struct sk_buff *skb, u32 bytes)
 {
 	u32 nr = skb_shinfo(skb)->nr_frags;

@@ -22,7 +22,7 @@
 #define FAKE_WR		16u		/* work requests that fit in a queue */
 
 /**
- * struct fake - the device and what is on it
+ * struct fake - the device and its objects
  * @rxe: the device
  * @ndev: netdev of its GID; only its flags are ever looked at
  * @gid_attr: the GID
@@ -99,7 +99,7 @@ void fake_settle(struct kunit *test);
 void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 
-/* The same, of whose @len bytes the last @missing aren't in the skb, whatever its length says */
+/* The same. The last @missing of @len bytes aren't in the skb, though its length includes them */
 void fake_inject_short(struct kunit *test, struct rxe_pkt *pkt, const void *payload, u32 len,
 		       u32 missing);
 
@@ -107,7 +107,7 @@ void fake_inject_short(struct kunit *test, struct rxe_pkt *pkt, const void *payl
 void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);
 
-/* Several in a train, payload_len set, all of one size but the last */
+/* Several packets in a train, with payload_len set. All but the last have the same size */
 void fake_inject_train(struct kunit *test, struct rxe_pkt *pkts, u32 num,
 		       const void *payload);
 
@@ -127,7 +127,7 @@ void fake_expect_nothing(struct kunit *test);
 /* A counter of the device */
 u64 fake_counter(struct kunit *test, enum rxe_counter which);
 
-/* Post, to the SRQ if there is one; data is at @off of fake.mem */
+/* Post a receive, to the SRQ if there is one. Its memory is at @off of fake.mem */
 void fake_post_recv(struct kunit *test, u64 wr_id, u32 off, u32 len);
 void fake_post(struct kunit *test, struct ib_send_wr *wr, u32 off, u32 len);
 void fake_send(struct kunit *test, u64 wr_id, u32 off, u32 len);

@@ -14,13 +14,13 @@ void peer_request(struct kunit *test, u8 opcode, u32 psn, const void *data, u32 
 void peer_rdma(struct kunit *test, u8 opcode, u32 psn, u32 off, u32 dma_len, const void *data,
 	       u32 len);
 
-/* A FLUSH's type and level, and what it needs of the QP's and of the region's access flags */
+/* The FETH of a FLUSH, and the access flags that the QP and the region need for it */
 #define PEER_FETH(type, level)	((type) | (level) << RXE_FETH_LEVEL_SHIFT)
 void peer_allow_flush(struct kunit *test, int qp, int key);
 
 /*
- * Messages of a byte: posts a dozen receive work requests, sends the @n-th message, and expects
- * that exactly those from @first to @last have come
+ * Messages of one byte: functions that post a dozen receive work requests, send message @n, and
+ * expect that exactly the messages @first to @last have arrived
  */
 #define PEER_BYTE(n)	(u8)(0x40 + (n))
 void peer_post_bytes(struct kunit *test);
@@ -39,7 +39,7 @@ void peer_respond(struct kunit *test, u8 opcode, u32 psn, const void *data, u32 
 /* A NAK for one lost packet, on a path without trains */
 void peer_nak_alone(struct kunit *test, u32 psn);
 
-/* Posts one SEND, takes its packets away */
+/* Posts one SEND, and takes its packets */
 void peer_take_send(struct kunit *test, u64 wr_id, u32 len);
 
 /* The next completion of a send, or that there is none */
@@ -49,7 +49,7 @@ void peer_expect_not_done(struct kunit *test);
 
 void peer_expect_counted(struct kunit *test, enum rxe_counter which, u64 times);
 
-/* The losses that the QP was told of, by a NAK or by an answer behind a missing one */
+/* Losses that the QP has detected by a NAK, and by an answer behind a missing one */
 void peer_expect_losses(struct kunit *test, u64 naks, u64 implied);
 
 #endif /* RXE_KUNIT_PEER_H */

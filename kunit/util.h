@@ -31,7 +31,7 @@ static inline void edge_free(struct edge *edge)
 	vfree(edge->page);
 }
 
-/* @len bytes, the last of them before the edge */
+/* Return: @len bytes, which end at the edge */
 static inline u8 *edge_buf(const struct edge *edge, u32 len)
 {
 	return edge->page + PAGE_SIZE - len;

@@ -27,7 +27,7 @@ struct step {
 
 #include "dcqcn_vectors.h"
 
-/* The model has real numbers; alpha is rounded off at each of its periods */
+/* The model uses real numbers. The driver rounds alpha off in each of its periods */
 static void expect_near(struct kunit *test, u64 is, u64 want, u32 step)
 {
 	KUNIT_ASSERT_LE_MSG(test, max(is, want) - min(is, want), want / 2000 + 220,
@@ -102,7 +102,7 @@ static void flood(struct kunit *test)
 	KUNIT_EXPECT_GE(test, cc.window, 1u);
 }
 
-/* A round trip of @rtt, in which 100 packets got through */
+/* A round trip of @rtt, in which 100 packets were acknowledged */
 static void round_trip(struct rxe_cc *cc, u64 rtt)
 {
 	struct rxe_cc_sample sample = {
@@ -123,7 +123,7 @@ static void once_a_round_trip(struct kunit *test)
 	round_trip(&cc, rtt);
 	cc.ops->cnp(&cc, now);
 	was = cc.rate;
-	KUNIT_EXPECT_GE(test, was, 500000ULL);	/* half of what came through */
+	KUNIT_EXPECT_GE(test, was, 500000ULL);	/* half of the throughput */
 	KUNIT_EXPECT_LE(test, was, 501000ULL);
 	cc.ops->cnp(&cc, now + rtt - 1);
 	KUNIT_EXPECT_EQ(test, cc.rate, was);
@@ -202,7 +202,7 @@ static void window_waits(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.window, was);
 }
 
-/* What a READ fetches is sent by the peer, at its rate, and takes as long as the data */
+/* The peer sends the data of a READ, at its own rate. The round trip has the time of this data */
 static void fetched(struct kunit *test)
 {
 	struct rxe_cc_sample sample = {
@@ -230,7 +230,7 @@ static void fetched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, min_t(u32, 8 * was, rxe_knob(window_max)));
 }
 
-/* A round trip that ended long ago doesn't tell how long the timers are */
+/* The timers don't follow a round trip that ended long ago */
 static void old_round_trip(struct kunit *test)
 {
 	u64 rtt = 100 * NSEC_PER_MSEC, memory = rxe_knob(loss_memory_ns), was;
@@ -248,7 +248,7 @@ static void old_round_trip(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.dcqcn.time_stage, 0u);
 }
 
-/* More got through than was known when the window was the limit */
+/* A later throughput is higher than the one that was measured when the window was the limit */
 static void better_later(struct kunit *test)
 {
 	struct rxe_cc_sample sample = {
@@ -265,7 +265,7 @@ static void better_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.seen, 100000000ULL);
 }
 
-/* Throughput that nothing limited isn't what the first CNP cuts */
+/* The first CNP doesn't cut a throughput that neither window nor rate limited */
 static void unlimited_sample(struct kunit *test)
 {
 	struct rxe_cc_sample sample = {
@@ -280,7 +280,7 @@ static void unlimited_sample(struct kunit *test)
 	cc.ops->cnp(&cc, NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 10000 * MBIT);
 	KUNIT_EXPECT_GE(test, cc.rate, 4900 * MBIT);
-	/* after one round trip, what was cut isn't an assumption any more */
+	/* After one round trip, the throughput is known, and is cut */
 	cc.ops->acked(&cc, &sample, 0);
 	rate = cc.rate;
 	sample.limited = true;
@@ -289,7 +289,7 @@ static void unlimited_sample(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, rate);
 }
 
-/* A lower rp_byte_reset meets a high count of bytes: the increases come a few at a time */
+/* rp_byte_reset falls while the count of bytes is high: the increases come a few at a time */
 static void byte_reset_falls(struct kunit *test)
 {
 	struct rxe_cc cc;
@@ -325,7 +325,7 @@ static void recovers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
 }
 
-/* Whatever the knobs and the events are, the rate stays within its limits */
+/* With any knobs and any events, the rate stays within its limits */
 static void any(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(7);

@@ -6,7 +6,7 @@
 #include <cc/cc.h>
 #include "../util.h"
 
-/* In three of @kinds cases, a loss of @psn, a timeout or an undo. Return: false in the others */
+/* In 3 of @kinds cases, plays a loss of @psn, a timeout or an undo. Return: false in the others */
 static inline bool play_loss(struct rnd_state *rnd, struct rxe_cc *cc, u32 psn, u32 kinds)
 {
 	switch (rnd_below(rnd, kinds)) {

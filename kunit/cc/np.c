@@ -22,7 +22,7 @@ static void one_an_interval(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cnps, 100u);
 }
 
-/* Two flows of a datagram QP don't take each other's CNPs */
+/* Two flows of a datagram QP get their CNPs independently */
 static void flows(struct kunit *test)
 {
 	struct rxe_np np = {};

@@ -107,10 +107,11 @@ static void loss(struct kunit *test)
 }
 
 /*
- * A READ's round trip has the transfer of its data, as that of a SEND has the transfer of the
- * packets before its last one. Both are what the window has in flight. So with READs, too, the
- * window settles where the path is full and the queue is short, even if @rtt_min is that of a
- * short SEND. Here the path takes a packet in 10 us, and holds 10.
+ * The round trip of a READ includes the transfer of its data. That of a SEND includes the transfer
+ * of the packets before its last one. In both cases, this is the data that the window has in
+ * flight. So with READs, too, the window settles where the path is full and the queue is short.
+ * This holds even if @rtt_min is that of a short SEND. Here, the path takes 10 us per packet, and
+ * holds 10 packets.
  */
 static void fetches(struct kunit *test)
 {
@@ -135,7 +136,7 @@ static void fetches(struct kunit *test)
 	}
 }
 
-/* After any events, something may be sent */
+/* After any events, the window or the rate allows sending */
 static void any(struct kunit *test)
 {
 	struct rnd_state rnd = rnd_init(3);

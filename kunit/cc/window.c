@@ -17,7 +17,7 @@ static void begin(struct rxe_cc *cc)
 	rxe_cc_reset(cc, &rxe_cc_window);
 }
 
-/* @pkts come through in a round trip of @rtt, of which 1 ms is the path's own */
+/* @pkts are acknowledged in a round trip of @rtt, of which 1 ms is that of the empty path */
 static void come_through(struct rxe_cc *cc, u32 pkts, u64 rtt, bool limited,
 			 bool lossy)
 {
@@ -30,7 +30,7 @@ static void come_through(struct rxe_cc *cc, u32 pkts, u64 rtt, bool limited,
 	cc->ops->acked(cc, &sample, una);
 }
 
-/* All that was in flight comes through, and one packet of it is lost */
+/* One packet in flight is lost, and all others are acknowledged */
 static void lose_one(struct rxe_cc *cc)
 {
 	cc->ops->lost(cc, una, rxe_psn_add(una, cc->window));
@@ -127,7 +127,7 @@ static void shrinks(struct kunit *test)
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, false);
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_calm));
-	/* on a lossy path down to window_lossy; a smaller window doesn't grow */
+	/* On a lossy path, it shrinks down to window_lossy. A smaller window doesn't grow */
 	for (i = 0; i < 20; i++)
 		come_through(&cc, cc.window, 100 * MS, true, true);
 	KUNIT_EXPECT_EQ(test, cc.window, (u32)rxe_knob(window_lossy));

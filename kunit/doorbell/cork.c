@@ -29,7 +29,7 @@ static void stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 1000, 7, STEP_NS), 1000u);
 }
 
-/* A process that polls, or gets a request of the peer, before each doorbell never waits */
+/* A process that polls, or gets a request, before each doorbell never waits */
 static void ping_pong(struct kunit *test)
 {
 	struct rxe_cork cork = {};
@@ -68,7 +68,7 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, rxe_knob(cork_row), polled, STEP_NS), 0u);
 }
 
-/* A process that polls completions one by one, and has more of them, waits */
+/* A process that polls completions one by one, and has more to poll, waits */
 static void drain(struct kunit *test)
 {
 	struct rxe_cork cork = {};

@@ -111,7 +111,7 @@ static u32 play(struct game *g, u32 most)
 	return i;
 }
 
-/* With trains of any length, either kind of peer, and random loss in addition */
+/* The problem is detected with trains of any length, both kinds of peers, and random loss */
 static void spoilt(struct kunit *test)
 {
 	struct game *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
@@ -129,7 +129,9 @@ static void spoilt(struct kunit *test)
 		}
 }
 
-/* At 1 and 5 % loss of packets, a hundred thousand rounds with trains of any length */
+/*
+ * Nothing is detected in 100,000 rounds with trains of any length, if 1 or 5 % of packets are lost
+ */
 static void random_loss(struct kunit *test)
 {
 	static const u32 loss[] = { 100, 500 };
@@ -194,7 +196,7 @@ static void speaks_against(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, firsts.score, 0u);
 }
 
-/* READs of two packets, a window of one: the second is requested each time, or rarely */
+/* READs of two packets, a window of one: the second packet is requested each time, or rarely */
 static void reads(struct kunit *test)
 {
 	struct rxe_firsts firsts = { .from = PSN, .npkts = 2, .score = 1 };

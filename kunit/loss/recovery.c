@@ -14,7 +14,7 @@
 #define PSN	0xfffffeu		/* close to the wrap-around */
 #define BURST	16u
 
-/* What a case plays */
+/* The state of a case */
 struct game {
 	struct rxe_recovery	rec;
 	struct rxe_rtt		rtt;
@@ -137,8 +137,8 @@ static void rto_follows_stalls(struct kunit *test)
 }
 
 /*
- * The table: what a hint leads to, in which state. @after: ms since the last progress;
- * @resent: ms since the oldest packet was sent again, 0: it wasn't.
+ * The table: the verdict on a hint in a state. @after: ms since the last progress. @resent: ms
+ * since the oldest packet was sent again; 0: it wasn't sent again.
  */
 static const struct row {
 	const char		*name;
@@ -252,7 +252,10 @@ static void peer_drops(struct kunit *test)
 			RXE_LOSS_RESEND);
 }
 
-/* Where only probes speak of losses, silence behind a probed READ shows nothing about the peer */
+/*
+ * While losses are only guessed from silence, a READ behind a probed one may be late, too: its
+ * silence isn't a second loss
+ */
 static void peer_is_slow(struct kunit *test)
 {
 	struct game g;
@@ -359,7 +362,7 @@ static void backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
 }
 
-/* Without a timeout, probes never end, and the intervals never become shorter again */
+/* Without a timeout, probes never end, and their intervals never become shorter */
 static void backs_off_for_ever(struct kunit *test)
 {
 	u64 wait, last = 0;

@@ -37,12 +37,12 @@
  * @vmaps: mappings for the CPU
  * @begun: accesses by the CPU that have begun and not ended
  * @refuse: mappings fail with this error
- * @iomem: mappings for the CPU say that it isn't RAM
+ * @iomem: mappings for the CPU say that the memory isn't RAM
  * @moves: the exporter moves the buffer when it maps it for the CPU
- * @slow: when the buffer is mapped next, its contents come later: when somebody waits for them
+ * @slow: at the next mapping, the contents come later: when the importer waits for them
  * @fence: for the contents
  * @lock: of @fence
- * @asked: somebody waits for @fence
+ * @asked: the importer waits for @fence
  * @work: signals @fence
  * @released: the last reference to @buf is gone
  */
@@ -73,7 +73,7 @@ static u8 *place(u32 at)
 	return page_address(ex.page[at]);
 }
 
-/* The byte of the region, where the buffer is now */
+/* Return: a byte of the region, at the present place of the buffer */
 static u8 *seen(u32 off)
 {
 	return place(ex.at) + OFFSET + off;
@@ -206,7 +206,7 @@ static void export(struct kunit *test, const struct dma_buf_ops *ops)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ex.buf));
 }
 
-/* The exporter's own reference, and the buffer with it if nobody else has one */
+/* Drop the exporter's reference. If it is the last one, the buffer is freed */
 static void unexport(struct kunit *test)
 {
 	dma_buf_put(ex.buf);
@@ -235,7 +235,7 @@ static void expect_used(struct kunit *test, int maps, int begun)
 	KUNIT_EXPECT_EQ(test, ex.begun, begun);
 }
 
-/* The region is mapped, and anything lies in the buffer */
+/* Map the region. The buffer has random contents */
 static int start(struct kunit *test)
 {
 	u32 i;
@@ -286,7 +286,7 @@ static void stop(struct kunit *test)
 	}
 }
 
-/* Move the buffer to its other place. When the importer was told, it has no mapping any more */
+/* Move the buffer to its other place. After the notification, the importer has no mapping */
 static void move(struct kunit *test)
 {
 	dma_resv_lock(ex.buf->resv, NULL);
@@ -321,7 +321,7 @@ static void expect_ack(struct kunit *test, u32 psn, u8 type)
 	KUNIT_ASSERT_EQ(test, (u32)(pkt.syndrome & RXE_AETH_TYPE_MASK), (u32)type);
 }
 
-/* The answer to a READ of @len bytes, which are those that @psn.. carry */
+/* Expect the response to a READ of @len bytes, from @psn on */
 static void expect_read(struct kunit *test, u32 psn, u32 len, const u8 *data)
 {
 	u8 payload[FAKE_MTU];
@@ -355,7 +355,7 @@ static void written(struct kunit *test)
 	}
 }
 
-/* A WRITE of several packets goes on at the new place */
+/* The buffer moves during a WRITE of several packets, which goes on at the new place */
 static void written_half(struct kunit *test)
 {
 	u8 data[2 * FAKE_MTU];
@@ -369,7 +369,7 @@ static void written_half(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, seen(0), data, sizeof(data));
 }
 
-/* A READ, and its duplicate, have the bytes from where the buffer is */
+/* A READ and its duplicate get the bytes from the present place of the buffer */
 static void read(struct kunit *test)
 {
 	u8 data[600];
@@ -417,7 +417,7 @@ static void post_local(struct kunit *test, enum ib_wr_opcode opcode, u32 len)
 	KUNIT_ASSERT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr.wr, &bad), 0);
 }
 
-/* What the QP sends comes from the new place, also when it is sent again */
+/* The QP sends data from the new place, also when it sends again */
 static void sent(struct kunit *test)
 {
 	u8 data[200], payload[FAKE_MTU];
@@ -440,7 +440,7 @@ static void sent(struct kunit *test)
 	peer_expect_done(test, 1);
 }
 
-/* The answer to a READ lands where the buffer is by then */
+/* The response to a READ is written to the present place of the buffer */
 static void received(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -469,7 +469,7 @@ static void waits(struct kunit *test)
 	flush_work(&ex.work);
 }
 
-/* A buffer that can't be mapped again is an access error; all is given back */
+/* If the buffer can't be mapped again, that is an access error. All mappings are given back */
 static void lost(struct kunit *test)
 {
 	u8 data[8] = {};
@@ -482,7 +482,7 @@ static void lost(struct kunit *test)
 	expect_used(test, 0, 1);
 }
 
-/* It has moved to memory that isn't RAM */
+/* The buffer has moved to memory that isn't RAM */
 static void lost_ram(struct kunit *test)
 {
 	u8 data[8] = {};
@@ -494,7 +494,7 @@ static void lost_ram(struct kunit *test)
 	expect_used(test, 0, 1);
 }
 
-/* What can't be mapped at the registration is refused there */
+/* If the buffer can't be mapped, the registration is refused */
 static void refused(struct kunit *test)
 {
 	deregister(test);
@@ -513,7 +513,7 @@ static void refused(struct kunit *test)
 	expect_used(test, 0, 0);
 }
 
-/* The region ends while the buffer isn't mapped; later moves don't concern it */
+/* The region is freed while the buffer isn't mapped. Later moves have no effect on it */
 static void ends(struct kunit *test)
 {
 	move(test);
@@ -545,7 +545,7 @@ static int advise(struct kunit *test, u32 flags, u32 length)
 			     &sge, 1, NULL);
 }
 
-/* A prefetch maps it again; one that stays where it is needs none */
+/* A prefetch maps the buffer again after a move, and does nothing if it hasn't moved */
 static void prefetched(struct kunit *test)
 {
 	move(test);

@@ -42,7 +42,7 @@ static void hold_worker(struct work_struct *work)
 	wait_for_completion(&c->go);
 }
 
-/* Until let_go(), works of @wq wait */
+/* Make works of @wq wait until let_go() */
 static void hold(struct ctx *c, struct workqueue_struct *wq)
 {
 	reinit_completion(&c->held);
@@ -155,7 +155,7 @@ static int ask(struct ctx *c, u64 off, u64 len, u64 rest, bool write)
 	return err;
 }
 
-/* Ask for the first byte, and wait until that has failed */
+/* Request the first byte, and wait until the fault has failed */
 static void fail_first(struct kunit *test, struct ctx *c)
 {
 	KUNIT_EXPECT_EQ(test, ask(c, 0, 1, 1, false), -EAGAIN);
@@ -169,7 +169,7 @@ static u32 memory_refs(struct ctx *c)
 	return kref_read(&c->odp.ref);
 }
 
-/* One request at a time, which isn't changed by another one */
+/* There is one request at a time. Another request doesn't change it */
 static void one_at_a_time(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -189,7 +189,7 @@ static void one_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wakes, 1u);
 }
 
-/* An error is for the request that had it, once */
+/* The failed request gets the error once */
 static void same_error_once(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -206,7 +206,7 @@ static void same_error_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wakes, 5u);
 }
 
-/* What will be needed soon is asked for with it: within the key, and not too much */
+/* Bytes that will be needed soon are requested, too: within the key, and a limited number */
 static void ahead(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -221,7 +221,7 @@ static void ahead(struct kunit *test)
 	let_go(c, c->process.wq);
 }
 
-/* Who can't wait has no fault */
+/* For a caller that can't wait, no fault is allocated */
 static void cannot_wait(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -232,7 +232,7 @@ static void cannot_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 }
 
-/* After a reset, the error is forgotten, and a worker's fault isn't waited for */
+/* A reset forgets the error, and doesn't wait for a worker */
 static void reset(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -250,7 +250,7 @@ static void reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->wakes, 2u);	/* one of each before and after */
 }
 
-/* A fault that is given up wakes nobody, and doesn't keep the memory */
+/* A fault that is given up doesn't wake the task, and keeps no reference to the memory */
 static void given_up(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -275,7 +275,7 @@ static int advise(struct ctx *c, struct ib_pd *pd, u32 lkey, u64 addr, u32 len, 
 	return rxe_advise_mr(pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, flags, &sge, 1, NULL);
 }
 
-/* A worker has so many prefetches, and counts those that wait. The caller does others. */
+/* Workers get a limited number of prefetches, and the caller does the others itself */
 static void prefetches(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -291,7 +291,7 @@ static void prefetches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memory_refs(c), 1u);
 }
 
-/* Only who waits for the pages learns that they can't be had */
+/* Only a caller that waits for the pages gets the error */
 static void flushed(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -164,7 +164,7 @@ static void bounds(struct kunit *test)
 				    want[i].off, want[i].len);
 }
 
-/* Between @c->buf and the region, run by run */
+/* Copy between @c->buf and the region, run by run */
 static void copy(struct ctx *c, u32 off, u32 len, bool write)
 {
 	u32 done, run;
@@ -210,7 +210,7 @@ static void write(struct kunit *test)
 	}
 }
 
-/* A run is no longer than requested, and ends at a page that isn't followed contiguously */
+/* A run is no longer than requested, and ends before a page that isn't contiguous */
 static void runs(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -282,7 +282,7 @@ static void refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->rxe.num_mr), 1);
 }
 
-/* A region of no bytes needs no memory, and nothing is in it */
+/* A region of zero bytes needs no memory, and gives access to no byte */
 static void empty(struct kunit *test)
 {
 	static const u64 starts[] = { 0, 0x1234, U64_MAX };

@@ -221,7 +221,7 @@ static void window(struct kunit *test)
 	c->mr.key.kind = RXE_KEY_FIXED;
 }
 
-/* Pages that are taken back leave the faults that are getting them, and no other fault */
+/* If pages are taken back, the faults that are getting them are told, and no others */
 static void batches(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -236,7 +236,7 @@ static void zero_based(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, readable(c, bind.new_rkey, IOVA + 100, 1));
 }
 
-/* Type 1 may be bound again, which ends the old key. A length of 0 unbinds the window */
+/* Type 1 may be bound again, which invalidates the old key. A length of 0 unbinds the window */
 static void anew(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -289,7 +289,7 @@ static u32 bound_on(const struct rxe_windows *windows)
 }
 
 /*
- * A QP that goes away unbinds its own windows of type 2B, and no other. Only bound windows
+ * When a QP is destroyed, its windows of type 2B are unbound, and no others. Only bound windows
  * are on its list
  */
 static void leave(struct kunit *test)
@@ -412,7 +412,7 @@ static void of_another_process(struct kunit *test)
 	c->mr->umem = NULL;
 }
 
-/* While a task uses the memory, the key isn't found, and isn't ended */
+/* While a task uses the memory, its key can't be invalidated yet, but it isn't found any more */
 static void busy(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -447,7 +447,7 @@ static void restore(const struct ib_qp *qp, u32 rkey)
 	local_bh_enable();
 }
 
-/* A bind that had to wait, and is flushed then, leaves the window as it was [10.3.1.1] */
+/* A bind had to wait, and is flushed then: the window stays as it was [10.3.1.1] */
 static void restored(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -480,7 +480,7 @@ static void restored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bind_on(c, &c->qp, &bind), 0);
 }
 
-/* A task that keeps a key over several packets notices that it was ended */
+/* A task that keeps a key over several packets notices that it was invalidated */
 static void kept(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -576,7 +576,7 @@ static void fast_again(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, readable(c, rkey, va, 1));	/* that list was refused */
 }
 
-/* The key covers no byte outside of the listed pages, whatever ib_sg_to_pages() says */
+/* The key covers no byte outside of the listed pages, also if ib_sg_to_pages() returns too much */
 static void fast_short(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -17,7 +17,7 @@ static struct rxe_dev *make_dev(struct kunit *test, u8 ecn_priorities)
 	return rxe;
 }
 
-/* The TOS of a path whose program asks for @tclass */
+/* Return: the TOS of a path whose program asks for @tclass */
 static u8 tos_of(const struct rxe_dev *rxe, struct rxe_path path, u8 tclass)
 {
 	const struct ib_global_route grh = { .traffic_class = tclass };
@@ -45,7 +45,7 @@ static void ecn_bits(struct kunit *test)
 	}
 }
 
-/* The administrator's class has no more rights */
+/* The same holds for the administrator's class */
 static void administrator(struct kunit *test)
 {
 	const struct rxe_path off = { .proto = RXE_ROCE_V2_IPV4 };
@@ -59,7 +59,7 @@ static void administrator(struct kunit *test)
 	rxe_tclass_free(rxe);
 }
 
-/* ECN goes by the priority that packets have, not by the one that the process asked for */
+/* For ECN, the priority of packets counts, not the one that the process asked for */
 static void unprivileged(struct kunit *test)
 {
 	const struct ib_global_route grh = { .traffic_class = 0xe0 };
@@ -100,7 +100,7 @@ static void v1(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* The priority of a packet with this class, after the VLAN's ingress map said @priority */
+/* Return: the priority of a packet with this class, if the VLAN's ingress map gave @priority */
 static u8 received(struct kunit *test, u8 proto, u8 tclass, u32 priority)
 {
 	struct sk_buff *skb = make_skb(test);

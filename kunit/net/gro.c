@@ -39,7 +39,7 @@ static void push_udp(struct sk_buff *skb)
 	};
 }
 
-/* To an address of the loopback netdev, which is always this host's */
+/* The destination is an address of the loopback netdev, which is always this host's */
 static void push_ipv4(struct sk_buff *skb, u16 id)
 {
 	struct iphdr *ip = skb_push(skb, sizeof(*ip));
@@ -77,7 +77,9 @@ static void push_l3(struct sk_buff *skb, u8 proto, u32 n)
 		push_ipv6(skb, IPPROTO_UDP);
 }
 
-/* The @n-th packet of a connection as GRO hands it to its protocol: data at the IP header or GRH */
+/*
+ * Return: packet @n of a connection, as GRO passes it to its protocol: data at the IP header or GRH
+ */
 static struct sk_buff *packet(struct kunit *test, u8 proto, u32 n)
 {
 	struct sk_buff *skb = alloc_skb(ROOM, GFP_KERNEL);
@@ -103,7 +105,7 @@ static struct sk_buff *packet(struct kunit *test, u8 proto, u32 n)
 	return skb;
 }
 
-/* RoCE v2 comes from the UDP layer, which has compared addresses and ports */
+/* The UDP layer has compared addresses and ports of RoCE v2 */
 static void receive(u8 proto, struct list_head *held, struct sk_buff *skb)
 {
 	struct packet_offload *v1;
@@ -150,7 +152,7 @@ static void in_order(struct kunit *test)
 	}
 }
 
-/* As IPsec leaves a packet, and a netdev that does IPsec */
+/* Return: a packet that IPsec, or a netdev with IPsec offload, has decrypted */
 static struct sk_buff *decrypted(struct kunit *test, u8 proto, u32 n)
 {
 	struct sk_buff *skb = packet(test, proto, n);
@@ -197,8 +199,8 @@ static bool classes_chain(struct kunit *test, u8 proto, u8 first_class, u8 secon
 }
 
 /*
- * A train has one ECN mark, the first packet's. A mark of a single packet must neither get lost nor
- * count for its neighbours [RFC 3168]. The same for the DSCP.
+ * A train has one ECN mark, that of the first packet. The mark of another packet must neither get
+ * lost nor count for its neighbours [RFC 3168]. The same holds for the DSCP.
  */
 static void traffic_class(struct kunit *test)
 {
@@ -218,7 +220,7 @@ static void traffic_class(struct kunit *test)
 						    classes[first], classes[second]);
 }
 
-/* Another bit of the second packet's header differs: @byte of the IP header or GRH */
+/* A bit in @byte of the second packet's IP header or GRH differs */
 static bool differ_at(struct kunit *test, u8 proto, u32 byte)
 {
 	struct sk_buff *second = packet(test, proto, 2);
@@ -260,7 +262,7 @@ static bool chained_on(struct kunit *test, struct net_device *ndev, u8 proto)
 	return chained(proto, first, second);
 }
 
-/* Nothing is received by @ndev, so the hooks aren't called */
+/* The hooks aren't called, since @ndev receives no packet */
 static void set_hooks(struct net_device *ndev, void *netfilter, void *tc)
 {
 #ifdef CONFIG_NETFILTER_INGRESS
@@ -272,8 +274,8 @@ static void set_hooks(struct net_device *ndev, void *netfilter, void *tc)
 }
 
 /*
- * What netfilter or tc may mirror into a tunnel isn't chained. RoCE v1 is: its own segmentation
- * makes room for the headers of tunnels.
+ * Packets that netfilter or tc may mirror into a tunnel aren't chained. Those of RoCE v1 are: its
+ * own segmentation makes room for the headers of tunnels.
  */
 static void ingress_hooks(struct kunit *test)
 {

@@ -64,7 +64,7 @@ static void one_tag(struct kunit *test)
 	KUNIT_EXPECT_NE(test, tags(test, 5, ETH_P_8021AD, 0), tags(test, 5, ETH_P_8021Q, 0));
 }
 
-/* Tenants with the same inner VLAN ID are told apart by the outer one, and by its protocol */
+/* The outer VLAN ID and its protocol distinguish tenants with the same inner VLAN ID */
 static void two_tags(struct kunit *test)
 {
 	u32 first = tags(test, 10, ETH_P_8021AD, 5);

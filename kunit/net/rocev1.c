@@ -42,7 +42,7 @@ static void push_grh(struct sk_buff *skb, u32 bytes)
 	skb_reset_network_header(skb);
 }
 
-/* Packet @n with its GRH; data at the GRH */
+/* Return: packet @n with its GRH; data at the GRH */
 static struct sk_buff *one(struct kunit *test, u32 n)
 {
 	struct sk_buff *skb = alloc_skb(L3 + MOST * PKT, GFP_KERNEL);
@@ -54,7 +54,7 @@ static struct sk_buff *one(struct kunit *test, u32 n)
 	return skb;
 }
 
-/* What leaves: link header, and the GRH with the length of all */
+/* Add a link header, and set the length of all in the GRH, as when the train leaves */
 static struct sk_buff *finish(struct sk_buff *skb)
 {
 	rxe_l3_fix_header(skb->data, RXE_ROCE_V1, 0, skb->len - RXE_GRH_BYTES);
@@ -76,7 +76,7 @@ static struct sk_buff *train(struct kunit *test)
 	return finish(skb);
 }
 
-/* As GRO chains them: data at the BTH */
+/* Return: packets as GRO chains them; data at the BTH */
 static struct sk_buff *chain(struct kunit *test)
 {
 	struct sk_buff *skb = one(test, 0), *frame;
@@ -147,8 +147,8 @@ static void segment_frames(struct kunit *test)
 #define TUNNEL	70u	/* VXLAN over IPv6, as outer link header to VXLAN header */
 
 /*
- * As a tunnel's segmentation calls it, with the tunnel's headers in front of the link header. Each
- * packet has room for these, and the sum for the tunnel's checksum.
+ * Segments a train as a tunnel does, with the tunnel's headers in front of the link header. Each
+ * packet must have room for these headers, and the sum for the tunnel's checksum.
  */
 static void in_tunnel(struct kunit *test, struct sk_buff *skb)
 {

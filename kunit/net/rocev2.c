@@ -48,8 +48,8 @@ static void udp_header(struct kunit *test)
 }
 
 /*
- * A GRH, in the last 20 bytes an IPv4 header; and an SL that tells which, unless the packet
- * has a priority [A17.4.5.1]
+ * The receiver gets a GRH, or an IPv4 header in its last 20 bytes. The SL tells which, unless the
+ * packet has a priority [A17.4.5.1]
  */
 static void of_datagram(struct kunit *test)
 {

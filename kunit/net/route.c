@@ -34,7 +34,7 @@ static void route_exit(struct kunit *test)
 	kvfree(fix.ndev);
 }
 
-/* Any route will do. The path has the only reference. */
+/* Give the path a route, to which it has the only reference. */
 static void keep(struct kunit *test, struct rxe_path *path, int ndev)
 {
 	struct metadata_dst *md = metadata_dst_alloc(0, METADATA_IP_TUNNEL, GFP_KERNEL);
@@ -50,7 +50,7 @@ static bool has_route(const struct rxe_path *path)
 	return rcu_access_pointer(path->dst);
 }
 
-/* All paths by the netdev that leaves, and no others */
+/* All paths by the netdev that leaves drop their route, and no others */
 static void by_netdev(struct kunit *test)
 {
 	int i, gone;
@@ -75,7 +75,7 @@ static void by_the_last(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_route(fix.path));
 }
 
-/* The netdev is up again, in another namespace, and leaves that, too */
+/* The netdev is up again in another namespace, and leaves that, too */
 static void twice(struct kunit *test)
 {
 	keep(test, fix.path, 0);
@@ -86,7 +86,7 @@ static void twice(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has_route(fix.path));
 }
 
-/* The memory of a destroyed path may be used for anything, also if its route was forgotten */
+/* The memory of a destroyed path isn't accessed any more, also if its route was dropped before */
 static void destroyed(struct kunit *test)
 {
 	int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * net/shaper.c: a queueing discipline that segments trains is found at the root and below it.
- * The netdev and its queueing disciplines are only looked at.
+ * The netdev and its queueing disciplines are only read.
  */
 #include <linux/netdevice.h>
 #include <net/sch_generic.h>

@@ -49,7 +49,7 @@ static void fill_bth(u8 *bth, u8 opcode, u32 qpn, u32 n, u32 len)
 	put_unaligned_be32(n, bth + 8);
 }
 
-/* Headers of @bytes, BTH to ICRC, in front of what @skb has */
+/* Push network headers for @bytes, BTH to ICRC */
 static void push_l3(struct sk_buff *skb, u32 id, u32 bytes)
 {
 	struct udphdr *udp = skb_push(skb, sizeof(*udp));
@@ -103,7 +103,7 @@ static struct sk_buff *train(struct kunit *test, u32 odd, u8 opcode, u32 qpn)
 	return skb;
 }
 
-/* The same, each packet in an skb */
+/* Return: the same, with each packet in its own skb */
 static struct sk_buff *chain(struct kunit *test)
 {
 	struct sk_buff *skb = one(test, op_of(0), 0x100, 0, PKT), *frame;
@@ -297,8 +297,8 @@ static void delivered(struct kunit *test)
 }
 
 /*
- * GRO of a router, whose first skb has @first packets, and whose frag_list has skbs of @each:
- * only the first packet of an skb has headers.
+ * Return: a train of a router's GRO. The first skb has @first packets, and those in the frag_list
+ * have @each packets. Only the first packet of an skb has headers.
  */
 static struct sk_buff *grown(struct kunit *test, u32 first, u32 each)
 {

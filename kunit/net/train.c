@@ -24,7 +24,7 @@ static bool hog_memory(struct list_head *hog)
 	return !list_empty(hog);
 }
 
-/* Every other pair of pages: nothing that could become a larger block */
+/* Give back every second pair of pages: these can't become a larger block */
 static void split_some(struct list_head *hog, struct list_head *rest)
 {
 	struct page *page;

@@ -154,7 +154,7 @@ static void last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
-/* What is cut into packets stays in the queues until the last packet has left */
+/* A train that is segmented counts as queued until its last packet has left */
 static void cut(struct kunit *test)
 {
 	u32 room = rxe_tx_room(fix.tx[0]);
@@ -173,7 +173,7 @@ static void cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
 }
 
-/* Nothing leaves, and all senders wait, until the last of them was called @times times */
+/* Nothing leaves and all senders wait, until the last sender was called @times times */
 static void wait_stuck(struct kunit *test, u64 force, u32 times)
 {
 	int i, tries = 5000;
@@ -201,7 +201,7 @@ static void stuck(struct kunit *test)
 	}
 }
 
-/* A sender that has nothing to send any more doesn't keep the others from their turns */
+/* A sender that has nothing more to send doesn't keep the others from their turns */
 static void stuck_idle(struct kunit *test)
 {
 	int i;
@@ -211,7 +211,7 @@ static void stuck_idle(struct kunit *test)
 		KUNIT_EXPECT_GE(test, READ_ONCE(fix.called[i]), 3u);
 }
 
-/* What waits for a neighbour's address holds up nobody but its sender */
+/* Packets that wait for a neighbour's address hold up only their sender */
 static void park(struct kunit *test)
 {
 	u32 limit = rxe_knob(txq_first_bytes), bytes = limit / (SKBS / 2);
@@ -236,8 +236,8 @@ static void park(struct kunit *test)
 }
 
 /*
- * A sender goes to the queues of another netdev, which aren't full, and back. On the way, its own
- * limit goes on.
+ * A sender goes to the queues of another netdev, which aren't full, and back. Its own limit holds
+ * for both.
  */
 static void other_netdev(struct kunit *test)
 {
@@ -264,7 +264,7 @@ static void other_netdev(struct kunit *test)
 	rxe_txq_put(other);
 }
 
-/* What leaves after a sender has moved counts where it was queued, though nobody waits there */
+/* Packets that leave after their sender has moved count in the queues where they were */
 static void moved(struct kunit *test)
 {
 	u32 limit = rxe_knob(txq_first_bytes);
@@ -295,7 +295,7 @@ static void one_each(struct kunit *test)
 	rxe_txq_put(other);
 }
 
-/* The time through an empty queue: the shortest of late, and two long ones replace it */
+/* The time through an empty queue is the shortest recent one. Two longer ones replace it */
 static void empty_queue(struct kunit *test)
 {
 	u64 memory = rxe_knob(txq_memory_ns);

@@ -41,7 +41,7 @@ static int ctx_init(struct kunit *test)
 	return 0;
 }
 
-/* A random list over @mem, gaps between its elements, empty ones among them */
+/* Make a random list over @mem, with gaps between its elements, some of them empty */
 static void random_list(struct ctx *c)
 {
 	u8 *p = c->mem;
@@ -78,7 +78,7 @@ static void place(struct ctx *c, u8 *mem, u32 off, const u8 *msg, u32 len)
 	}
 }
 
-/* A piece of the work request's data, as the requester reads it */
+/* Read a piece of the work request's data, as the requester does */
 static int gather_piece(struct ctx *c, const struct rxe_swqe *wqe, u32 off,
 			u8 *dst, u32 len)
 {
@@ -190,13 +190,13 @@ static void scatter_too_much(struct kunit *test)
 		place(c, c->want, 0, c->msg, c->length);
 		KUNIT_ASSERT_EQ(test, scatter_msg(c, 0, c->length + 1),
 				-ENOSPC);
-		/* what fits may have been written, the gaps not */
+		/* The bytes that fit may have been written, but not the gaps */
 		place(c, c->mem, 0, c->msg, c->length);
 		KUNIT_ASSERT_MEMEQ(test, c->mem, c->want, 2 * BYTES);
 	}
 }
 
-/* @len bytes of @msg in a linear part of random size and random page frags */
+/* Return: an skb with @len bytes of @msg, in a linear part of random size and random page frags */
 static struct sk_buff *random_skb(struct kunit *test, struct ctx *c, u32 len)
 {
 	u32 part = rnd_below(&c->rnd, min(len, 1500u) + 1), off, done = part;

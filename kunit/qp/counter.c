@@ -25,7 +25,7 @@ static void drop_counter(struct kunit *test, struct rdma_counter *counter)
 	kfree(counter->stats);
 }
 
-/* A WRITE from the peer, the @n-th */
+/* WRITE @n arrives from the peer */
 static void write_comes(struct kunit *test, u32 n)
 {
 	struct rxe_pkt pkt = {
@@ -81,7 +81,7 @@ static void shared(struct kunit *test)
 	drop_counter(test, &counter);
 }
 
-/* No QP was ever bound */
+/* A counter to which no QP was ever bound */
 static void empty(struct kunit *test)
 {
 	struct rdma_counter counter = { .device = &fake(test)->rxe->ibdev };

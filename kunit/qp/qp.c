@@ -64,7 +64,7 @@ static void refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(fake(test)->qp->state), IB_QPS_RTS);
 }
 
-/* The first value is right and the second one wrong: neither is taken */
+/* The first value is right and the second is wrong: neither is set */
 static void all_or_nothing(struct kunit *test)
 {
 	struct ib_qp_attr attr = {
@@ -82,7 +82,7 @@ static void all_or_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query(test).qp_access_flags, 0);
 }
 
-/* In SQD, what is posted waits; back in RTS, it leaves [10.3.1.5] */
+/* Work requests that are posted in SQD wait, and leave in RTS [10.3.1.5] */
 static void sqd(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -95,7 +95,7 @@ static void sqd(struct kunit *test)
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, PSN(0), &pkt);
 }
 
-/* A message that has begun ends in SQD; until it is acknowledged, the queue drains [10.3.1.5] */
+/* In SQD, a message that has begun is finished. The queue drains until its ACK comes [10.3.1.5] */
 static void sqd_drains(struct kunit *test)
 {
 	struct rxe_pkt pkt, ack = {
@@ -113,7 +113,7 @@ static void sqd_drains(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, query(test).sq_draining);
 }
 
-/* In ERR, what was posted before and what is posted then is flushed, in order [10.8.3.4] */
+/* Work requests that were posted before ERR or in ERR are flushed, in order [10.8.3.4] */
 static void err_flushes(struct kunit *test)
 {
 	struct fake *f = fake(test);
@@ -135,7 +135,7 @@ static void err_flushes(struct kunit *test)
 		KUNIT_EXPECT_LT(test, rxe_psn_diff(pkt.psn, PSN(2)), 0);
 }
 
-/* RESET drops what was posted without completions, and INIT begins anew [10.3.1.1] */
+/* RESET drops posted work requests without completions, and INIT starts afresh [10.3.1.1] */
 static void reset(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -180,7 +180,7 @@ static int create(struct kunit *test, struct ib_qp_init_attr *init)
 	return err;
 }
 
-/* The limits of query_device are the last that can be created; a QP has at least what was asked */
+/* The limits of query_device can be created, and no more. A QP has at least what was asked for */
 static void create_limits(struct kunit *test)
 {
 	static const struct ib_qp_cap most = {

@@ -55,7 +55,7 @@ static void forged(struct kunit *test, u32 n)
 	peer_request(test, IB_OPCODE_RC_SEND_ONLY, PSN(n), &byte, 1);
 }
 
-/* Messages from @first on, @num of them, in a train */
+/* Send @num messages from @first on, in a train */
 static void train(struct kunit *test, u32 first, u32 num)
 {
 	struct rxe_pkt pkts[8] = {};
@@ -141,7 +141,7 @@ static void later_vouches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held(test), 0u);
 }
 
-/* So does a copy of the first held packet in order; then all held packets are executed */
+/* A copy of the first held packet in order shows it, too. Then all held packets are executed */
 static void same_vouches(struct kunit *test)
 {
 	train(test, 1, 4);
@@ -168,7 +168,7 @@ static void twice(struct kunit *test)
 	expect_received(test, 0, 4);
 }
 
-/* Early packets in any order are executed in their own */
+/* Early packets arrive in any order, and are executed in the order of their PSNs */
 static void descending(struct kunit *test)
 {
 	u32 i;
@@ -193,8 +193,8 @@ static void expect_sorted(struct kunit *test, u32 first)
 }
 
 /*
- * Many packets are held. Trains that repeat some of them are found to be the same. After a
- * packet that differs from its held copy, no held packet is trusted.
+ * Many packets are held. Trains that repeat some of them are recognised as copies. After a packet
+ * that differs from its held copy, no held packet is trusted.
  */
 static void many(struct kunit *test)
 {
@@ -372,7 +372,7 @@ static void broken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_ICRC), 1ull);
 }
 
-/* Nothing outlives a reset */
+/* A reset drops all held packets */
 static void reset(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -387,7 +387,7 @@ static void reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->rx_held), 0);
 }
 
-/* What is held has memory of its own: a small packet's page or block may have much else */
+/* Held packets are copied: the page or block of a small packet may have much other data */
 static void own_memory(struct kunit *test)
 {
 	struct sk_buff *first;
@@ -447,7 +447,7 @@ static void end_read(struct kunit *test)
 	rxe_task_kick(&fake(test)->qp->recv_task);
 }
 
-/* What waits for long behind a READ counts in full, and small packets have memory of their own */
+/* Packets that wait for long behind a READ count in full, and small packets are copied */
 static void behind_read(struct kunit *test)
 {
 	atomic_t *total = &fake(test)->rxe->rx_held;
@@ -502,7 +502,7 @@ static void behind_read_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
 }
 
-/* What doesn't fit any more when the queue becomes slow is dropped, and so is what is too old */
+/* When the queue becomes slow, packets that don't fit any more and old packets are dropped */
 static void behind_read_dropped(struct kunit *test)
 {
 	atomic_t *total = &fake(test)->rxe->rx_held;

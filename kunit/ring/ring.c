@@ -164,7 +164,7 @@ static void inside(struct kunit *test, const struct rxe_ring *ring,
 	KUNIT_ASSERT_EQ(test, off & ((1u << ring->shift) - 1), 0ull);
 }
 
-/* A process that writes anything anywhere in the shared memory */
+/* The process writes random values to random places of the shared memory */
 static void hostile(struct kunit *test)
 {
 	struct rxe_ring *ring = make(test, 100, 64);

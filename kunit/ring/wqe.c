@@ -111,8 +111,8 @@ static void opcodes(struct kunit *test)
 }
 
 /*
- * What the provider posts: an ATOMIC WRITE has its data inline, without the flag; a FLUSH
- * has none, whatever the scatter list says
+ * The provider posts an ATOMIC WRITE with inline data, without the flag. A FLUSH has no data, and
+ * its scatter list is ignored
  */
 static void placement(struct kunit *test)
 {
@@ -163,7 +163,7 @@ static void flushed(struct kunit *test)
 	}
 }
 
-/* UD has SEND alone; the address handle is for the caller to find */
+/* UD has only SEND. The caller looks up the address handle */
 static void ud(struct kunit *test)
 {
 	struct ctx *c = test->priv;

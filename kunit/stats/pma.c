@@ -66,7 +66,7 @@ static void expect_status(struct kunit *test, __be16 attr, u8 port, u16 status)
 	KUNIT_EXPECT_EQ(test, c->out.mad_hdr.tid, c->in.mad_hdr.tid);
 }
 
-/* Each field shows the counters that it is about [16.1.3.5] */
+/* Each field shows the right counters [16.1.3.5] */
 static void counters(struct kunit *test)
 {
 	struct ctx *c = test->priv;

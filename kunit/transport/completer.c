@@ -46,7 +46,7 @@ static void not_believed(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(syndromes); i++) {
 		for (k = 0; k < ARRAY_SIZE(psns); k++)
 			peer_answer(test, PSN(psns[k]), syndromes[i]);
-		/* responses to a READ that there wasn't */
+		/* Responses to a READ that wasn't sent */
 		peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
 			     fake(test)->mem, 10);
 		peer_respond(test, IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE, PSN(0), NULL, 0);
@@ -66,7 +66,7 @@ static void not_believed(struct kunit *test)
 	peer_expect_not_done(test);
 }
 
-/* A syndrome that doesn't exist acknowledges nothing, not even what was before */
+/* A syndrome that doesn't exist acknowledges nothing, not even earlier requests */
 static void reserved_syndromes(struct kunit *test)
 {
 	static const u8 syndromes[] = { 0x40, 0x5f, 0x64, 0x7f, 0x80, 0xe3, 0xff };
@@ -160,7 +160,7 @@ static void read_hole(struct kunit *test)
 		     data + 2 * MTU, MTU);
 	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(1), &pkt);
 	KUNIT_EXPECT_EQ(test, pkt.va, 0x10000ull + MTU);
-	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU);	/* one more */
+	KUNIT_EXPECT_EQ(test, pkt.dma_len, 2 * MTU);	/* one more packet than is missing */
 	fake_expect_nothing(test);
 	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(3),
 		     data + 3 * MTU, MTU);
@@ -260,7 +260,7 @@ static void acked_while_read(struct kunit *test)
 	peer_expect_done(test, 2);
 }
 
-/* What fails in ERR completes only when send_task doesn't run, and in the order of the queue */
+/* In ERR, work requests complete in order, and only when send_task doesn't read their data */
 static void failed_while_read(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;

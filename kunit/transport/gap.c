@@ -51,7 +51,7 @@ static void two_gaps(struct kunit *test)
 	peer_expect_bytes(test, 2, 4);
 }
 
-/* A retransmission is lost, too: an early packet that goes back shows it */
+/* A retransmission is lost, too: an early packet with a lower PSN than the last shows that */
 static void lost_again(struct kunit *test)
 {
 	u32 i;

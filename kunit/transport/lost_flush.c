@@ -43,7 +43,7 @@ static bool persistent(struct kunit *test)
 
 /* --- the requester --- */
 
-/* As user space posts it: the kernel's API has no FLUSH */
+/* Post a FLUSH as a process does: the kernel's API has none */
 static void post_flush(struct kunit *test, u64 wr_id)
 {
 	struct rxe_qp *qp = fake(test)->qp;
@@ -95,7 +95,7 @@ static void expect_flushed(struct kunit *test, u64 wr_id)
 	KUNIT_EXPECT_EQ(test, (u32)wc.opcode, (u32)IB_WC_FLUSH);
 }
 
-/* Silence: the request is sent again until an answer comes. A second answer changes nothing. */
+/* The request is sent again until an answer comes. A second answer changes nothing. */
 static void request_lost(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -118,8 +118,9 @@ static void request_lost(struct kunit *test)
 }
 
 /*
- * An ACK shows that the request came, but not that it was executed: the response was lost, and
- * is asked for again. What was posted later completes after the FLUSH [9.7.5.1.3].
+ * An ACK of a later request shows that the FLUSH arrived, but not that it was executed: the
+ * response was lost, and the FLUSH is sent again. Later work requests complete after it
+ * [9.7.5.1.3].
  */
 static void response_lost(struct kunit *test)
 {
@@ -145,7 +146,9 @@ static struct rxe_key *key(struct kunit *test)
 
 #define FLUSH_ACCESS	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
-/* The region is all of memory. A FLUSH of that would take years, so it's short for one. */
+/*
+ * The region is all of memory. For a FLUSH of the region, which would take years, it is made short.
+ */
 static void set_region(struct kunit *test, bool flushed)
 {
 	key(test)->length = flushed && feth(test) >> RXE_FETH_LEVEL_SHIFT == IB_FLUSH_MR ?
@@ -183,13 +186,13 @@ static void expect_ack(struct kunit *test, u32 psn)
 	KUNIT_EXPECT_EQ(test, pkt.syndrome, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE);
 }
 
-/* The last FLUSH that was executed, if it was a persistent one: its number */
+/* Return: the number of the last persistent FLUSH that was executed */
 static u64 executed(struct kunit *test)
 {
 	return fake(test)->qp->slow->persist.seq;
 }
 
-/* What came behind a lost FLUSH isn't executed before it: no later WRITE overtakes a FLUSH */
+/* Requests behind a lost FLUSH aren't executed before it: no later WRITE overtakes a FLUSH */
 static void request_missed(struct kunit *test)
 {
 	u8 *mem = fake(test)->mem;
@@ -212,7 +215,7 @@ static void request_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *mem, 2);
 }
 
-/* The same request again, also after something newer: answered, not executed [A19.4.1] */
+/* A duplicate is answered, and not executed, also after a newer request [A19.4.1] */
 static void response_missed(struct kunit *test)
 {
 	u64 seq;
@@ -233,8 +236,8 @@ static void response_missed(struct kunit *test)
 }
 
 /*
- * The requester asks again while a FLUSH of several steps is under way. Neither request is
- * answered before the last step; then both are.
+ * The requester sends a FLUSH again while its steps are being executed. Both requests are answered
+ * after the last step, and not before.
  */
 static void asked_again(struct kunit *test)
 {

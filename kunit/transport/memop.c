@@ -87,7 +87,7 @@ static void finish_send(struct kunit *test, u64 wr_id, u32 n)
 	done(test, wr_id, IB_WC_SEND);
 }
 
-/* With nothing before them, they are executed and complete at once; no PSN is used */
+/* Without earlier work requests, they are executed and complete at once. They use no PSN */
 static void at_once(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -166,7 +166,7 @@ static void resent(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* A bad one fails once it is the oldest work request, and the QP with it */
+/* A bad one fails when it is the oldest work request, and puts the QP into ERR */
 static void fails(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -292,7 +292,7 @@ static void received_inv(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* A key that can't be invalidated: both sides get an error */
+/* A SEND names a key that can't be invalidated: both sides get an error */
 static void received_wrong(struct kunit *test)
 {
 	struct rxe_pkt pkt;
@@ -355,7 +355,7 @@ static void received_flushed(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* As many as complete in one go are executed ahead of their turn, and no more */
+/* A limited number is executed ahead: as many as a run can complete */
 static void not_too_many(struct kunit *test)
 {
 	struct rxe_sq *sq = &fake(test)->qp->sq;

@@ -76,8 +76,8 @@ static void off(struct kunit *test)
 }
 
 /*
- * The class that a packet came with tells whether its priority is on. One that says nothing has
- * the connection's.
+ * The class of a received packet gives its priority. A packet with class 0 has the priority of the
+ * connection.
  */
 static void mark_of_priority(struct kunit *test)
 {

@@ -11,7 +11,7 @@
 #define ROOM	3u		/* packets of a train */
 #define RATE	(200ULL * FAKE_MTU)	/* bytes/s */
 
-/* A rate at which ROOM packets may leave at once, and the next ones later */
+/* Set a rate at which ROOM packets may leave at once, and the next ones later */
 static void limit(struct kunit *test, u64 rate)
 {
 	struct rxe_sq *sq = &fake(test)->qp->sq;
@@ -24,7 +24,7 @@ static void limit(struct kunit *test, u64 rate)
 	spin_unlock_bh(&sq->lock);
 }
 
-/* Packets of the longest train of which some weren't taken yet */
+/* Return: packets of the longest train that the test hasn't taken completely */
 static u32 longest(struct kunit *test)
 {
 	struct sk_buff *skb;
@@ -37,8 +37,8 @@ static u32 longest(struct kunit *test)
 }
 
 /*
- * Take the message that begins now. Its trains are as long as the rate allows, and it needs at
- * least the time in which the rate lets all its packets but the last train pass.
+ * Take the message that begins now. Its trains are as long as the rate allows. It takes at least
+ * the time that the rate needs for all its packets except the last train.
  */
 static void expect_paced(struct kunit *test, u64 begin)
 {

@@ -29,7 +29,7 @@ static struct env *env_get(struct kunit *test)
 	return e;
 }
 
-/* Responses have the PSNs of what we sent */
+/* Responses have PSNs of requests that the QP has sent */
 static u32 psn(u8 opcode, u32 n)
 {
 	return rxe_opcode[opcode].flags & RXE_OP_RESPONSE ?
@@ -288,7 +288,7 @@ static void wrong_pkey(struct kunit *test)
 	expect_data(test, e, 4 * MTU);
 }
 
-/* Of a peer on this device, no packet comes from outside */
+/* If the peer is on this device, a packet from outside is dropped */
 static void from_outside(struct kunit *test)
 {
 	struct env *e = write_begun(test, 5 * MTU, 4);

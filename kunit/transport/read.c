@@ -103,7 +103,7 @@ static void read_again(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* A duplicate that came before the first response was sent has that one as its answer */
+/* A duplicate arrives before the first response was sent: this response is its answer, too */
 static void read_again_early(struct kunit *test)
 {
 	static const u32 psns[] = { 0, 1, 1, 0 };
@@ -215,7 +215,7 @@ static void read_forged_duplicate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
-/* In ERR, a READ response ends where it is [10.3.1], and nothing waits to continue it */
+/* In ERR, a READ response ends at once [10.3.1], and nothing waits to continue it */
 static void read_in_err(struct kunit *test)
 {
 	struct rxe_qp *qp = fake(test)->qp;

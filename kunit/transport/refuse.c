@@ -75,7 +75,7 @@ static void foreign_pd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
 }
 
-/* What each case sends after an optional FIRST, and must be refused for */
+/* The request that a case sends after an optional FIRST, and the expected refusal */
 struct refusal {
 	const char *name;
 	u8 first;	/* opcode, or 0xff: none */
@@ -144,7 +144,7 @@ static void refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[1024], 0);
 }
 
-/* Early, it isn't held, and as a duplicate it is ignored: only in order does it end the QP */
+/* Out of order, a reserved opcode isn't held. As a duplicate, it is ignored. Neither ends the QP */
 static void reserved_elsewhere(struct kunit *test)
 {
 	u8 data[MTU] = { 1 };
@@ -162,7 +162,7 @@ static void reserved_elsewhere(struct kunit *test)
 	peer_expect_bytes(test, 0, 1);
 }
 
-/* From a stranger, it is dropped like everything else [9.6.1.5] */
+/* From another sender, it is dropped as all packets are [9.6.1.5] */
 static void reserved_from_stranger(struct kunit *test)
 {
 	u8 byte = 1;
@@ -174,7 +174,7 @@ static void reserved_from_stranger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_RTS);
 }
 
-/* The QP's own access flags, not the region's */
+/* The QP's access flags don't allow the operation, though the region's do */
 static void not_enabled(struct kunit *test)
 {
 	static const u8 opcodes[] = {

@@ -294,8 +294,8 @@ static void window(struct kunit *test)
 }
 
 /*
- * The window shrinks below what is in flight, where perhaps nothing asks for an ACK: one packet
- * more leaves, which does
+ * The window shrinks below the number of packets in flight, of which perhaps none requests an ACK:
+ * one more packet leaves, which requests an ACK
  */
 static void window_shrinks(struct kunit *test)
 {
@@ -327,7 +327,7 @@ static void window_shrinks(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* An L_Key that doesn't allow reading: no packet, an error, the rest is flushed */
+/* The L_Key doesn't allow reading: no packet leaves, and later work requests are flushed */
 static void local_protection(struct kunit *test)
 {
 	struct ib_pd other = fake(test)->pd;

@@ -248,9 +248,9 @@ static void idle(struct kunit *test)
 }
 
 /*
- * A READ waits at its peer for longer than a probe waits. A small window cuts the probe to one
- * packet. When the response to the first request comes, the rest isn't asked for again, and
- * the answer isn't timed.
+ * The peer answers a READ later than the probe is sent. A small window cuts the probe to one
+ * packet. When the response to the first request comes, the rest isn't requested again, and no
+ * round trip is measured.
  */
 static void read_probed(struct kunit *test)
 {
@@ -281,8 +281,8 @@ static void read_probed(struct kunit *test)
 }
 
 /*
- * A READ is longer than the window. When its first part is asked for again, the request doesn't
- * go beyond that part, though the window would let it: the peer would ignore it [9.7.5.1.4].
+ * A READ is longer than the window. When its first part is requested again, the request doesn't go
+ * beyond that part, though the window allows more: the peer would ignore it [9.7.5.1.4].
  */
 static void read_rewound(struct kunit *test)
 {

@@ -99,7 +99,7 @@ static void duplicate_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[3], 0);
 }
 
-/* Packets behind it are dropped until the peer sends it again [9.7.5.2.8] */
+/* After an RNR NAK, packets are dropped until the peer sends the request again [9.7.5.2.8] */
 static void not_ready(struct kunit *test)
 {
 	u8 byte = 7;

@@ -108,7 +108,7 @@ static void paused_at_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->runs, 1u);
 }
 
-/* The first run is where the task is started. A tasklet does @more: others get their turn */
+/* The first run is in the caller's context. A tasklet does @more runs: others get their turn */
 static void expect_runs(struct kunit *test, u32 more)
 {
 	struct ctx *c = test->priv;
@@ -160,7 +160,7 @@ static void remembered(struct kunit *test)
 	KUNIT_EXPECT_GE(test, c->runs, 1u);
 }
 
-/* Who does the task's work ends it as a run ends; what is left after that is done by a run */
+/* A caller may do the task's work, and ends it as a run ends. A run does the rest of the work */
 static void done_by_others(struct kunit *test)
 {
 	struct ctx *c = test->priv;

@@ -349,7 +349,7 @@ static void refused_run(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_REST), 0u);
 }
 
-/* Packets of another service: RC's requests and answers, UD's */
+/* Packets of another service are dropped: requests and answers of RC, and those of UD */
 static void foreign(struct kunit *test)
 {
 	static const u8 ops[] = {
@@ -375,7 +375,7 @@ static void foreign(struct kunit *test)
 
 #define HOLED		6		/* packets of a train */
 
-/* MIDDLE packets that are taken in together, with a hole between them */
+/* MIDDLE packets that are processed together, with a missing packet between them */
 static void train_with_hole(struct kunit *test)
 {
 	struct rxe_pkt *pkts = kunit_kcalloc(test, HOLED, sizeof(*pkts), GFP_KERNEL);
@@ -400,7 +400,7 @@ static void train_with_hole(struct kunit *test)
 
 #define TRAFFIC		4000		/* messages */
 
-/* Message @id: its bytes say which it is, in each packet */
+/* Make message @id. Each packet has bytes that identify it */
 static u32 make_message(struct rnd_state *rnd, u8 *data, u32 id)
 {
 	u32 len = 4 + rnd_below(rnd, MOST - 4), off;
@@ -453,7 +453,7 @@ static void random_loss(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* The packets of a work request, which completes though nobody answers [9.8.2.1] */
+/* The packets of a work request leave, and it completes without an answer [9.8.2.1] */
 static void sends(struct kunit *test)
 {
 	u8 data[MTU];
@@ -561,7 +561,9 @@ static void local_error(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
-/* What SQE hasn't flushed yet is flushed by the change to RTS, not sent [10.3.1.6] */
+/*
+ * The change to RTS flushes work requests that SQE hasn't flushed. It doesn't send them [10.3.1.6]
+ */
 static void late_flush(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };

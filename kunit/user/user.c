@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * user/user.c: a user is found again until the last reference is gone. What was charged is what
- * is left in the budget, to the byte: for each user apart, and with threads at the same time.
+ * user/user.c: a user is found again until the last reference is dropped. Charged bytes are missing
+ * in the user's budget, exactly, and in no other's. This also holds for threads that charge at the
+ * same time.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -81,7 +82,9 @@ static void two_users(struct kunit *test)
 	rxe_user_put(b);
 }
 
-/* A budget that was lowered refuses all until enough is uncharged. Nobody's has no limit. */
+/*
+ * After a budget was lowered, all is refused until enough is uncharged. A NULL user has no limit.
+ */
 static void budgets(struct kunit *test)
 {
 	u64 part = (u64)(totalram_pages() / RXE_USER_PART) << PAGE_SHIFT;
@@ -108,7 +111,7 @@ struct thread {
 	u32 charged;
 };
 
-/* Charges byte after byte until there is none left, each with a reference of its own */
+/* Charges byte after byte until none is left. Each has its own reference */
 static int charge_all(void *arg)
 {
 	struct thread *thread = arg;

@@ -83,7 +83,7 @@ static void wait_handler(struct kunit *test)
 	}
 }
 
-/* Post one, as transport/ does */
+/* Post a completion, as transport/ does */
 static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status,
 		 bool solicited)
 {
@@ -218,7 +218,7 @@ static void count_failed(struct rxe_dev *rxe, struct rxe_cq *cq)
 
 static const struct rxe_cq_ops failed_ops = { .failed = count_failed };
 
-/* A QP that comes to a dead CQ later is stopped, too; the event isn't repeated */
+/* A QP that uses the CQ after the overflow is stopped, too. The event isn't repeated */
 static void overflow_again(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -333,7 +333,7 @@ static void slow_work(struct work_struct *work)
 	WRITE_ONCE(work_ended, true);
 }
 
-/* A CQ that goes away calls no handler, even if an event is due */
+/* While a CQ is being destroyed, it calls no handler, even if an event is due */
 static void closed(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -458,7 +458,7 @@ static void request_events(struct ctx *c, u32 num)
 	rxe_cq_set_ops(&normal_ops);
 }
 
-/* A request for an event flushes a few QPs, the next one the next few, each in its turn */
+/* A request for an event flushes a few QPs, and the next request flushes the next few */
 static void flush_in_turn(struct kunit *test)
 {
 	static const u32 nums[] = { 0, 1, 2, RXE_FLUSH_ARMED - 1, RXE_FLUSH_ARMED };

@@ -55,7 +55,7 @@ static struct rxe_mcast_grp *find(struct kunit *test, union ib_gid mgid)
 	return grp;
 }
 
-/* A group is there as long as it has members [11.3.1] [11.3.2] */
+/* A group exists as long as it has members [11.3.1] [11.3.2] */
 static void comes_and_goes(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, find(test, group(1)));
@@ -75,7 +75,7 @@ static void comes_and_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->rxe->mcast.num_attached, 0u);
 }
 
-/* Attached twice, a QP is a member until it is detached twice */
+/* A QP that was attached twice is a member until it is detached twice */
 static void twice(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, attach(test, 20, group(1)), 0);
@@ -303,7 +303,7 @@ static u64 counted(struct kunit *test, enum rxe_counter which)
 	return rxe_count_sum(fake(test)->rxe, which);
 }
 
-/* However many members there are, a datagram is sent and comes in once: only the copies are many */
+/* A datagram is sent and received once, however many members get a copy */
 static void walks_once(struct kunit *test)
 {
 	struct members m;

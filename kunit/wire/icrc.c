@@ -120,7 +120,7 @@ static u32 icrc_start(enum l3 l3, const u8 *p)
 	}
 }
 
-/* The ICRC of a packet of @len bytes, its own ICRC field included in @len */
+/* Return: the ICRC of a packet of @len bytes, which include the ICRC field */
 static __le32 icrc(enum l3 l3, const u8 *p, u32 len)
 {
 	u32 off = bth_offset(l3);
@@ -201,7 +201,7 @@ static void exact_headers(struct kunit *test)
 	edge_free(&edge);
 }
 
-/* The packets of a train differ in their ID; each gets what it would get alone */
+/* The packets of a train differ in their ID. The ICRC of each is that of a single packet */
 static void every_id(struct kunit *test)
 {
 	const struct vector *v = &vectors[2];

@@ -37,7 +37,7 @@ static void no_other(struct kunit *test)
 					    "opcode %#x", i);
 }
 
-/* The access that a QP must allow: that of its memory which the request changes or reads */
+/* The access that a QP must allow for a request that reads or changes its memory */
 static void access(struct kunit *test)
 {
 	u32 i, kind, want;

@@ -23,7 +23,7 @@ static void edge_test_exit(struct kunit *test)
 	edge_free(test->priv);
 }
 
-/* A packet of @len bytes at the edge, all well-formed (an ACK) but perhaps its length */
+/* Return: a packet of @len bytes at the edge. It is well-formed, except that @len may be wrong */
 static u8 *packet(struct kunit *test, u8 opcode, u32 pad, u32 len)
 {
 	u8 *p = edge_buf(test->priv, len);
@@ -161,7 +161,7 @@ static void reserved_bits(struct kunit *test)
 }
 
 /*
- * ACK and RNR NAK with any value, four NAKs; with data, nothing but an ACK
+ * Valid are an ACK and an RNR NAK with any value, and four NAKs. A packet with data has an ACK
  * [9.7.5.1.1]
  */
 static void syndromes(struct kunit *test)
