@@ -8,7 +8,7 @@
 
 MADS=/tmp/mads.pcap
 
-# ends_by EVENT: a client asks for a connection, and no program at the server answers
+# ends_by EVENT: a client requests a connection and gets EVENT. No program listens at the server, which rejects it
 ends_by() {
 	PORT=$((PORT + 1))
 	timeout 60 ip netns exec A ucmatose -s "$SRV_CM" -p $PORT -c 1 -C 1 > /tmp/client 2>&1 || true
@@ -16,7 +16,7 @@ ends_by() {
 	grep -q "RDMA_CM_EVENT_$1" /tmp/client
 }
 
-# Some MADs from A, in a file
+# Captures the MADs that A sends for a connection, in $MADS
 asked() {
 	local status=0
 	capture_begin B veth $MADS -Q in 'udp dst port 4791' || return 1
@@ -33,7 +33,7 @@ unaffected() { # unreachable|redirect [PSN]
 	asked && forge "$@" && ends_by REJECTED
 }
 
-# This one is genuine, as far as the sender can tell
+# The message encloses the last MAD with its PSN, so the sender can't distinguish it from a genuine one
 refused() {
 	asked && forge unreachable && ends_by UNREACHABLE
 }

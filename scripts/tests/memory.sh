@@ -115,7 +115,8 @@ mapped() {
 	keeping -f && wait_for 60 grep -q destroy /tmp/kept && used_up $A && finished
 }
 
-# A table of pages of 2 MiB and a bit is charged, and given back, though no page is present
+# The page table of a region with ODP is charged, and uncharged, though no page is present.  It has
+# slightly more than 2 MiB, so the budget of 4 MiB allows one
 page_tables() {
 	makes $A 1 $ENOMEM odp && wait_for 10 all_pages && makes 0 10 0 -n 10 odp
 }

@@ -77,7 +77,7 @@ moved_and_back() {
 		in_netns B rdma dev set rxeA netns A && wait_for 20 in_netns A rxe_ready rxeA veth && between
 }
 
-# The device stays where it was put, also when it is replaced
+# A write to roce_enable replaces the device. The new one is in the namespace to which the old one was moved
 renewed_elsewhere() {
 	in_netns A rdma dev set rxeA netns B && in_netns B sh -c "echo v2 > $SYS/rxeA/roce_enable" &&
 		in_netns B ls $SYS/rxeA >&2 && ! in_netns A ls $SYS/rxeA &&

@@ -4,8 +4,8 @@
 
 usage: icmp_forge.py NETDEV CAPTURE unreachable|redirect [PSN]
 
-The packet is the last one in CAPTURE, and its sender gets the message. With PSN, the packet
-has that one.
+The enclosed packet is the last one in CAPTURE. The message goes to its sender. PSN replaces the
+packet's own PSN.
 """
 import sys
 
@@ -18,8 +18,8 @@ from scapy.utils import rdpcap
 
 
 def message(packet, kind):
-    """what follows the Ethernet header"""
-    if kind == "redirect":  # from a router: its address is link-local
+    """Return the part of the message that follows the Ethernet header."""
+    if kind == "redirect":  # from a router, whose address is link-local
         return (IPv6(src="fe80::1", dst=packet.src, hlim=255) /
                 ICMPv6ND_Redirect(tgt="fe80::1", dst=packet.dst) /
                 ICMPv6NDOptRedirectedHdr(pkt=packet))

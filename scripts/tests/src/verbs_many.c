@@ -73,7 +73,7 @@ static void *make_mr(void)
 	return ibv_reg_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
 }
 
-/* Of 1 GiB, where nothing is mapped: its table of pages has 2 MiB */
+/* A region of 1 GiB with ODP, where nothing is mapped. Its page table has 2 MiB */
 static void *make_odp(void)
 {
 	return ibv_reg_mr(pd, (void *)0x10000, 1UL << 30, IBV_ACCESS_ON_DEMAND);
