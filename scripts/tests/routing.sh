@@ -220,6 +220,8 @@ undo() {
 	ip -n R link set toB mtu $MTU && ip -n R addr replace 2001:db8:2::254/64 dev toB nodad
 	ip -n A route flush cache
 	ip -n A -6 route flush cache
+	ip -n B route flush cache
+	ip -n B -6 route flush cache
 	via R
 	ip -n A link set veth up
 	[ -e $SYS/rxeB ] || in_netns B rxe_add rxeB veth
@@ -250,6 +252,30 @@ large_mtu() {
 	ip link set segA mtu $MTU && ip link set segB mtu $MTU &&
 		wait_for 10 eval 'ip netns exec A ibv_devinfo -d rxeA | grep -q "active_mtu:.*2048"' &&
 		wait_for 10 eval 'ip netns exec B ibv_devinfo -d rxeB | grep -q "active_mtu:.*2048"'
+}
+
+# S, through which no packet goes, forges ICMP errors to both ends.  The hosts believe them, a queue
+# pair doesn't: neither the one that there is, nor a new one
+forged_mtu() { # MTU
+	forge_mtu "$CLI_CM" "$SRV_CM" "$1" && forge_mtu "$SRV_CM" "$CLI_CM" "$1" &&
+		wait_for 10 has_path_mtu A "$SRV_CM" "$1" && wait_for 10 has_path_mtu B "$CLI_CM" "$1" &&
+		stream_moves && stream_moves && run_perftest write_bw && run_perftest read_bw &&
+		has_path_mtu A "$SRV_CM" "$1" && has_path_mtu B "$CLI_CM" "$1"
+}
+
+forge_mtu() { # VICTIM PEER MTU
+	ip netns exec S env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/forged_mtu.py" "$@"
+}
+
+has_path_mtu() { # NS PEER MTU
+	ip -n "$1" route get "$2" | grep "mtu $3"
+}
+
+# Neither do packets become smaller by the "mtu" of a route, so that it doesn't stop them
+route_mtu() { # MTU
+	local net=198.18.2.0/24 gate=198.18.1.254
+	[ $TYPE != v2-ipv6 ] || net=2001:db8:2::/64 gate=2001:db8:1::254
+	ip -n A route replace $net via $gate mtu "$1" && has_path_mtu A "$SRV_CM" "$1" && stream_moves && stream_moves
 }
 
 # RoCE v1 isn't routed: the client gets an error at once, without a server
@@ -287,6 +313,8 @@ TYPE=v2-ipv4
 try ends-drop undo ends 'drop "counter drop"' 'packets or answers are lost'
 try ends-nat undo ends masquerade 'packets or answers are lost'
 try small-mtu-fits undo small_mtu 900 512
+try forged-mtu undo changes forged_mtu 600
+try route-mtu undo changes route_mtu 600
 try ends-mtu undo ends 'ip -n R link set toB mtu 900' 'too big'
 try ends-reject undo ends 'drop "reject with icmpx type admin-prohibited"' 'a firewall rejects it'
 try ends-unreachable undo ends 'ip -n R route add unreachable 198.18.2.2' 'host unreachable'
@@ -295,6 +323,8 @@ TYPE=v2-ipv6
 try ends-no-device-ipv6 undo ends 'rdma link delete rxeB' 'port unreachable'
 try large-mtu large_mtu
 try small-mtu-fits-ipv6 undo small_mtu 1400 1024
+try forged-mtu-ipv6 undo changes forged_mtu 1280
+try route-mtu-ipv6 undo changes route_mtu 1280
 try ends-mtu-ipv6 undo ends 'ip -n R link set toB mtu 1400' 'too big'
 TYPE=v2-ipv4
 try ends-link undo ends 'ip -n A link set veth down' 'the netdev is down'

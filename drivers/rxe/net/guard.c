@@ -8,12 +8,12 @@
  * The same rule holds for packets that this host sends to a device of its own, from any source:
  * with IPV6_FREEBIND, any process may send with any source, also that of a remote peer.
  *
- * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends
- * without a socket. Where a VRF calls the hooks again, the driver's packets have the
- * socket that keeps the port. Packets of some UDP tunnels (FOU, GUE) have no socket, but
- * only an administrator sets up tunnels. Kernel sockets have no opener and may not send:
- * some send what unprivileged users tell them (AF_RXRPC). The sockets of other UDP tunnels
- * (VXLAN, Geneve, WireGuard) can't be told from them.
+ * The last netfilter hook in LOCAL_OUT checks the sending socket. The driver sends without one.
+ * Exceptions: a VRF calls the hooks again, or the route has an MTU of its own (rxe_v2_get_sock()).
+ * Then the driver's packets have the socket that keeps the port. Packets of some UDP tunnels (FOU,
+ * GUE) have no socket, but only an administrator sets up tunnels. Kernel sockets have no opener and
+ * may not send: some send what unprivileged users tell them (AF_RXRPC). The sockets of other UDP
+ * tunnels (VXLAN, Geneve, WireGuard) can't be told from them.
  *
  * Forwarded packets have no socket. Most have the address of another host, and are let
  * through. With masquerading (containers, guests), they leave with an address of this host.
@@ -161,7 +161,7 @@ static noinline unsigned int rxe_guard_judge(const struct sk_buff *skb,
 			   rxe_guard_judge_forwarded(skb, state, &addrs);
 }
 
-/* The driver sends without a socket; the check must cost its packets nothing. */
+/* The driver usually sends without a socket; the check must cost its packets nothing. */
 static unsigned int rxe_guard_hook_sent(void *priv, struct sk_buff *skb,
 					const struct nf_hook_state *state)
 {

@@ -105,6 +105,26 @@ static bool rxe_v2_is_resolved(const struct dst_entry *dst, struct sk_buff *skb)
 	return valid;
 }
 
+/*
+ * The socket that local_out() is given. Usually that is none, so that the packets are nobody's for
+ * netfilter and BPF.
+ *
+ * The packets of a QP have the size that both ends agreed on. A path MTU can't make them smaller,
+ * and anybody can forge the ICMP error that it comes from. The stack doesn't apply it to packets
+ * of a socket with IP_PMTUDISC_INTERFACE. For IPv6, it takes the socket from the skb, for IPv4 from
+ * the caller. ACKs and CNPs have no socket, but are smaller than any path MTU.
+ */
+static struct sock *rxe_v2_get_sock(const struct sk_buff *skb, const struct rxe_path *path)
+{
+	/* Local members have their copies already; the socket has multicast loop off */
+	if (path->mcast)
+		return skb->sk;
+	if (path->proto == RXE_ROCE_V2_IPV4 &&
+	    unlikely(skb_rtable(skb)->rt_pmtu || dst_metric_raw(skb_dst(skb), RTAX_MTU)))
+		return skb->sk;
+	return NULL;
+}
+
 /**
  * rxe_v2_send - rxe_l3.send
  * @skb: train with its headers; consumed
@@ -132,9 +152,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		rxe_tx_park(skb);
 	rxe_v2_set_offloads(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	/* Local members have their copies already; the socket has multicast loop off */
-	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev),
-					     path->mcast ? skb->sk : NULL, skb);
+	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev), rxe_v2_get_sock(skb, path), skb);
 	return !!net_xmit_eval(err);
 }
 
@@ -407,13 +425,20 @@ static int rxe_v2_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* IPv4 needs no such call: multicast loop is off on a tunnel's socket */
-static int rxe_v2_disable_loop6(struct socket *sock)
+static int rxe_v2_set_option(struct socket *sock, int level, int name, int value)
 {
-	int off = 0;
+	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&value), sizeof(value));
+}
 
-	return sock->ops->setsockopt(sock, SOL_IPV6, IPV6_MULTICAST_LOOP,
-				     KERNEL_SOCKPTR(&off), sizeof(off));
+/* Multicast loop is off on a tunnel's socket of IPv4. For path MTUs, see rxe_v2_get_sock() */
+static int rxe_v2_set_options(struct socket *sock, int family)
+{
+	int err;
+
+	if (family == AF_INET)
+		return rxe_v2_set_option(sock, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE);
+	err = rxe_v2_set_option(sock, SOL_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_INTERFACE);
+	return err ?: rxe_v2_set_option(sock, SOL_IPV6, IPV6_MULTICAST_LOOP, 0);
 }
 
 static struct socket *rxe_v2_create_sock(struct net *net, int family)
@@ -439,7 +464,7 @@ static struct socket *rxe_v2_create_sock(struct net *net, int family)
 	if (err)
 		return ERR_PTR(err);
 	rxe_setup_udp_tunnel_sock(net, sock, &tunnel);
-	err = family == AF_INET6 ? rxe_v2_disable_loop6(sock) : 0;
+	err = rxe_v2_set_options(sock, family);
 	if (err) {
 		rxe_udp_tunnel_sock_release(sock);
 		return ERR_PTR(err);

@@ -2,7 +2,8 @@
 /*
  * Why a peer doesn't answer: the ICMP errors that came for packets of RoCE v2 to it.
  *
- * Anybody can forge an ICMP error: an error changes neither a queue pair nor a route. The
+ * Anybody can forge an ICMP error: an error changes neither a queue pair nor a route. The stack
+ * learns path MTUs from such errors, but doesn't apply them to the driver's packets (rocev2.c). The
  * last error for a destination is kept. The log names it when a queue pair has used up its
  * retries. Errors are kept by namespace, in a small table. If another destination takes over a
  * place, only a line in the log is lost, or a MAD is sent once more.
