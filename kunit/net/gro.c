@@ -119,8 +119,8 @@ static void receive(u8 proto, struct list_head *held, struct sk_buff *skb)
 	rxe_gro_add(proto, held, skb);
 }
 
-/* Is @second chained to @first? Both are consumed */
-static bool chained(u8 proto, struct sk_buff *first, struct sk_buff *second)
+/* Is @second chained to @first? If not, it is freed */
+static bool chain(u8 proto, struct sk_buff *first, struct sk_buff *second)
 {
 	bool done;
 	LIST_HEAD(held);
@@ -135,6 +135,14 @@ static bool chained(u8 proto, struct sk_buff *first, struct sk_buff *second)
 	done = skb_shinfo(first)->frag_list == second;
 	if (!done)
 		kfree_skb(second);
+	return done;
+}
+
+/* The same; both are consumed */
+static bool chained(u8 proto, struct sk_buff *first, struct sk_buff *second)
+{
+	bool done = chain(proto, first, second);
+
 	kfree_skb(first);
 	return done;
 }
@@ -149,6 +157,21 @@ static void in_order(struct kunit *test)
 						    packet(test, proto, 2)), "%u", proto);
 		KUNIT_EXPECT_FALSE_MSG(test, chained(proto, packet(test, proto, 2),
 						     packet(test, proto, 1)), "%u", proto);
+	}
+}
+
+/* skb_segment_list() must never get a chain of RoCE v2 */
+static void segmentation(struct kunit *test)
+{
+	struct sk_buff *skb;
+	u8 proto;
+
+	for (proto = 0; proto < RXE_PROTOS; proto++) {
+		skb = packet(test, proto, 1);
+		KUNIT_EXPECT_TRUE_MSG(test, chain(proto, skb, packet(test, proto, 2)), "%u", proto);
+		KUNIT_EXPECT_EQ_MSG(test, !!(skb_shinfo(skb)->gso_type & SKB_GSO_DODGY),
+				    proto != RXE_ROCE_V1, "%u", proto);
+		kfree_skb(skb);
 	}
 }
 
@@ -298,6 +321,7 @@ static void ingress_hooks(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(in_order),
+	KUNIT_CASE(segmentation),
 	KUNIT_CASE(through_ipsec),
 	KUNIT_CASE(traffic_class),
 	KUNIT_CASE(other_fields),

@@ -252,6 +252,60 @@ bridged() {
 	[ "$skbs" -ge 590 ]
 }
 
+# R has a device and translates addresses: UDP to its port 4791 may be for D, which is behind a tunnel.
+# GRO can't know, and chains it.  The stack has to put the tunnel's headers in front of each packet.
+natted() { # vxlan|geneve
+	local words=(id 1 remote 2001:db8:3::2) skbs
+	namespaces B R D
+	link B veth 203.0.113.1/24 -- R rb 203.0.113.2/24 && link R rd 2001:db8:3::1/64 -- D veth 2001:db8:3::2/64 &&
+		in_netns R rxe_add rxeR rb || return 1
+	[ "$1" != vxlan ] || words+=(dstport 8472)
+	ip -n R link add tun0 type "$1" "${words[@]}" && link_up R tun0 10.9.0.1/24 || return 1
+	words[3]=2001:db8:3::1
+	ip -n D link add tun0 type "$1" "${words[@]}" && link_up D tun0 10.9.0.2/24 &&
+		ip -n D route add 203.0.113.0/24 via 10.9.0.1 || return 1
+	ip netns exec R sysctl -qw net.ipv4.ip_forward=1 || return 1
+	# as a card, it takes no chains
+	ip netns exec R ethtool -K rd tx-gso-list off tx-udp-segmentation off
+	ip netns exec B ethtool -K veth tso off
+	ip netns exec R ethtool -K rb gro on
+	ip netns exec R nft -f - <<-END || return 1
+	table ip t {
+		chain pre {
+			type filter hook prerouting priority -300
+			iifname rb udp dport 4791 counter name came
+		}
+		chain post {
+			type nat hook postrouting priority 100
+			oifname rb masquerade
+		}
+		counter came { }
+	}
+	END
+	ip netns exec D env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/natted.py" 10.9.0.2 203.0.113.1 B veth \
+		"$(mac_of R rb)" 203.0.113.2 || return 1
+	skbs=$(ip netns exec R nft list counter ip t came | sed -n 's/.*packets \([0-9]*\).*/\1/p')
+	say "64 packets in $skbs skbs"
+	[ "$skbs" -lt 64 ]
+}
+
+# can_nat vxlan|geneve: kernels that are built for tests may have no such tunnel, or no NAT
+can_nat() {
+	modprobe "$1" && nft add table ip probe && nft add chain ip probe c '{ type nat hook postrouting priority 100; }' &&
+		nft add rule ip probe c masquerade
+	set -- $?
+	nft delete table ip probe || true
+	return "$1"
+}
+
+natted_by() { # vxlan|geneve
+	if can_nat "$1"; then
+		try "natted-$1" natted "$1"
+	else
+		skip "natted-$1" "this kernel has no NAT, or no $1"
+	fi
+}
+
 case=${1:-all}
 [[ $case != all && $case != tunnel ]] || tunnel
 if [[ $case = all || $case = list ]]; then
@@ -269,6 +323,10 @@ fi
 [[ $case != all && $case != policy ]] || policy
 [[ $case != all && $case != vrf ]] || vrf
 [[ $case != all && $case != bridge ]] || try bridged bridged
+if [[ $case = all || $case = nat ]]; then
+	natted_by vxlan
+	natted_by geneve
+fi
 if [[ $case = all || $case = strict ]]; then
 	strict
 	reassembled

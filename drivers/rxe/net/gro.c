@@ -13,12 +13,12 @@
  * responses, of one size except the last. Their PSNs go forward and their IPv4 IDs count up.
  * The receiver doesn't rely on GRO for that: see split.c.
  *
- * RoCE v2 is chained only if it is for this host. The stack can't segment a chain that it
- * forwards into a tunnel: it puts the tunnel's headers in front of each packet, but only the
- * first packet is sure to have room for them. Both the IP and the MAC address must therefore be
- * this host's, since a bridge forwards by the MAC address alone. Neither tc nor netfilter may
- * look at what the netdev receives, since they may mirror or redirect it. RoCE v1 has a
- * segmentation of its own.
+ * RoCE v2 is chained only if it seems to be for this host. A chain that is forwarded gains
+ * nothing. Both the IP and the MAC address must be this host's, since a bridge forwards by the MAC
+ * address alone. Neither tc nor netfilter may look at what the netdev receives, since they may
+ * mirror or redirect it. Some chains are forwarded nevertheless: NAT gives packets to this host's
+ * address another destination, and a macvlan may belong to a router in another namespace. See
+ * rxe_gro_set_segmentation().
  *
  * Context: NAPI's softirq.
  */
@@ -115,6 +115,19 @@ static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
 				NAPI_GRO_CB(train)->count);
 }
 
+/*
+ * How is a chain segmented if the stack forwards it? For RoCE v2, skb_segment_list() would put a
+ * tunnel's headers in front of each packet, but only the first packet is sure to have room for
+ * them. It is not called for a chain from an untrusted source: the UDP layer copies that into new
+ * skbs. The same mark prevents that another netdev gets the chain whole. RoCE v1 has a segmentation
+ * of its own.
+ */
+static void rxe_gro_set_segmentation(u8 proto, struct sk_buff *train)
+{
+	if (rxe_l3(proto)->udp)
+		skb_shinfo(train)->gso_type |= SKB_GSO_DODGY;
+}
+
 /* The same steps as the stack's own GRO by frag_list */
 static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 {
@@ -136,6 +149,7 @@ static bool rxe_gro_chain(u8 proto, struct sk_buff *train, struct sk_buff *skb)
 	train->len += skb->len;
 	train->truesize += skb->truesize;
 	skb_shinfo(train)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
+	rxe_gro_set_segmentation(proto, train);
 	NAPI_GRO_CB(skb)->same_flow = 1;
 	return true;
 }
@@ -179,8 +193,7 @@ static int rxe_gro_upper_forwards(struct net_device *ndev, struct netdev_nested_
  * Is the frame for this host, and nobody else? The port of a bridge may be a bond or a VLAN on the
  * netdev. With napi_gro_frags(), skb->pkt_type isn't set yet.
  *
- * tc and nftables may mirror or redirect a received frame, also into a tunnel. For a tunnel,
- * skb_segment_list() copies headers in front of each packet, whether or not there is room.
+ * tc and nftables may mirror or redirect a received frame, also into a tunnel.
  */
 static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
 {

@@ -186,10 +186,10 @@ def bth(opcode, qpn, psn, pad=0, pkey=0xffff, flags=0, ackreq=0, tver=0):
     return struct.pack(">BBHII", opcode, flags | pad << 4 | tver, pkey, qpn, psn | ackreq << 31)
 
 
-def frame_v2(src_mac, dst_mac, src, dst, body, sport=0xc123, break_icrc=0):
+def frame_v2(src_mac, dst_mac, src, dst, body, sport=0xc123, break_icrc=0, ident=1):
     """Return: a RoCE v2 frame (IPv4) with body (BTH to pad). The ICRC is xored with break_icrc."""
     length = 8 + len(body) + 4
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + length, 1, 0x4000, 64, 17, 0,
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + length, ident, 0x4000, 64, 17, 0,
                      socket.inet_aton(src), socket.inet_aton(dst))
     ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
     udp = struct.pack(">HHHH", sport, UDP_ROCE2, length, 0)
