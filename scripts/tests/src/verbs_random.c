@@ -135,7 +135,7 @@ static void kill_all(const pid_t *pids)
 /* Return: the reason of the first process that fails; NULL if all succeed */
 static const char *wait_for_processes(pid_t *pids)
 {
-	uint64_t end = now_ms() + LIST_MS;
+	uint64_t end = now_ms() + HANG_MS, steps = 0;
 	uint32_t left = procs, p;
 	const char *bad = NULL;
 	int status;
@@ -144,10 +144,12 @@ static const char *wait_for_processes(pid_t *pids)
 	while (left) {
 		pid = waitpid(-1, &status, WNOHANG);
 		if (pid <= 0) {
-			if (now_ms() > end) {
+			if (get_ahead(&steps)) {
+				end = now_ms() + HANG_MS;
+			} else if (now_ms() > end) {
 				bad = bad ?: hangs;
 				kill_all(pids);
-				end += LIST_MS;	/* a process that can't be killed */
+				end += HANG_MS;	/* a process that can't be killed */
 			}
 			usleep(1000);
 			continue;

@@ -38,6 +38,7 @@ struct op {
 /* What has happened in a run; shared by the processes */
 struct tally {
 	uint64_t completed, failed, messages, binds, atomics, flushes, paged, resets, groups;
+	uint64_t steps;		/* operations, and objects that are destroyed at the end */
 };
 
 /* Parameters of all processes */

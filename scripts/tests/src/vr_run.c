@@ -418,19 +418,23 @@ static void tear_down(void)
 		do_drain(&o);
 		do_destroy_pair(&o);
 		check_stripes(pairs + i);
+		TALLY(steps);
 	}
 	for (i = 0; i < WINDOWS; i++) {
 		o.a = i;
 		do_dealloc_mw(&o);
+		TALLY(steps);
 	}
 	for (i = 0; i < CQS; i++) {
 		o.a = i;
 		do_destroy_cq(&o);
 		do_destroy_srq(&o);
+		TALLY(steps);
 	}
 	for (i = 0; i < REGIONS; i++) {
 		o.a = i;
 		do_dereg_mr(&o);
+		TALLY(steps);
 	}
 	ENSURE(!ibv_dereg_mr(headers_mr), "dereg_mr failed");
 	take_async_events();
@@ -453,6 +457,7 @@ void run_process(const struct world *w, const struct op *ops, uint32_t n, uint32
 		if (w->lockstep)
 			drain_all();
 		take_async_events();
+		TALLY(steps);
 	}
 	if (proc & 1)
 		_exit(0);
