@@ -9,10 +9,10 @@
 #include <sched.h>
 #include "verbs_util.h"
 
-#define COST_PATIENCE	4	/* polls in vain before it sleeps */
+#define COST_PATIENCE	4	/* polls without a completion before the program sleeps */
 
 static unsigned int cost_yields, cost_sleeps;
-static bool cost_busy;		/* never yield, never sleep */
+static bool cost_busy;		/* poll without sched_yield() and sleep */
 static bool cost_without_idle;	/* don't count the time that the processor was idle */
 
 /* Polls. After a poll in vain it yields the processor. After COST_PATIENCE of them it sleeps. */

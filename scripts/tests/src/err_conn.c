@@ -283,13 +283,13 @@ bool c_sqd_new_address(void)
 	CHECK(!qp_to_sqd(p->a), "to SQD failed");
 	CHECK(wait_event(IBV_EVENT_SQ_DRAINED, 20000), "no IBV_EVENT_SQ_DRAINED");
 	a.ah_attr.grh.dgid = addr_of(p->a).gid;
-	a.ah_attr.grh.dgid.raw[15] ^= 0x40;	/* nobody's */
+	a.ah_attr.grh.dgid.raw[15] ^= 0x40;	/* an address that no host has */
 	CHECK(!ibv_modify_qp(p->a, &a, IBV_QP_STATE | IBV_QP_AV), "SQD to SQD failed");
 	CHECK(!qp_to_state(p->a, IBV_QPS_RTS), "back to RTS failed");
 	CHECK(access_sysfs(sent, "r", &before), "no counter");
 	CHECK(!post_one(p->a, &wr), "post_send refused it");
 	do {
-		usleep(20000);	/* the RDMA core reads counters anew after 10 ms */
+		usleep(20000);	/* the RDMA core reads counters again after 10 ms */
 		CHECK(access_sysfs(sent, "r", &now), "no counter");
 	} while (now - before < 8 && now_ms() < end);
 	CHECK(now - before >= 8, "%lu packets for 8 KiB", now - before);

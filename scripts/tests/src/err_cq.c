@@ -24,7 +24,7 @@ bool c_cq_full(void)
 	pair_connect(p);
 	for (i = 0; i < cq->cqe + 8; i++)
 		if (post_one(p->a, &wr))
-			break;		/* it may be in error by now */
+			break;		/* the QP may be in error already */
 	CHECK(wait_event(IBV_EVENT_CQ_ERR, 10000), "no IBV_EVENT_CQ_ERR");
 	if (!expect_qp_event(p->a, IBV_EVENT_QP_FATAL) || !expect_state(p->a, IBV_QPS_ERR))
 		return false;

@@ -8,7 +8,7 @@ bool c_flush_sends(void)
 {
 	struct pair *p = pair_up();
 
-	post_n(p, 100, 20, true);	/* no receive: they wait in RNR */
+	post_n(p, 100, 20, true);	/* no receive: the sends wait after an RNR NAK */
 	qp_to_state(p->a, IBV_QPS_ERR);
 	return expect_flush(p->ca, 100, 20) && pair_free(p);
 }

@@ -6,7 +6,7 @@
  */
 #include "verbs_err.h"
 
-#define WIN_OFF		1000	/* of the window in its region */
+#define WIN_OFF		1000	/* offset of the window in its region */
 #define WIN_LEN		5000
 #define BIND_ERR	IBV_WC_MW_BIND_ERR
 #define OK		IBV_WC_SUCCESS
@@ -198,7 +198,7 @@ bool c_mw_other_qp(void)
 
 	if (!bind_is(p, mw, window_of(p, REM_WRITE), OK))
 		return false;
-	wr = remote_wr(W, &sge, ADDR(p, WIN_OFF), mw->rkey);	/* by b, executed by a */
+	wr = remote_wr(W, &sge, ADDR(p, WIN_OFF), mw->rkey);	/* b posts it, a executes it */
 	CHECK(!post_one(p->b, &wr), "post_send refused it");
 	return expect_status(p->cb, REM_ACC, REM_ACC) && mw_free(p, mw);
 }

@@ -164,7 +164,7 @@ bool c_limit_post(void)
 	wr.send_flags = IBV_SEND_SIGNALED;
 	sge[0].length = 8;
 	for (i = 0; i < 100000 && !post_one(p->a, &wr); i++)
-		;			/* RNR holds them */
+		;			/* they wait after an RNR NAK */
 	CHECK(i >= q.cap.max_send_wr, "only %u of %u sends fit", i, q.cap.max_send_wr);
 	CHECK(i < 100000, "a send queue without end");
 	for (i = 0; i < 100000 && !recv_one(p->a, i, p->src, 8, p->src_mr->lkey); i++)

@@ -15,7 +15,7 @@
 #define UC		RCS
 #define UD		(RCS + 1)
 #define QPS		(UD + 1)
-#define WINDOWS		16		/* of an RC queue pair in a round, for SENDs with Invalidate */
+#define WINDOWS		16		/* per RC queue pair and round, for SENDs with Invalidate */
 #define DEPTH		16
 #define RECVS		128
 #define SIZE		(64 << 10)
@@ -51,9 +51,9 @@ struct end {
 struct flow {
 	struct ibv_qp *qp;
 	struct ibv_mw *mw[WINDOWS];
-	unsigned int windows;		/* of the peer's that aren't used yet */
-	unsigned int posted;		/* sends that have no completion */
-	uint64_t progress;		/* when one had */
+	unsigned int windows;		/* the peer's windows that aren't used yet */
+	unsigned int posted;		/* sends without a completion yet */
+	uint64_t progress;		/* time of the last completion */
 	bool failed;
 };
 
@@ -67,7 +67,7 @@ static struct flow flow[QPS];
 static struct rc_attr attr;
 static struct end me, peer;
 static uint64_t seed = 1;
-static unsigned long done[32], rounds, succeeded[3][KINDS];	/* of RC, UC, UD */
+static unsigned long done[32], rounds, succeeded[3][KINDS];	/* [0]: RC, [1]: UC, [2]: UD */
 static unsigned int ex;			/* of enum EX_ */
 
 static bool is_ud(const struct flow *f)
@@ -310,7 +310,7 @@ static void round_of(unsigned int ms)
 				post_connected(f);
 		}
 		if (!poll_all(true))
-			usleep(2000);		/* processors are few */
+			usleep(2000);		/* leave the processor to the other processes */
 		check_hang();
 	}
 }

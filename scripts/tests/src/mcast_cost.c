@@ -10,7 +10,7 @@
 #include "cost.h"
 
 #define DEPTH		16
-#define SLOTS		(2 * DEPTH)	/* receives of a member */
+#define SLOTS		(2 * DEPTH)	/* receive buffers of a member */
 #define MOST_MEMBERS	8
 #define QKEY		0x1234567
 #define GRH		40
@@ -24,7 +24,7 @@ static struct ibv_ah *ah;
 static struct ibv_mr *mr;
 static struct ibv_qp *sender, *member[MOST_MEMBERS];
 static unsigned int members, size, stride, sends, receives;
-static char *buf;			/* what is sent, then the slots of each member */
+static char *buf;			/* data to send, then the slots of each member */
 
 static char *slot_of(unsigned int m, unsigned int slot)
 {

@@ -16,14 +16,14 @@
 
 #include "odp_util.h"
 
-#define WORKERS		2	/* for prefetches of a process (RXE_ODP_PREFETCHERS) */
-#define USER		1000	/* and those behind it */
+#define WORKERS		2	/* that prefetch for a process (RXE_ODP_PREFETCHERS) */
+#define USER		1000	/* first user ID of the test */
 #define FOREIGN_IDS	100000	/* for a user's namespace, as in /etc/subuid */
 
 enum how {
 	TRY,		/* the process leaves nothing */
-	LEAVE_FAULTS,	/* in a region that ends */
-	LEAVE_REGION,	/* and the region, too, which another process holds */
+	LEAVE_FAULTS,	/* faults in a region that is deregistered */
+	LEAVE_REGION,	/* the region, too, which another process holds */
 };
 
 static const char *dev;

@@ -43,7 +43,7 @@ struct end {
 		struct addr addr;
 		uint64_t va;
 		uint32_t rkey;
-	} info;				/* what the other end must know */
+	} info;				/* sent to the other end */
 	unsigned int sends, receives;	/* completed */
 };
 
@@ -94,7 +94,7 @@ static void end_open(struct end *e)
 	e->qp = create_qp(e->pd, &init);
 	e->info.addr.gid = gid_at(e->ctx, e->gid_index);
 	e->info.addr.qpn = e->qp->qp_num;
-	e->info.addr.psn = 0xfffff0;	/* it wraps soon */
+	e->info.addr.psn = 0xfffff0;	/* close to the wrap-around */
 	e->info.va = (uintptr_t)e->buf;
 	e->info.rkey = e->mr->rkey;
 	end_open_windows(e);

@@ -50,7 +50,7 @@ struct verdict {
 struct end {
 	const char *dev;
 	int gid_index, ctl;
-	struct hello h;			/* the client's, adjusted to what the server can */
+	struct hello h;			/* the client's, adjusted to the server's limits */
 	struct hello peer;
 	uint32_t nslots;
 	uint64_t limit_ms, begin_ms;
@@ -129,7 +129,7 @@ static void make_qp(struct end *e)
 		die("create_cq: %s", strerror(errno));
 	e->qp = create_qp(e->pd, &ia);
 	e->addr.qpn = e->qp->qp_num;
-	e->addr.psn = 0xffff00;		/* wraps soon */
+	e->addr.psn = 0xffff00;		/* close to the wrap-around */
 }
 
 static void connect_qp(struct end *e)

@@ -21,7 +21,7 @@
 
 struct memory {
 	uint8_t *at;		/* LENGTH bytes */
-	uint64_t bytes;		/* that it has of its own */
+	uint64_t bytes;		/* size of its own memory */
 	struct ibv_mr *mr;
 };
 

@@ -7,7 +7,7 @@
 
 #include "verbs_util.h"
 
-#define ROUND		64		/* operations a round */
+#define ROUND		64		/* operations per round */
 #define SGE_CAP		32
 #define QPS_CAP		64
 #define GIDS_CAP	8
@@ -52,7 +52,7 @@ struct hello {
 struct flow {			/* one direction of one queue pair */
 	uint64_t rng;
 	uint8_t *shadow;		/* model of the target */
-	uint64_t words[ATOMIC_AREA / 8];	/* its atomic area, as of generation */
+	uint64_t words[ATOMIC_AREA / 8];	/* the target's atomic area, as generated */
 	struct op ops[ROUND];
 	uint32_t nops, left, round;
 	bool over;
@@ -101,7 +101,7 @@ struct side {
 	uint64_t progress_ms;
 };
 
-struct msg {			/* on the control connection */
+struct msg {			/* sent on the control connection */
 	uint32_t what, qp, round, pad;
 };
 

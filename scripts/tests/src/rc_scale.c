@@ -333,7 +333,7 @@ static struct ibv_mr **make_mrs(uint32_t n)
 }
 
 static volatile bool stop;
-static uint64_t streamed;		/* large messages that are done */
+static uint64_t streamed;		/* completed large messages */
 
 /* Several QPs with their own peers keep two large WRITEs in flight each. */
 static void *streams(void *arg)

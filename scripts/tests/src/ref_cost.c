@@ -19,10 +19,10 @@
 #include <sys/uio.h>
 #include "verbs_util.h"
 
-#define PORT	"18401"		/* where the ends of wire meet */
+#define PORT	"18401"		/* TCP port where the ends of "wire" meet */
 #define MTU	1024
 #define PACKET	(MTU + 16)	/* with BTH and ICRC */
-#define BATCH	64		/* packets a system call */
+#define BATCH	64		/* packets per system call */
 
 static size_t size, count;
 static char *from, *to;

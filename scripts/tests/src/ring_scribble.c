@@ -21,7 +21,7 @@
 
 #include "verbs_util.h"
 
-#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, which it gives way to */
+#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, whose definitions it then omits */
 
 #define LEN		(16 << 10)
 #define MAX_RINGS	32
@@ -41,7 +41,7 @@ struct ends {			/* two connected queue pairs and their memory */
 static const char *dev_name;
 static int gid_index = -1;
 static enum ibv_qp_type connected = IBV_QPT_RC;
-static uint32_t sends = 32;		/* that a's queue holds */
+static uint32_t sends = 32;		/* size of a's send queue */
 static int round_ms = 300;
 
 static struct ibv_qp *new_qp(struct ends *e, enum ibv_qp_type type, struct ibv_srq *srq,
@@ -436,7 +436,7 @@ static void __attribute__((noreturn)) refiller(void)
 		sched_yield();
 	do {
 		doorbell(mine->a);
-		moved |= r->q->consumer_index != 0;	/* it wraps */
+		moved |= r->q->consumer_index != 0;	/* looked at often: it wraps to 0 */
 	} while (now_ms() < end);
 	if (!moved)
 		die("nothing was executed");
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
 		wait_child(pid, e, seed + i, &crashes);
 	}
 	free_ends(e);
-	e = make_ends();		/* and a new one works */
+	e = make_ends();		/* a new connection works */
 	victim_step(e, seed);
 	free_ends(e);
 	printf("%d rounds, %d scribbling processes crashed themselves, the victim saw nothing\n",

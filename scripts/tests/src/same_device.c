@@ -27,7 +27,7 @@ struct end {
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
-static struct ibv_mr *mr;	/* the source, and behind it the target */
+static struct ibv_mr *mr;	/* of the source and the target behind it */
 static char *buf;
 
 static struct end make_end(int gid_index)

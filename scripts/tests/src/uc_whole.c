@@ -29,13 +29,13 @@ static const char usage[] =
 	"  -l COUNT    the wire is lossy: so many come at least\n";
 
 #define MAGIC	0x75635f77686f6c65ull
-#define WINDOW	32			/* messages under way at most */
-#define SHORTEST	16		/* bytes of a message, by which it can be told */
+#define WINDOW	32			/* maximum of messages in flight */
+#define SHORTEST	16		/* bytes of a message, enough to identify it */
 #define SLOTS	(16 * WINDOW)		/* buffers of a message each */
 #define SPAN	65536			/* the pool is so much longer than a message */
-#define LATE_MS	(lossy ? 30 : 10000)	/* what hasn't come by then is lost */
+#define LATE_MS	(lossy ? 30 : 10000)	/* a message that hasn't arrived by then is lost */
 #define GAP	64			/* bytes between the places of WRITEs */
-#define POISON	0xa5			/* what they have there */
+#define POISON	0xa5			/* initial contents of the gaps */
 #define CAUGHT_UP	(UINT32_MAX - 1)
 #define ENDED		UINT32_MAX
 
@@ -59,10 +59,10 @@ static struct ibv_mr *pool_mr, *slots_mr, *places_mr;
 static uint8_t *pool, *slots, *seen, *places;
 static size_t *place;		/* of message n, if it is a WRITE without immediate data */
 static struct hello me = { .count = 2000, .mtu = 1024, .longest = 40000 }, peer;
-static uint32_t ahead = WINDOW;	/* messages under way */
+static uint32_t ahead = WINDOW;	/* messages in flight */
 static uint32_t pending;	/* sends that haven't completed */
 static bool lossy;
-static uint32_t least;		/* messages that must come */
+static uint32_t least;		/* messages that must arrive */
 
 static uint64_t mix(uint32_t n)
 {
@@ -158,7 +158,7 @@ static void open_end(const char *dev, int gid_index)
 	me.places = (uintptr_t)places;
 	me.places_rkey = places_mr->rkey;
 	me.addr.qpn = qp->qp_num;
-	me.addr.psn = 0xfffff0;		/* it wraps soon */
+	me.addr.psn = 0xfffff0;		/* close to the wrap-around */
 	me.slots = (uintptr_t)slots;
 	me.rkey = slots_mr->rkey;
 }
@@ -397,7 +397,7 @@ static int drive(int ctl)
 				skip_writes(&heard, n);
 			}
 		post_send(n);
-		told += kind(n) == WRITE;	/* nobody will tell */
+		told += kind(n) == WRITE;	/* the receiver gets no completion */
 	}
 	while (told < me.count && hear(ctl, &heard, &told))
 		;

@@ -39,7 +39,7 @@ struct frame {
 
 static volatile sig_atomic_t ended;
 static bool same_id;
-static uint32_t loss;		/* of ten thousand packets */
+static uint32_t loss;		/* lost packets in 10,000 */
 static uint64_t seed = 1, trains, packets, lost;
 
 static void end(int sig UNUSED)
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	sigemptyset(&none);
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
-	sigprocmask(SIG_BLOCK, &term, NULL);	/* but in ppoll() */
+	sigprocmask(SIG_BLOCK, &term, NULL);	/* blocked except in ppoll() */
 	sigaction(SIGTERM, &act, NULL);
 	for (i = 0; i < 2; i++)
 		fd[i].fd = open_netdev(argv[optind + i]);

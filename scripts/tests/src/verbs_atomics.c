@@ -10,14 +10,14 @@
 #include "vo.h"
 
 #define QPS	2
-#define DEEP	4		/* work requests under way */
+#define DEEP	4		/* work requests in flight */
 
-static uint32_t changes = 2000;	/* of each queue pair */
+static uint32_t changes = 2000;	/* per queue pair */
 
 struct actor {
 	pthread_t thread;
 	struct end e[2];
-	uint64_t *olds;			/* what its changes have found */
+	uint64_t *olds;			/* values that its atomics have returned */
 	uint64_t word_at;
 	int status;
 };
@@ -43,7 +43,7 @@ static void *change_here(void *arg)
 			continue;
 		p->changes++;
 		if (p->swaps && !(p->changes & 63))
-			usleep(1);	/* a guess of the others' must be right sometimes */
+			usleep(1);	/* let the others' compare-and-swaps succeed sometimes */
 	}
 	return NULL;
 }

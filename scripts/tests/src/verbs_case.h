@@ -13,7 +13,7 @@
 /* Device and GID of an end. Without -D, both ends have the same */
 struct place {
 	const char *dev;
-	int gid_index;		/* negative: of the first v2 one */
+	int gid_index;		/* negative: that of the first RoCE v2 GID */
 	union ibv_gid gid;
 	struct ibv_context *ctx;
 };

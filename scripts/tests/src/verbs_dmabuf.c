@@ -15,9 +15,9 @@
 #include "verbs_case.h"
 
 #define BYTES	(16 * 4096)
-#define OFF	1000	/* of the region in the buffer */
+#define OFF	1000	/* offset of the region in the buffer */
 #define BASE	0x7000000000ull
-#define IOVA	(BASE + OFF)	/* at the same place in its page, which the RDMA core wants */
+#define IOVA	(BASE + OFF)	/* the RDMA core wants the same offset in the page */
 #define LEN	(BYTES - 2 * OFF)
 
 static struct ibv_pd *pd, *peer_pd;	/* of the requester and the responder */

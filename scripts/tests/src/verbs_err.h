@@ -27,7 +27,7 @@ extern struct ibv_port_attr port;
 
 /* Two connected RC queue pairs, a buffer and an MR on each side. */
 struct pair {
-	struct ibv_pd *pd, *pd2;	/* of side a; pd2 is a stranger's */
+	struct ibv_pd *pd, *pd2;	/* of side a; no queue pair is in pd2 */
 	struct ibv_pd *pd_b, *pd2_b;	/* of side b; the same ones on one device */
 	struct ibv_comp_channel *chan, *chan_b;
 	struct ibv_cq *ca, *cb;

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
 	if (keep || with_child)
-		fflush(stdout);	/* a child mustn't print it again */
+		fflush(stdout);	/* a child mustn't print the buffered text again */
 	else if (err && num && kind->use)
 		kind->use(obj[num - 1]);
 	if (with_child)

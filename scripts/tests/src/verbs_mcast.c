@@ -31,7 +31,7 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *buf;		/* what is sent, and SLOTS receive buffers behind it */
+	uint8_t *buf;		/* data to send, and SLOTS receive buffers behind it */
 };
 
 static union ibv_gid parse_gid(const char *text)

@@ -27,7 +27,7 @@ static struct rc_attr rc_attrs;
 static struct ibv_ah_attr ah_attr;
 static uint8_t *from, *to;
 static int nth_fd, cqe;
-static bool own;		/* what fails is only what the driver allocates itself */
+static bool own;		/* only allocations of the driver itself fail */
 
 /* The file stays open: to open one takes allocations, too. */
 static void set_nth(unsigned int n)
@@ -294,7 +294,7 @@ static const struct call {
 	const char *name;
 	int (*make)(void);
 	int (*undo)(void);
-	bool own;	/* the driver allocates something here */
+	bool own;	/* the driver itself allocates memory in this call */
 } calls[] = {
 	{ "open", open_ctx, close_ctx, false },
 	{ "channel", make_channel, destroy_channel, false },

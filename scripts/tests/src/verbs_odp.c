@@ -95,7 +95,7 @@ static bool all_swapped(struct end e[2], uint8_t *want[2])
 	return swap_out(&e[0]) && swap_out(&e[1]);
 }
 
-static uint8_t before[BYTES];	/* what the target had */
+static uint8_t before[BYTES];	/* contents of the target before an operation */
 
 /* Does end @n have the bytes of @want? If not, prints the difference */
 static bool is_whole(struct end e[2], uint8_t *want[2], int n, enum ibv_wr_opcode op)
@@ -221,7 +221,7 @@ static bool unmapped(void)
 	    !fails(e, other, IBV_WR_RDMA_READ, 0, hole, IBV_WC_REM_ACCESS_ERR, -1) ||
 	    !fails(e, other, IBV_WR_SEND, 0, hole, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR))
 		return false;
-	for (i = 0; i < 2; i++)		/* and back */
+	for (i = 0; i < 2; i++)		/* map the page again */
 		if (mmap(e[i].buf + hole, PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			die("mmap: %s", strerror(errno));

@@ -42,8 +42,8 @@ static const char usage[] =
 #define LIST_MS		60000	/* a list that takes longer hangs */
 /* Shrinking ends after so many runs, not after some time: the result is the same on a busy host. */
 #define SHRINK_RUNS	2000
-#define HANG_RUNS	500	/* as many as a list that hangs counts for */
-#define FREE_TRIES	2	/* of a list that isn't run in lockstep */
+#define HANG_RUNS	500	/* a list that hangs counts as so many runs */
+#define FREE_TRIES	2	/* tries of a list that isn't run in lockstep */
 #define WHY_LEN		256
 
 static const char * const kind_name[] = {
@@ -60,7 +60,7 @@ static const uint32_t kind_often[] = {
 
 static struct world world = { .gid_index = { -1, -1 } };
 static uint32_t procs = 4;
-static char (*why)[WHY_LEN];	/* of each process; shared */
+static char (*why)[WHY_LEN];	/* reason of each process, in shared memory */
 static const char hangs[] = "it hangs";
 
 static uint32_t random_kind(uint64_t *rng)

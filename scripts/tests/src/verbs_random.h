@@ -45,8 +45,8 @@ struct tally {
 struct world {
 	const char *dev[2];	/* of the requesters, of the responders; one is enough */
 	int gid_index[2];
-	bool lockstep;		/* what an operation began is over before the next one */
-	bool wrong_model;	/* windows are believed to outlive their invalidation */
+	bool lockstep;		/* an operation is complete before the next one begins */
+	bool wrong_model;	/* deliberate: the model keeps invalidated windows */
 	struct tally *tally;
 };
 

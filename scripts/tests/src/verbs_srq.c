@@ -12,7 +12,7 @@
 
 #include "verbs_case.h"
 
-#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, which it gives way to */
+#include <rdma/rdma_user_rxe.h>	/* after netinet/in.h, whose definitions it then omits */
 
 #define QPS		8
 #define DEPTH		64
@@ -369,7 +369,7 @@ static void *resizer(void *arg)
 	while (!stop || (done <= 5 && !posting_failed && left--)) {
 		int err = resize(s, rnd_range(&seed, 16, 600));
 
-		if (err && err != EINVAL)	/* more may wait than fit */
+		if (err && err != EINVAL)	/* EINVAL: more receives wait than fit */
 			posting_failed = err;
 		done += !err;
 		usleep(300);

@@ -23,7 +23,7 @@
 enum backing { ANON, SHARED };
 
 struct end {
-	struct place at;		/* with a context of its own */
+	struct place at;		/* with its own context */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;		/* or NULL */

@@ -84,7 +84,7 @@ bool swap_out(struct end *e)
 		}
 		if (!left)
 			return true;
-		compact_memory();	/* the kernel's lists of new pages give them up */
+		compact_memory();	/* empties the kernel's per-CPU lists of new pages */
 	} while (now_ms() < end);
 	return false;
 }

@@ -156,7 +156,7 @@ void post(struct end e[2], enum ibv_wr_opcode op, struct ibv_sge s, uint64_t to)
 		wr.wr.atomic.remote_addr = (uintptr_t)e[1].buf + to;
 		wr.wr.atomic.rkey = e[1].mr->rkey;
 		wr.wr.atomic.compare_add = 1;
-		if (op == IBV_WR_ATOMIC_CMP_AND_SWP)	/* what is there, for its complement */
+		if (op == IBV_WR_ATOMIC_CMP_AND_SWP)	/* it swaps in the complement */
 			memcpy(&wr.wr.atomic.compare_add, e[1].buf + to, 8);
 		wr.wr.atomic.swap = ~wr.wr.atomic.compare_add;
 	} else if (e[0].qp->qp_type == IBV_QPT_UD) {

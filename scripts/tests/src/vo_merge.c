@@ -6,7 +6,7 @@
 #include "vo.h"
 
 #define KSM	"/sys/kernel/mm/ksm/"
-#define SAME	16ul		/* such pages of an end, its first ones */
+#define SAME	16ul		/* number of equal pages of an end, its first ones */
 #define TURNS	4
 
 /* Return: the number; -1: the kernel has no such file */
@@ -131,7 +131,7 @@ bool ksm(void)
 	for (i = 0; i < 2; i++)
 		if (madvise(e[i].buf, BYTES, MADV_MERGEABLE))
 			die("MADV_MERGEABLE: %s", strerror(errno));
-	if (!access(KSM "smart_scan", W_OK))	/* looks away for a while */
+	if (!access(KSM "smart_scan", W_OK))	/* smart_scan skips pages for a while */
 		write_number(KSM "smart_scan", 0);
 	write_number(KSM "sleep_millisecs", 5);
 	write_number(KSM "pages_to_scan", 1000);
@@ -140,6 +140,6 @@ bool ksm(void)
 	start_disturber(&d, e, ANON);
 	good = good && traffic(e, rounds / 4);
 	stop_disturber(&d);
-	write_number(KSM "run", 2);	/* each page gets its own again */
+	write_number(KSM "run", 2);	/* unmerge the pages */
 	return good && traffic(e, 2) && finish(e);
 }

@@ -38,24 +38,24 @@
 
 #define RIGHTS	(ACCESS_ALL | IBV_ACCESS_MW_BIND)
 
-enum expect { MUST, MAY, MUST_NOT };	/* succeed */
+enum expect { MUST, MAY, MUST_NOT };	/* may the operation succeed? */
 
 struct region {
-	uint8_t *mem, *copy;		/* the copy is of the stripes */
-	bool shared;			/* pages that are dropped come back */
+	uint8_t *mem, *copy;		/* copy: expected contents of the stripes */
+	bool shared;			/* dropped pages come back with their contents */
 	struct ibv_mr *mr[2];		/* for requesters, for responders */
 	int access;
-	bool foreign;			/* moved to a PD without queue pairs: nobody may use it */
-	uint32_t windows, unsure;	/* bound to it for sure, or perhaps */
+	bool foreign;			/* in a PD without queue pairs: unusable */
+	uint32_t windows, unsure;	/* windows that are bound to it, and perhaps bound */
 	bool known[PAIRS];
 };
 
 struct window {
 	struct ibv_mw *mw;
-	struct region *on;		/* bound to it */
+	struct region *on;		/* the region it is bound to */
 	struct pair *by;		/* type 2: bound on its queue pair 1 */
 	int access;
-	bool unsure;			/* an invalidation is under way, or isn't any more */
+	bool unsure;			/* it isn't known whether it is invalidated */
 };
 
 struct recvs {			/* of an SRQ or a queue pair */
@@ -74,10 +74,10 @@ struct srq {
 	struct ibv_srq *srq;
 	struct recvs recvs;
 	uint32_t users;
-	uint32_t limits;		/* set, of which each gives an event at most */
+	uint32_t limits;		/* limits that were set; each causes one event at most */
 };
 
-struct flight {			/* a work request on its way */
+struct flight {			/* a work request that is in flight */
 	enum ibv_wr_opcode opcode;
 	enum expect expect;
 	struct region *local, *remote;
@@ -104,11 +104,11 @@ struct pair {
 	uint32_t serial, posted, done;	/* work requests of queue pair 0 */
 	uint32_t sends, sends_done;	/* each has a receive, of the pair or in the SRQ */
 	uint32_t recv_seen, recv_seq;
-	uint32_t first_seq;		/* of those since the last reset */
-	uint32_t got[RECVS];		/* datagrams that came: number plus one */
+	uint32_t first_seq;		/* of the first datagram since the last reset */
+	uint32_t got[RECVS];		/* received datagrams: number plus one */
 	bool failed, peer_failed;
 	uint32_t control;		/* binds and invalidations of queue pair 1 */
-	int control_status;		/* of the last one, WAITING until it completes */
+	int control_status;		/* status of the last one; WAITING until it completes */
 };
 
 /* Index 0 is for requesters, 1 for responders. Both may be on the same device. */

@@ -122,7 +122,7 @@ static void check_order(struct pair *p, uint32_t seq)
 	} else if (p->type == IBV_QPT_RC) {
 		ENSURE(seq == p->recv_seq, "message %d, expected %d", seq, p->recv_seq);
 		p->recv_seq = seq + 1;
-	} else if (seq >= p->first_seq) {	/* else it was under way at the reset */
+	} else if (seq >= p->first_seq) {	/* else it was in flight at the reset */
 		ENSURE(seq >= p->recv_seq, "message %d, expected %d", seq, p->recv_seq);
 		p->recv_seq = seq + 1;
 	}
@@ -150,7 +150,7 @@ static void recv_done(const struct ibv_wc *wc, const struct recvs *recvs)
 	uint32_t skip = p && p->type == IBV_QPT_UD ? GRH_LEN : 0;
 
 	if (!p)
-		return;		/* of a pair that is gone */
+		return;		/* the pair was destroyed */
 	p->recv_seen++;
 	if (wc->status) {
 		p->peer_failed = true;

@@ -136,7 +136,7 @@ static void transfer(const struct op *o, enum ibv_wr_opcode opcode)
 	bool reads = opcode == IBV_WR_RDMA_READ, imm = opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	int remote = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 	int local = reads ? IBV_ACCESS_LOCAL_WRITE : 0;
-	bool wild = !(o->d >> 8 & 7);	/* rights aren't looked at first */
+	bool wild = !(o->d >> 8 & 7);	/* the operation is chosen without regard to rights */
 	struct pair *p = pick_pair(o->a, reads);
 	struct window *w = pick_window(o->d, p, wild);
 	struct flight f = {
@@ -259,7 +259,7 @@ static void atomic(const struct op *o, enum ibv_wr_opcode opcode, uint64_t *rng)
 {
 	bool writes = opcode == IBV_WR_ATOMIC_WRITE, wild = !(o->d >> 8 & 7);
 	int remote = writes ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_ATOMIC;
-	int local = writes ? 0 : IBV_ACCESS_LOCAL_WRITE;	/* it has its operand with it */
+	int local = writes ? 0 : IBV_ACCESS_LOCAL_WRITE;	/* a write's operand is inline */
 	struct pair *p = pick_pair(o->a, true);
 	struct window *w = pick_window(o->d, p, wild);
 	struct flight f = {

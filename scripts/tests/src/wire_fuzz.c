@@ -32,7 +32,7 @@
 #define ETH_ROCE	0x8915
 #define PKT_MAX		9000
 #define FRAME_MAX	65536
-#define POOL		512		/* packets of an end that are remembered */
+#define POOL		512		/* captured packets that are kept per end */
 #define TRAIN_MAX	48
 #define SPARES		8
 #define UDP_L4		5		/* VIRTIO_NET_HDR_GSO_UDP_L4, from 6.2 on */
@@ -435,7 +435,7 @@ static void change_l3(struct shot *s, struct pkt *p, struct end *e UNUSED)
 	case 1:
 		l3[pick(l3_len(p->version))] ^= 1 << pick(8);
 		break;
-	case 2:						/* from somebody else */
+	case 2:						/* from another sender */
 		l3[p->version == IP4 ? 15 : 23] ^= 1 << pick(8);
 		break;
 	case 3:

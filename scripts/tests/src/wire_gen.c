@@ -15,7 +15,7 @@
 #define RECVS	64
 #define QKEY	0x11223344
 
-#define SIZES	5	/* that a message has */
+#define SIZES	5	/* sizes of messages */
 #define DATAGRAMS	4
 
 struct end {
@@ -34,7 +34,7 @@ static uint8_t *buf;
 static struct rc_attr attr;
 static struct end me, peer;
 static unsigned int ex;		/* of enum EX_ */
-static uint32_t windows[SIZES];	/* keys of the server's */
+static uint32_t windows[SIZES];	/* keys of the server's windows */
 
 static struct ibv_qp *new_qp(enum ibv_qp_type type)
 {
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 		bind_windows();
 		write_all(fd, windows, sizeof(windows));
 	}
-	write_all(fd, &sync, 1);	/* the server stays till the client is done */
+	write_all(fd, &sync, 1);	/* the server exits after the client */
 	read_all(fd, &sync, 1);
 	if (!target)
 		print_sls();
