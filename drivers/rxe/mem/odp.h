@@ -108,7 +108,7 @@ struct rxe_odp_chunk {
  * @dmabuf: the dma-buf, which the struct owns; NULL for a process
  * @wq: for its faults
  * @mr: the region; valid until rxe_odp_end()
- * @payer: the user whom the tables of pages are charged to; NULL: nobody. A dma-buf pays for its own
+ * @payer: the user whom the page tables are charged to; NULL: nobody. A dma-buf has its own payer
  * @windows: the use of memory windows; of @process, or @own
  * @own: of a dma-buf
  * @closing: the region's owner has given back its reference to the region, or is about to

@@ -58,7 +58,8 @@ static void pma_fill_port_counters(const struct rxe_dev *rxe, void *data)
 	cnt->link_downed_counter = pma_cap_count(rxe_count_sum(rxe, RXE_CNT_LINK_DOWNED), 8);
 	cnt->port_rcv_errors = cpu_to_be16(pma_cap_count(pma_count_rcv_errors(rxe), 16));
 	cnt->port_xmit_discards = cpu_to_be16(pma_cap_count(pma_count_xmit_discards(rxe), 16));
-	cnt->port_xmit_data = cpu_to_be32(pma_cap_count(pma_get_words(rxe, RXE_CNT_SENT_BYTES), 32));
+	cnt->port_xmit_data =
+		cpu_to_be32(pma_cap_count(pma_get_words(rxe, RXE_CNT_SENT_BYTES), 32));
 	cnt->port_rcv_data = cpu_to_be32(pma_cap_count(pma_get_words(rxe, RXE_CNT_RCVD_BYTES), 32));
 	cnt->port_xmit_packets =
 		cpu_to_be32(pma_cap_count(rxe_count_sum(rxe, RXE_CNT_SENT_PKTS), 32));

@@ -8,9 +8,9 @@
  * budget holds for the tables of pages that aren't pinned: a process can have large ones without
  * any memory (mem/chunk.c), or several for one dma-buf.
  *
- * The user is the real one of the process that makes the ring or the region. The user namespaces that a user
- * has made, with all their IDs, count as the user: otherwise each ID would have a budget.
- * A process with CAP_SYS_RESOURCE isn't charged. The charge keeps its user. So it doesn't
+ * The user is the real one of the process that makes the ring or the region. The user namespaces
+ * that a user has made, with all their IDs, count as the user: otherwise each ID would have a
+ * budget. A process with CAP_SYS_RESOURCE isn't charged. The charge keeps its user. So it doesn't
  * matter who frees the memory, or whether the process has changed its user meanwhile.
  *
  * A user is in the table while anything holds a reference.
