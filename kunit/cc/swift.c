@@ -9,7 +9,7 @@
 
 #define MS	((u64)NSEC_PER_MSEC)
 
-static u32 una;		/* of the connection that a case plays */
+static u32 una;		/* oldest unacknowledged PSN of the connection */
 
 static void begin(struct rxe_cc *cc)
 {

@@ -16,12 +16,12 @@
 
 #define ORDER	2u
 #define BYTES	((u32)PAGE_SIZE << ORDER)
-#define OFFSET	1000u			/* of the region in the buffer */
+#define OFFSET	1000u			/* offset of the region in the buffer */
 #define LENGTH	(BYTES - 2 * OFFSET)
 #define IOVA	0x7000000000ull
 #define ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 		 IB_ACCESS_REMOTE_ATOMIC)
-#define LEFT	0xee			/* fills the place that the buffer has left */
+#define LEFT	0xee			/* contents of the place that the buffer has left */
 #define RQ_PSN(n)	rxe_psn_add(FAKE_RQ_PSN, n)
 #define SQ_PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
 #define SECONDS		(5 * HZ)

@@ -247,7 +247,7 @@ static void reset(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxe_pager_is_busy(&c->pager));
 	KUNIT_EXPECT_EQ(test, ask(c, PAGE_SIZE, 1, 1, false), -EAGAIN);
 	let_go(c, c->process.wq);
-	KUNIT_EXPECT_EQ(test, c->wakes, 2u);	/* one of each before and after */
+	KUNIT_EXPECT_EQ(test, c->wakes, 2u);	/* one wake-up before, and one after */
 }
 
 /* A fault that is given up doesn't wake the task, and keeps no reference to the memory */

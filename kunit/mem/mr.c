@@ -11,7 +11,7 @@
 
 #define PAGES	9u
 #define IOVA	0x7f0000001234ull
-#define OFFSET	0x234u			/* of IOVA in the first page */
+#define OFFSET	0x234u			/* offset of IOVA in the first page */
 #define LENGTH	(PAGES * PAGE_SIZE - OFFSET - 100)
 
 struct ctx {

@@ -13,7 +13,7 @@
 #define ORDER	2u			/* four pages a chunk */
 #define PAGES	8u
 #define START	(0x7f0000000ull << PAGE_SHIFT)
-#define OFFSET	0x123u			/* of the first byte in its page */
+#define OFFSET	0x123u			/* offset of the first byte in its page */
 #define IOVA	0x1000000ull
 #define LENGTH	(PAGES * PAGE_SIZE - OFFSET)
 
@@ -217,7 +217,7 @@ static void window(struct kunit *test)
 	drop_pages(c, 1, 0, 1);
 	KUNIT_EXPECT_FALSE(test, c->odp.own.used);
 	KUNIT_EXPECT_EQ(test, ready(c, false, 0, 1), -EFAULT);
-	KUNIT_EXPECT_TRUE(test, c->odp.own.used);	/* it may have found the page */
+	KUNIT_EXPECT_TRUE(test, c->odp.own.used);	/* the access may have found the page */
 	c->mr.key.kind = RXE_KEY_FIXED;
 }
 

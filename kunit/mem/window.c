@@ -26,7 +26,7 @@ struct ctx {
 	struct rxe_windows other_windows;	/* of other_qp */
 	struct rxe_mr *mr;
 	struct rxe_mr *fast;
-	struct rxe_mw mw[2];	/* of type 1 and 2 */
+	struct rxe_mw mw[2];	/* [0]: type 1, [1]: type 2 */
 	u8 *mem;
 };
 
@@ -364,7 +364,7 @@ static void bind_refused(struct kunit *test)
 	REFUSED(length = LENGTH);
 	REFUSED(length = U64_MAX);
 	REFUSED(access = IB_ACCESS_MW_BIND);
-	REFUSED(access = IB_ZERO_BASED);	/* for type 2 alone */
+	REFUSED(access = IB_ZERO_BASED);	/* valid only for type 2 */
 	REFUSED(access = IB_ACCESS_FLUSH_GLOBAL);
 	c->mr->key.access &= ~IB_ACCESS_LOCAL_WRITE;
 	REFUSED(access = IB_ACCESS_REMOTE_WRITE);
@@ -398,7 +398,7 @@ static void region_stays(struct kunit *test)
 static void of_another_process(struct kunit *test)
 {
 	struct ctx *c = test->priv;
-	struct ib_umem umem = { .owning_mm = (void *)c };	/* some other one */
+	struct ib_umem umem = { .owning_mm = (void *)c };	/* not current's mm */
 	int access = RIGHTS | IB_ACCESS_REMOTE_WRITE;
 	struct ib_mr *new;
 

@@ -7,8 +7,8 @@
 #include <linux/mm.h>
 #include "../fake.h"
 
-#define HOG_ORDER	3	/* a block of the driver's */
-#define HOG_SPLIT	64u	/* blocks that are given back in small pieces */
+#define HOG_ORDER	3	/* order of the driver's blocks */
+#define HOG_SPLIT	64u	/* blocks that are freed in small pieces */
 #define PKT		4124u	/* a MIDDLE packet of 4096 bytes */
 #define PKTS		7u	/* fit into a block */
 #define ROUNDS		64u	/* each block's turn comes twice */

@@ -9,7 +9,7 @@
 
 #define SENDERS	3
 #define SKBS	16u	/* limit of a sender */
-#define BYTES	100u	/* of an skb */
+#define BYTES	100u	/* bytes of an skb */
 
 static struct {
 	struct rxe_txq *q;

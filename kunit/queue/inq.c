@@ -212,7 +212,7 @@ static void many(struct kunit *test)
 		genuine(test, i);
 	KUNIT_EXPECT_EQ(test, held(test), MANY - 1);
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_HELD_DIFFERS), 0ull);
-	train(test, 2, 1);	/* before them, and behind them */
+	train(test, 2, 1);	/* before and behind the held packets */
 	train(test, MANY + 2, 8);
 	KUNIT_EXPECT_EQ(test, held(test), MANY + 1);
 	expect_sorted(test, 2);

@@ -156,7 +156,7 @@ static void resent(struct kunit *test)
 	fake_send(test, 3, 0, 8);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(0), &pkt);
 	fake_expect(test, IB_OPCODE_RC_SEND_ONLY, SQ_PSN(1), &pkt);
-	peer_answer(test, SQ_PSN(0), RXE_AETH_RNR_NAK | 1);	/* goes back to it */
+	peer_answer(test, SQ_PSN(0), RXE_AETH_RNR_NAK | 1);	/* go back to the first SEND */
 	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
 	KUNIT_EXPECT_EQ(test, pkt.psn, SQ_PSN(0));
 	peer_ack(test, SQ_PSN(0));

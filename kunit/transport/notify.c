@@ -122,13 +122,13 @@ static void cnp_comes(struct kunit *test)
 			count(test, RXE_CNT_RP_CNP_IGNORED), 1ULL);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_MALFORMED), 0ULL);
 
-	pkt = (struct rxe_pkt){ .opcode = RXE_OPCODE_CNP };	/* says nothing */
+	pkt = (struct rxe_pkt){ .opcode = RXE_OPCODE_CNP };	/* without BECN */
 	fake_inject(test, &pkt, NULL, 0);
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_MALFORMED), 1ULL);
 	fake_no_completion(test, fake(test)->scq);
 
 	pkt = (struct rxe_pkt){ .opcode = RXE_OPCODE_CNP, .becn = true };
-	fake(test)->peer.sgid.raw[15] = 9;	/* somebody else's */
+	fake(test)->peer.sgid.raw[15] = 9;	/* another host's address */
 	fake_inject(test, &pkt, NULL, 0);
 	fake(test)->peer.sgid.raw[15] = 2;
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_DROP_ADDR), 1ULL);

@@ -311,7 +311,7 @@ static void write_bad_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake(test)->mem[0], 0);
 	pkt.rkey--;
 	pkt.psn = PSN(1);
-	pkt.dma_len = 12;			/* more than comes */
+	pkt.dma_len = 12;			/* more than arrives */
 	fake_inject(test, &pkt, data, 8);
 	fake(test)->qp->attr.qp_access_flags = 0;
 	pkt.psn = PSN(2);

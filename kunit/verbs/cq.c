@@ -468,7 +468,7 @@ static void flush_in_turn(struct kunit *test)
 	u32 i, n = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, qps);
-	for (i = 0; i < ARRAY_SIZE(nums); i++) {	/* few: all of them, once each */
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {	/* each call flushes all of them once */
 		for (; n < nums[i]; n++)
 			list_add_tail(&qps[n].link, &c->cq.flushing);
 		request_events(c, 1);
