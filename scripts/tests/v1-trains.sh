@@ -72,7 +72,7 @@ split_late() {
 	gso off && many && run_random && gso on && few
 }
 
-# Shapers segment what is larger than their bucket
+# A shaper segments a train that is larger than its bucket
 shaped() {
 	tc qdisc add dev toB root tbf rate 500mbit burst 5kb limit 500kb && many && run_random &&
 		tc qdisc del dev toB root

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For programs that measure the cost of a message: how they wait, and what they print. On a
+ * Waiting and output of the programs that measure the cost of a message. On a
  * machine whose clock counts instructions, nanoseconds are instructions.
  */
 #ifndef COST_H

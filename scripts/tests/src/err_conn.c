@@ -104,8 +104,8 @@ bool c_peer_in_init(void)
 }
 
 /*
- * the responder's MTU is smaller than what comes: refused or dropped, never taken;
- * within one device there needn't be packets, whose size could be wrong
+ * Packets are larger than the responder's MTU: they are refused or dropped, and never executed.
+ * Within one device, the WRITE may succeed, since it needs no packets.
  */
 bool c_mtu_mismatch(void)
 {
@@ -126,10 +126,7 @@ bool c_mtu_mismatch(void)
 	return pair_free(p);
 }
 
-/*
- * packets of a queue pair that isn't the connected one are nobody's business
- * [9.6.1.5]
- */
+/* Packets of another queue pair than the connected one are dropped [9.6.1.5] */
 bool c_wrong_source_qp(void)
 {
 	struct pair *p = pair_up();
@@ -138,7 +135,7 @@ bool c_wrong_source_qp(void)
 	struct ibv_sge sge = sge_of(x->src, 100, x->src_mr->lkey);
 	struct ibv_send_wr wr = wr_of(IBV_WR_SEND, &sge, 1);
 
-	/* a second connection to b with a stale PSN half the space away */
+	/* A second connection to b with a stale PSN half the space away */
 	x->ra.timeout = 8;
 	rc_up(x->a, &x->ra, (p->a->qp_num + 0x600000) & 0xffffff, &b);
 	recv_one(p->b, 9, p->dst, BUF_LEN, p->dst_mr->lkey);

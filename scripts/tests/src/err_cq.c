@@ -66,7 +66,7 @@ bool c_cq_overrun_ignored(void)
 	/* The first ones are there, in order. More may come, while there is room. */
 	while (now_ms() < end && next < wr.wr_id + 1) {
 		if (ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc) != 1) {
-			/* refused while the send queue is full, since the device is slow */
+			/* Refused while the send queue is full, since the device is slow */
 			if (next >= (uint64_t)depth)
 				post_one(p->a, &wr);
 			sched_yield();
@@ -175,7 +175,7 @@ bool c_notify_moderated(void)
 	       wait_cq_event(p, 5000) && pair_free(p);
 }
 
-/* an error completion counts as solicited */
+/* An error completion counts as solicited */
 bool c_notify_error(void)
 {
 	struct pair *p = pair_up();
@@ -206,7 +206,7 @@ bool c_limit_cq(void)
 	return pair_free(p);
 }
 
-/* objects in use can't be destroyed */
+/* Objects in use can't be destroyed */
 bool c_busy_objects(void)
 {
 	struct pair *p = pair_up();

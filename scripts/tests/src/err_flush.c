@@ -13,7 +13,7 @@ bool c_flush_sends(void)
 	return expect_flush(p->ca, 100, 20) && pair_free(p);
 }
 
-/* flushed requests complete even if they weren't signalled */
+/* Flushed requests complete even if they weren't signalled */
 bool c_flush_unsignalled(void)
 {
 	struct pair *p = pair_up();
@@ -48,7 +48,7 @@ bool c_flush_posted_in_error(void)
 	return expect_flush(p->ca, 200, 5) && pair_free(p);
 }
 
-/* a receive has no doorbell, and is flushed even if nothing else happens for long */
+/* A receive has no doorbell. It is flushed, even if nothing else happens for a long time */
 bool c_flush_recv_late(void)
 {
 	static const int pause[] = { 0, 10, 3000, 0 };
@@ -127,7 +127,7 @@ bool c_flush_many(void)
 	return pair_free(p);
 }
 
-/* the request that failed reports why, those behind it flush in order [10.8.3.4] */
+/* The failed request completes with its error. Later requests are flushed in order [10.8.3.4] */
 bool c_flush_after_error(void)
 {
 	struct pair *p = pair_up();
@@ -176,7 +176,7 @@ bool c_sqd_drain(void)
 		CHECK(!post_one(p->a, &wr), "post_send refused it");
 	CHECK(!qp_to_sqd(p->a), "to SQD failed");
 	CHECK(wait_event(IBV_EVENT_SQ_DRAINED, 20000), "no IBV_EVENT_SQ_DRAINED");
-	/* what had begun is done; a request posted now waits for RTS */
+	/* Messages that had begun are complete. A request that is posted now waits for RTS */
 	for (i = 0; i < 4 && wait_wc_ms(p->ca, &wc, 100); i++)
 		CHECK(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 	wr.wr_id = 77;

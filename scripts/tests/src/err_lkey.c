@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: local keys, rights and lengths, of what is sent and of where it is received.
+ * verbs_err: local keys, rights and lengths of the memory of sends and receives.
  */
 #include "verbs_err.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: memory regions: what can't be registered, regions of zero bytes, rereg_mr.
+ * verbs_err: memory regions: refused registrations, regions of zero bytes, rereg_mr.
  */
 #include <rdma/ib_user_verbs.h>
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ bool c_rereg_mr(void)
 	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
-/* zero bytes of a zero-length region, as the source and as the target */
+/* Zero bytes of a zero-length region, as the source and as the target */
 static bool use_empty_mr(struct pair *p, struct ibv_mr *mr, void *addr)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, W, R };

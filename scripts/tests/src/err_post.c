@@ -4,7 +4,7 @@
  */
 #include "verbs_err.h"
 
-/* send requests need RTS (or SQD, or ERR) */
+/* Sends may be posted only in RTS, SQD and ERR */
 bool c_post_before_rts(void)
 {
 	struct pair *p = pair_make();
@@ -70,7 +70,7 @@ bool c_post_refused_forgotten(void)
 	return pair_free(p);
 }
 
-/* inline bytes that look like an SGE must not be taken for one */
+/* Inline bytes that look like an SGE aren't used as an SGE */
 static bool refuse_inline(enum ibv_wr_opcode op)
 {
 	struct pair *p = pair_up();

@@ -167,7 +167,7 @@ bool c_query_qp(void)
 	CHECK(q.ah_attr.is_global && !memcmp(&q.ah_attr.grh.dgid, &place[0].gid, 16), "dgid");
 	CHECK(q.ah_attr.grh.sgid_index == place[0].gid_index, "sgid_index %d",
 	      q.ah_attr.grh.sgid_index);
-	/* the RDMA core replaces hop_limit by the route's, unless it is link-local */
+	/* The RDMA core replaces hop_limit by the route's, except for link-local addresses */
 	CHECK(q.ah_attr.grh.hop_limit == 9 || place[0].gid.raw[0] != 0xfe, "hop_limit %d",
 	      q.ah_attr.grh.hop_limit);
 	CHECK(q.ah_attr.grh.traffic_class == 0x28, "traffic_class");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: what a responder refuses: keys, bounds and rights of WRITEs, READs and atomics.
+ * verbs_err: requests that a responder refuses: keys, bounds and rights of WRITEs, READs and
+ * atomics.
  */
 #include "verbs_err.h"
 
@@ -57,7 +58,7 @@ bool c_atomic_no_access(void)
 	return refuse_mr_access(A, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 }
 
-/* the queue pair itself doesn't allow the operation; both NAK codes are in use */
+/* The queue pair doesn't allow the operation. Devices answer with either of two NAK codes */
 static bool refuse_qp_access(enum ibv_wr_opcode op)
 {
 	struct pair *p = pair_make();
@@ -185,7 +186,7 @@ bool c_write_imm_bad_rkey(void)
 	return expect_qp_event(p->b, 0) && pair_free(p);
 }
 
-/* the key of a zero-length request isn't checked, nor is its address [C9-88] */
+/* The key and the address of a zero-length request aren't checked [C9-88] */
 static bool accept_zero_len(enum ibv_wr_opcode op)
 {
 	struct pair *p = pair_up();

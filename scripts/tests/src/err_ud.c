@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: UD queue pairs and address handles: what is delivered, dropped or refused.
+ * verbs_err: UD queue pairs and address handles: datagrams are delivered, dropped or refused.
  */
 #include "verbs_err.h"
 
@@ -137,7 +137,7 @@ bool c_ud_wrong_qkey(void)
 	return drop_ud(&u, u.qkey + 1);
 }
 
-/* a Q_Key with its top bit set means: use the queue pair's own [10.2.5] */
+/* If the top bit of a Q_Key is set, the queue pair's Q_Key is sent instead [10.2.5] */
 bool c_ud_controlled_qkey(void)
 {
 	struct ud u = make_ud();

@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 	ctl = tcp_open(host, port);
 	for (uint64_t end = now_ms() + seconds * 1000ull; ; rounds++) {
 		go = now_ms() < end;
-		/* The one who connected says whether there is another round */
+		/* The side that connected decides whether there is another round */
 		if (host)
 			write_all(ctl, &go, 1);
 		else

@@ -203,7 +203,7 @@ void gen_round(struct side *s, struct conn *c, struct flow *f)
 			recv = lay_pieces(o->recv, o->nrecv, recv);
 			f->recv_idx[f->recvs++] = i;
 		}
-		/* room for the largest operation must remain, or the round ends here */
+		/* Room for the largest operation must remain. Otherwise, the round ends here */
 		if (landing + s->h.max_size + 4096 > s->landing_len ||
 		    recv + s->h.max_size + 4096 > s->recv_len) {
 			f->nops = i + 1;

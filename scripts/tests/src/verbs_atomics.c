@@ -71,7 +71,7 @@ static void *add(void *arg)
 	return NULL;
 }
 
-/* Counts up by compare-and-swap. If that fails, its result is what the next one compares with */
+/* Counts up by compare-and-swap. After a failure, the next one compares with the returned value */
 static void *swap(void *arg)
 {
 	struct actor *a = arg;

@@ -519,7 +519,7 @@ static bool pass(struct end e[2], uint8_t *first)
 	return true;
 }
 
-/* The other end reads each place that is in use: it gets what the process has there */
+/* The other end reads each place that is in use: it gets the process's bytes */
 static bool all_live(struct end e[2], uint8_t *first)
 {
 	uint64_t i;

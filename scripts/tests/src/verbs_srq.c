@@ -463,7 +463,7 @@ static bool c_last_wqe(void)
 	CHECK(!wait_wc_ms(s->rcq, &wc, 50), "work request %d was flushed", (int)wc.wr_id);
 	if (!pass(s, 1, 2) || !no_event())
 		return false;
-	/* and again after a reset */
+	/* After a reset, the queue pair receives again */
 	CHECK(!qp_to_state(s->to[0], IBV_QPS_RESET) && !qp_to_state(s->from[0], IBV_QPS_RESET),
 	      "to RESET");
 	connect_pair(s, 0);

@@ -116,7 +116,7 @@ static void disturb_once(struct disturber *d, uint64_t *s)
 		madvise(p, num * PAGE, d->backing == SHARED ? MADV_DONTNEED : MADV_MERGEABLE);
 		break;
 	case 4:
-		/* the way from huge pages and back, and to other places */
+		/* Allow or forbid huge pages. MADV_COLLAPSE makes them, and moves the data */
 		madvise(p, num * PAGE, rnd(s) & 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 		madvise(p, num * PAGE, 25 /* MADV_COLLAPSE */);
 		break;

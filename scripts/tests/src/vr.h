@@ -124,7 +124,7 @@ extern struct pair pairs[PAIRS];
 
 #define ENSURE(cond, ...) do { if (!(cond)) wrong(__VA_ARGS__); } while (0)
 
-/* wr_id: serial of the pair, what it is, number or buffer */
+/* wr_id: serial of the pair, kind (ID_), and number or buffer */
 enum { ID_SEND, ID_RECV, ID_CONTROL };
 
 static inline uint64_t wr_id(uint32_t serial, uint32_t what, uint32_t num)
