@@ -39,7 +39,7 @@ static const char usage[] =
 	"  -l          in lockstep: an operation's work requests complete before the next one\n"
 	"  -w          with a model that is wrong: something fails, and is shrunk\n";
 
-#define LIST_MS		60000	/* a list that takes longer hangs */
+#define HANG_MS		60000	/* a list hangs if no process gets ahead for so long */
 /* Shrinking ends after so many runs, not after some time: the result is the same on a busy host. */
 #define SHRINK_RUNS	2000
 #define HANG_RUNS	500	/* a list that hangs counts as so many runs */
@@ -132,7 +132,20 @@ static void kill_all(const pid_t *pids)
 			kill(pids[p], SIGKILL);
 }
 
-/* Return: the reason of the first process that fails; NULL if all succeed */
+/* Has a process done something since @seen, which becomes what there is now? */
+static bool get_ahead(uint64_t *seen)
+{
+	uint64_t last = *seen;
+
+	*seen = __atomic_load_n(&world.tally->steps, __ATOMIC_RELAXED);
+	return *seen != last;
+}
+
+/*
+ * A list may take minutes on a busy host with checkers: only one that stands still hangs.
+ *
+ * Return: the reason of the first process that fails; NULL if all succeed
+ */
 static const char *wait_for_processes(pid_t *pids)
 {
 	uint64_t end = now_ms() + HANG_MS, steps = 0;
