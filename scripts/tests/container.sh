@@ -2,6 +2,7 @@
 # test: a rootless container of podman has a netdev and its device, and uses them without privileges
 # nodes: 1
 # level: long
+# suites: all
 # extra: yes
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
