@@ -104,6 +104,8 @@ extra_up() {
 	mount -o loop,ro /job/extra.ext4 /run/extra
 	cp -an /run/extra/etc/. /etc/
 	mount -t overlay -o lowerdir=/run/extra/usr:/usr,upperdir=/run/usr/new,workdir=/run/usr/work overlay /usr
+	# bookworm's libfabric wants a library whose name is a link of update-alternatives
+	[ ! -d /usr/lib/libpsm1 ] || ln -s libpsm1/libpsm_infinipath.so.1.16 /usr/lib/libpsm_infinipath.so.1
 }
 
 # --- the module -------------------------------------------------------------
