@@ -2,14 +2,22 @@
 # test: Open MPI over UCX and libfabric: messages and collectives, over RoCE v2 and v1
 # nodes: 2
 # level: long
+# suites: bookworm
 # extra: yes
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
-# MPI's own TCP connections use the control network, so its data must go by RDMA.
-RUN=(timeout 120 mpirun.openmpi --allow-run-as-root --prefix /usr -np 2 --map-by node
-	--host "a,b" --prtemca prte_if_include eth1 --mca btl_tcp_if_include eth1)
+# MPI's own TCP connections use the control network, so its data must go by RDMA. Since version 5,
+# the runtime is another project (PRRTE) with parameters of its own.
+run_by() {
+	local runtime=(--prtemca prte_if_include eth1)
+	case $(mpirun.openmpi --version) in
+	*' 4.'*) runtime=(--mca oob_tcp_if_include eth1) ;;
+	esac
+	RUN=(timeout 120 mpirun.openmpi --allow-run-as-root --prefix /usr -np 2 --map-by node
+		--host "a,b" "${runtime[@]}" --mca btl_tcp_if_include eth1)
+}
 
 # check_mpi PREFIX OPTION...: the two ranks compare what they receive.  Windows (one-sided MPI) aren't
 # tested: over libfabric and UCX, this version's libraries fail with any device.
@@ -35,6 +43,7 @@ by_libfabric() {
 path_up vms
 extra_up
 on_b extra_up
+run_by
 for type in v2-ipv4 v1-ipv4; do
 	use_gid $type
 	by_ucx rc_verbs,ud_verbs
