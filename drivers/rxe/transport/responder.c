@@ -253,7 +253,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rq->recv.wqe.sge, 0, qp->is_user, rq->recv.pd, &rq->write.key, &qp->requests.pager
 	};
 	u32 len = rxe_pkt_get_data_len(pkt);
-	int err = 0;
+	int err;
 
 	if (!rxe_rq_next(qp))
 		return answer_not_ready(qp);
@@ -264,9 +264,7 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	/* While the key is ending, the data is in its place: the memory may be that of the key */
-	if (!(pkt->flags & RXE_OP_IETH) || rq->recv.ending != pkt->rkey)
-		err = rxe_scatter(&list, rq->recv.off, data, len);
+	err = rxe_scatter(&list, rq->recv.off, data, len);
 	if (err == -EAGAIN)
 		return wait_for_page(qp);
 	if (err) {
