@@ -40,6 +40,8 @@
  */
 void rxe_odp_use_window(struct rxe_odp *odp)
 {
+	if (!READ_ONCE(odp->window_used))
+		WRITE_ONCE(odp->window_used, true);
 	if (!READ_ONCE(odp->windows->used))
 		WRITE_ONCE(odp->windows->used, true);
 	smp_mb();	/* pairs with wait_for_users() */
@@ -168,16 +170,20 @@ void rxe_odp_set_all(struct rxe_odp *odp, void *addr)
 
 /*
  * Wait for tasks that found the pages by way of a memory window. They hold a reference to the
- * window's region, not to this one. If no window was used since the flag was cleared, earlier
- * tasks end with the grace period that followed. The lock waits for its end.
+ * window's region, not to this one. If no window on this region was used since its flag was
+ * cleared, or none of the process since that flag was cleared, earlier tasks end with the grace
+ * period that followed. The lock waits for its end.
  *
- * Reclaim that takes a page back waits here once for each region with the page. The flag is
- * that of the process, so that one grace period serves all of its regions.
+ * Reclaim that takes a page back waits here once for each region with the page. The flag of the
+ * process lets one grace period serve all of them, unless windows are used meanwhile.
  */
-static void wait_for_windows(struct rxe_odp_windows *windows)
+static void wait_for_windows(struct rxe_odp *odp)
 {
+	struct rxe_odp_windows *windows = odp->windows;
+
 	mutex_lock(&windows->grace);
-	if (READ_ONCE(windows->used)) {
+	if (READ_ONCE(odp->window_used) && READ_ONCE(windows->used)) {
+		WRITE_ONCE(odp->window_used, false);
 		WRITE_ONCE(windows->used, false);
 		synchronize_rcu_expedited();
 	}
@@ -205,7 +211,7 @@ static void wait_for_users(struct rxe_odp *odp)
 	if (refs > 1 || READ_ONCE(odp->closing))
 		synchronize_rcu_expedited();
 	else
-		wait_for_windows(odp->windows);
+		wait_for_windows(odp);
 }
 
 /* Remove a page that no task uses any more, and mark it dirty if it may have been written */

@@ -109,6 +109,8 @@ struct rxe_odp_chunk {
  * @wq: for its faults
  * @mr: the region; valid until rxe_odp_end()
  * @payer: the user whom the page tables are charged to; NULL: nobody. A dma-buf has its own payer
+ * @window_used: a task has used pages by way of a memory window, perhaps before the last grace
+ *	period; cleared with @windows' lock held
  * @windows: the use of memory windows; of @process, or @own
  * @own: of a dma-buf
  * @closing: the region's owner has given back its reference to the region, or is about to
@@ -129,6 +131,7 @@ struct rxe_odp {
 	struct workqueue_struct	*wq;
 	struct rxe_mr		*mr;
 	struct rxe_user		*payer;
+	bool			window_used;
 	struct rxe_odp_windows	*windows;
 	struct rxe_odp_windows	own;
 	bool			closing;
