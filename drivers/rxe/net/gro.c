@@ -119,8 +119,8 @@ static bool rxe_gro_joins(u8 proto, struct sk_buff *train,
  * How is a chain segmented if the stack forwards it? For RoCE v2, skb_segment_list() would put a
  * tunnel's headers in front of each packet, but only the first packet is sure to have room for
  * them. It is not called for a chain from an untrusted source: the UDP layer copies that into new
- * skbs. The same mark prevents that another netdev gets the chain whole. RoCE v1 has a segmentation
- * of its own.
+ * skbs (since Linux 6.16, and in the stable kernels of the supported distributions). RoCE v1 has a
+ * segmentation of its own.
  */
 static void rxe_gro_set_segmentation(u8 proto, struct sk_buff *train)
 {
