@@ -92,6 +92,7 @@ count() { # SIZE: messages
 }
 
 cost_of() { # OPERATION SIZE
+	exec < /dev/null
 	case $1 in
 	reg) registration "$2" ;;
 	nvme-*) disk "$1" "$2" ;;
