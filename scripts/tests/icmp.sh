@@ -44,5 +44,9 @@ for kind in ipv4 ipv6; do
 	cm_mode rxeA v2 || fail "$kind" "RDMA_CM can't be told to use v2"
 	try $kind-guessed-psn unaffected unreachable 0
 	[ $kind = ipv4 ] || try ipv6-redirect unaffected redirect
-	try $kind-last-psn refused
+	if core_ignores_unsent_mads; then
+		skip $kind-last-psn "this kernel's RDMA core waits for answers to MADs that were not sent"
+	else
+		try $kind-last-psn refused
+	fi
 done

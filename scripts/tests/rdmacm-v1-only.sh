@@ -38,7 +38,11 @@ asked_again() {
 rxe_up
 path vms
 try v1-only v1_only
-try v2-client-v1-only-server-ipv4 fails_cleanly $B4
-try v2-client-v1-only-server-ipv6 fails_cleanly $B6
+if core_ignores_unsent_mads; then
+	skip v2-client-v1-only-server "this kernel's RDMA core waits for answers to MADs that were not sent"
+else
+	try v2-client-v1-only-server-ipv4 fails_cleanly $B4
+	try v2-client-v1-only-server-ipv6 fails_cleanly $B6
+fi
 try asked-again asked_again
 try resources-gone wait_for 20 resources_gone
