@@ -36,13 +36,19 @@ void rxe_fault_set_wake(void (*wake)(void *owner));
 void rxe_pager_init(struct rxe_pager *pager, void *owner);
 void rxe_pager_reset(struct rxe_pager *pager);
 bool rxe_pager_is_late(const struct rxe_pager *pager, u32 ms);
-bool rxe_pager_is_busy(const struct rxe_pager *pager);
+bool rxe_fault_is_busy(const struct rxe_fault *fault);
 int rxe_fault_pages(struct rxe_pager *pager, const struct rxe_key *key, bool write,
 		    u64 va, u64 len, u64 rest);
 
 /* prefetch.c */
 int rxe_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  struct ib_sge *sge, u32 num_sge, struct uverbs_attr_bundle *attrs);
+
+/* Does a worker have the fault? Until then, the task needn't try again */
+static inline bool rxe_pager_is_busy(const struct rxe_pager *pager)
+{
+	return unlikely(pager->fault) && rxe_fault_is_busy(pager->fault);
+}
 
 /**
  * rxe_key_prepare - make sure that the bytes of a key are present

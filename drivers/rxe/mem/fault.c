@@ -51,7 +51,7 @@ static void get_fault_pages(struct work_struct *work)
 	if (!fault->err)
 		drop_odp(fault);
 	spin_lock_bh(&fault->lock);
-	smp_store_release(&fault->busy, false);	/* pairs with is_fault_busy() */
+	smp_store_release(&fault->busy, false);	/* pairs with rxe_fault_is_busy() */
 	if (fault->pager)
 		wake_task(fault->pager->owner);
 	spin_unlock_bh(&fault->lock);
@@ -101,21 +101,15 @@ void rxe_pager_reset(struct rxe_pager *pager)
 	kref_put(&fault->ref, release_fault);
 }
 
-/* If no worker has the fault, the results of the work are visible */
-static bool is_fault_busy(const struct rxe_fault *fault)
+/**
+ * rxe_fault_is_busy - does a worker have a fault?
+ * @fault: the fault
+ *
+ * Return: true if so. If not, the results of the work are visible.
+ */
+bool rxe_fault_is_busy(const struct rxe_fault *fault)
 {
 	return smp_load_acquire(&fault->busy);	/* pairs with get_fault_pages() */
-}
-
-/**
- * rxe_pager_is_busy - does a worker have the fault?
- * @pager: the pager
- *
- * Return: true if so: until the worker is done, the task needn't try again.
- */
-bool rxe_pager_is_busy(const struct rxe_pager *pager)
-{
-	return unlikely(pager->fault) && is_fault_busy(pager->fault);
 }
 
 /**
@@ -171,7 +165,7 @@ static int request_fault(struct rxe_pager *pager, struct rxe_odp *odp, u64 addr,
 		wake_task(pager->owner);
 		return -EAGAIN;
 	}
-	if (is_fault_busy(fault))
+	if (rxe_fault_is_busy(fault))
 		return -EAGAIN;
 	failed = has_failed(fault, odp, addr, write);
 	fault->err = 0;
