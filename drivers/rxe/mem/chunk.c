@@ -327,14 +327,14 @@ static struct rxe_odp_chunk *alloc_chunk(struct rxe_odp *odp, unsigned long inde
 	chunk->odp = odp;
 	chunk->first = odp->first + off;
 	chunk->num = min(1UL << odp->order, odp->num - off);
-	if (rxe_user_charge(odp->payer, odp->mr->ibmr.device, get_chunk_bytes(chunk)))
-		goto free;
+	if (rxe_user_charge(odp->payer, odp->mr->ibmr.device, get_chunk_bytes(chunk))) {
+		kfree(chunk);
+		return NULL;
+	}
 	chunk->pages = kvcalloc(chunk->num, sizeof(*chunk->pages), RXE_GFP_USER);
 	if (chunk->pages)
 		return chunk;
-	rxe_user_uncharge(odp->payer, get_chunk_bytes(chunk));
-free:
-	kfree(chunk);
+	rxe_odp_free_chunk(chunk);
 	return NULL;
 }
 
