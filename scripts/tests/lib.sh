@@ -21,6 +21,10 @@ PATIENCE=1
 # devtmpfs has no /dev/fd, which <(...) needs
 [ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
 
+has_linux() { # VERSION, or a later one
+	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]
+}
+
 # Results go to file descriptor 3 (stdout, if a person runs the test by hand).
 { true >&3; } 2>/dev/null || exec 3>&1
 

@@ -103,15 +103,15 @@ side_up() { # NS DEV ADDRESS ADDRESS6
 
 contained() { ip netns exec C "${NOBODY[@]}" python3 - "$@" < "$TESTS/py/udp_to.py"; }
 
-# translated TYPE RULE...: A applies these rules to packets that leave by the netdev of its device
+# translated NETDEV TYPE RULE...: A applies these rules to packets that leave by the netdev
 translated() {
-	local type=$1 rule
-	shift
+	local netdev=$1 type=$2 rule
+	shift 2
 	{
 		printf 'table inet n\ndelete table inet n\n'
 		printf 'table inet n { chain post { type %s hook postrouting priority 100;\n' "$type"
 		for rule; do
-			echo "oifname veth $rule"
+			echo "oifname $netdev $rule"
 		done
 		printf '}\n}\n'
 	} > /tmp/rules
@@ -159,26 +159,22 @@ rerouted() {
 
 # NAT gives a process's packet the address of the device
 own_translated() {
-	ip netns exec A nft -f - <<-END || { skip own-translated "this kernel has no NAT"; return; }
-	table inet n {
-		chain post {
-			type nat hook postrouting priority srcnat
-			oifname other ip protocol udp snat ip to $CLI4
-		}
-	}
-	END
-	try own-translated refused 198.18.9.2 4791
-	ip netns exec A nft delete table inet n
+	if translated other nat "ip protocol udp snat ip to $CLI4"; then
+		try own-translated refused 198.18.9.2 4791
+	else
+		skip own-translated "this kernel has no NAT"
+	fi
+	ip netns exec A nft delete table inet n || true
 }
 
 # Without a connection table, too: some kernels have no NAT
 behind() {
 	try routed forwarded $SRV4 4791
 	try routed-ipv6 forwarded $SRV6 4791
-	translated filter "ip saddr set $CLI4" "ip6 saddr set $CLI6" || fail translated "no such rule"
+	translated veth filter "ip saddr set $CLI4" "ip6 saddr set $CLI6" || fail translated "no such rule"
 	try translated stopped $SRV4 4791
 	try translated-ipv6 stopped $SRV6 4791
-	if translated nat masquerade; then
+	if translated veth nat masquerade; then
 		try masquerade stopped $SRV4 4791
 		try masquerade-ipv6 stopped $SRV6 4791
 		try masquerade-gso stopped $SRV4 4791 gso

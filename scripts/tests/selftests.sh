@@ -20,10 +20,6 @@ install_module() {
 	depmod
 }
 
-has_linux() { # VERSION, or a later one
-	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]
-}
-
 # combined_rename: can this rdma move a device to a namespace and rename it in one command?
 combined_rename() {
 	rdma dev help 2>&1 | grep -Eq 'netns .*name|name .*netns'
