@@ -40,6 +40,18 @@ static bool valid(struct kunit *test, u32 rkey)
 	return !err;
 }
 
+/* Another task uses the memory of the key, until rxe_key_put() */
+static struct rxe_key *use(struct kunit *test, u32 rkey)
+{
+	struct rxe_key *key;
+
+	local_bh_disable();
+	KUNIT_ASSERT_EQ(test, rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp, rkey, 0,
+					      &key), 0);
+	local_bh_enable();
+	return key;
+}
+
 static int post(struct kunit *test, struct ib_send_wr *wr)
 {
 	const struct ib_send_wr *bad;
@@ -54,7 +66,8 @@ static void post_reg(struct kunit *test, u64 wr_id, struct ib_mr *mr)
 	struct ib_reg_wr wr = {
 		.wr = { .wr_id = wr_id, .opcode = IB_WR_REG_MR,
 			.send_flags = IB_SEND_SIGNALED },
-		.mr = mr, .key = mr->rkey, .access = IB_ACCESS_REMOTE_WRITE,
+		.mr = mr, .key = mr->rkey,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
 	};
 
 	KUNIT_ASSERT_EQ(test, post(test, &wr.wr), 0);
@@ -209,8 +222,8 @@ static void post_refused(struct kunit *test)
 static void waits(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
-	struct rxe_key *key;
 	const struct ib_send_wr *bad;
+	struct rxe_key *key;
 	struct ib_send_wr wr = {
 		.wr_id = 2, .opcode = IB_WR_LOCAL_INV,
 		.send_flags = IB_SEND_SIGNALED, .ex.invalidate_rkey = mr->rkey,
@@ -219,10 +232,7 @@ static void waits(struct kunit *test)
 
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
-	local_bh_disable();
-	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp,
-					      mr->rkey, 0, &key), 0);
-	local_bh_enable();
+	key = use(test, mr->rkey);
 	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr, &bad), 0);
 	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&fake(test)->scq->ibcq, 1, &wc), 0);
 	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
@@ -305,7 +315,20 @@ static void received_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(fake(test)->qp->state), (u32)IB_QPS_ERR);
 }
 
-/* A task uses the memory: the packet waits until that task's run has ended */
+/* Post a receive whose memory is named by the key of @mr */
+static void post_recv_of(struct kunit *test, u64 wr_id, const struct ib_mr *mr)
+{
+	struct ib_sge sge = { .addr = mr->iova, .length = 64, .lkey = mr->lkey };
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, rxe_post_recv(&fake(test)->qp->ibqp, &wr, &bad), 0);
+}
+
+/*
+ * A task uses the memory: the packet waits until that task's run has ended. The receive may
+ * name the memory by the very key
+ */
 static void received_busy(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
@@ -315,19 +338,80 @@ static void received_busy(struct kunit *test)
 
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
-	fake_post_recv(test, 2, 0, 64);
-	local_bh_disable();
-	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &fake(test)->qp->ibqp,
-					      mr->rkey, 0, &key), 0);
-	local_bh_enable();
-	fake_arrive(test, &pkt, "", 1);
+	post_recv_of(test, 2, mr);
+	key = use(test, mr->rkey);
+	fake_arrive(test, &pkt, "busy", 4);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&fake(test)->sent));
 	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&fake(test)->rcq->ibcq, 1, &wc), 0);
 	rxe_key_put(key);
 	fake_settle(test);
 	fake_completion(test, fake(test)->rcq, 2, IB_WC_SUCCESS, NULL);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, "busy", 4);
 	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, RQ_PSN(0), &pkt);
 	KUNIT_EXPECT_EQ(test, pkt.syndrome & RXE_AETH_TYPE_MASK, RXE_AETH_ACK);
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* The packet that waits is lost, and @other comes in its place */
+static void replaced(struct kunit *test, struct ib_mr *mr, struct rxe_pkt *other,
+		     const void *data, u32 len)
+{
+	struct rxe_pkt pkt = inv_pkt(RQ_PSN(0), mr->rkey);
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_key *key;
+
+	post_reg(test, 1, mr);
+	done(test, 1, IB_WC_REG_MR);
+	fake_post_recv(test, 2, 0, 64);
+	key = use(test, mr->rkey);
+	fake_arrive(test, &pkt, "lost", 4);
+	rxe_task_pause(&qp->recv_task);
+	KUNIT_EXPECT_EQ(test, qp->rq.recv.ending, mr->rkey);
+	rxe_inq_reset(qp->rxe, &qp->requests);
+	rxe_task_resume(&qp->recv_task);
+	rxe_key_put(key);
+	fake_inject(test, other, data, len);
+	fake_completion(test, fake(test)->rcq, 2, IB_WC_SUCCESS, NULL);
+	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, len);
+	KUNIT_EXPECT_EQ(test, qp->rq.recv.ending, 0u);
+}
+
+/* A SEND without invalidation takes the place: the key is valid again */
+static void replaced_send(struct kunit *test)
+{
+	struct rxe_pkt other = {
+		.opcode = IB_OPCODE_RC_SEND_ONLY, .psn = RQ_PSN(0), .ack_req = true,
+	};
+	struct ib_mr *mr = fast_mr(test);
+
+	replaced(test, mr, &other, "came", 4);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* A SEND of another length takes the place: its data is written */
+static void replaced_longer(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test);
+	struct rxe_pkt other = inv_pkt(RQ_PSN(0), mr->rkey);
+
+	replaced(test, mr, &other, "longer", 6);
+	KUNIT_EXPECT_FALSE(test, valid(test, mr->rkey));
+	rxe_dereg_mr(mr, NULL);
+}
+
+/* A SEND that invalidates another key takes the place */
+static void replaced_key(struct kunit *test)
+{
+	struct ib_mr *mr = fast_mr(test), *mr2 = fast_mr(test);
+	struct rxe_pkt other = inv_pkt(RQ_PSN(0), mr2->rkey);
+
+	post_reg(test, 3, mr2);
+	done(test, 3, IB_WC_REG_MR);
+	replaced(test, mr, &other, "came", 4);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	KUNIT_EXPECT_FALSE(test, valid(test, mr2->rkey));
+	rxe_dereg_mr(mr2, NULL);
 	rxe_dereg_mr(mr, NULL);
 }
 
@@ -342,9 +426,7 @@ static void received_flushed(struct kunit *test)
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
 	fake_post_recv(test, 2, 0, 64);
-	local_bh_disable();
-	KUNIT_EXPECT_EQ(test, rxe_key_get_all(&fake(test)->pd, &qp->ibqp, mr->rkey, 0, &key), 0);
-	local_bh_enable();
+	key = use(test, mr->rkey);
 	fake_arrive(test, &pkt, "", 1);
 	rxe_qp_to_err(qp);
 	rxe_task_schedule(&qp->recv_task);
@@ -390,6 +472,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(received_inv),
 	KUNIT_CASE(received_wrong),
 	KUNIT_CASE(received_busy),
+	KUNIT_CASE(replaced_send),
+	KUNIT_CASE(replaced_longer),
+	KUNIT_CASE(replaced_key),
 	KUNIT_CASE(received_flushed),
 	KUNIT_CASE(not_too_many),
 	{}

@@ -19,7 +19,9 @@ struct rxe_qp;
  * @pd: protection domain of the work requests
  * @wqe: the work request in use
  * @off: bytes of a SEND that were written to @wqe
- * @ending: the R_Key that a SEND with Invalidate is invalidating, or 0
+ * @ending: the R_Key that a SEND with Invalidate is invalidating, or 0; its data is written
+ * @ending_psn: PSN of that packet
+ * @ending_len: bytes of its payload
  */
 struct rxe_recv {
 	struct rxe_recvq	q;
@@ -28,6 +30,8 @@ struct rxe_recv {
 	struct rxe_rwqe		wqe;
 	u32			off;
 	u32			ending;
+	u32			ending_psn;
+	u32			ending_len;
 };
 
 void rxe_recv_reset(struct rxe_recv *recv, const struct ib_qp *qp);

@@ -229,12 +229,28 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
 	qp->rq.recv.ending = err == -EAGAIN ? pkt->rkey : 0;
+	qp->rq.recv.ending_psn = pkt->psn;
+	qp->rq.recv.ending_len = pkt->payload_len;
 	if (err == -EAGAIN)
 		return continue_later(qp);
 	if (!err)
 		return DONE;
 	qp->service->refuse(qp, RXE_NAK_REM_ACCESS, IB_WC_LOC_ACCESS_ERR, 0);
 	return SILENT;
+}
+
+/*
+ * A SEND was executed up to the invalidation of its key. If @pkt is the same SEND, its data is in
+ * its place, and isn't written again: the receive work request may name the memory of that key,
+ * which is invalid now. If another SEND has come in its place, the key becomes valid again.
+ */
+static void resume_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
+{
+	struct rxe_recv *recv = &qp->rq.recv;
+
+	if (!(pkt->flags & RXE_OP_IETH) || pkt->rkey != recv->ending ||
+	    pkt->psn != recv->ending_psn || pkt->payload_len != recv->ending_len)
+		rxe_key_restore(&qp->ibqp, &recv->ending);
 }
 
 /* Bytes that still fit into the receive work request in use */
@@ -253,10 +269,12 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		rq->recv.wqe.sge, 0, qp->is_user, rq->recv.pd, &rq->write.key, &qp->requests.pager
 	};
 	u32 len = rxe_pkt_get_data_len(pkt);
-	int err;
+	int err = 0;
 
 	if (!rxe_rq_next(qp))
 		return answer_not_ready(qp);
+	if (unlikely(rq->recv.ending))
+		resume_invalidate(qp, pkt);
 	list.num_sge = rq->recv.wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->recv.off = 0;
@@ -264,7 +282,8 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		qp->service->refuse(qp, RXE_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, 0);
 		return SILENT;
 	}
-	err = rxe_scatter(&list, rq->recv.off, data, len);
+	if (likely(!rq->recv.ending))
+		err = rxe_scatter(&list, rq->recv.off, data, len);
 	if (err == -EAGAIN)
 		return wait_for_page(qp);
 	if (err) {
