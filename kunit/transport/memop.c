@@ -389,6 +389,21 @@ static void replaced_send(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
+/* A WRITE takes the place: the key is valid again */
+static void replaced_write(struct kunit *test)
+{
+	struct rxe_pkt other = {
+		.opcode = IB_OPCODE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE, .psn = RQ_PSN(0),
+		.va = (uintptr_t)fake(test)->mem, .rkey = fake(test)->mr->rkey, .dma_len = 4,
+		.ack_req = true,
+	};
+	struct ib_mr *mr = fast_mr(test);
+
+	replaced(test, mr, &other, "came", 4);
+	KUNIT_EXPECT_TRUE(test, valid(test, mr->rkey));
+	rxe_dereg_mr(mr, NULL);
+}
+
 /* A SEND of another length takes the place: its data is written */
 static void replaced_longer(struct kunit *test)
 {
@@ -473,6 +488,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(received_wrong),
 	KUNIT_CASE(received_busy),
 	KUNIT_CASE(replaced_send),
+	KUNIT_CASE(replaced_write),
 	KUNIT_CASE(replaced_longer),
 	KUNIT_CASE(replaced_key),
 	KUNIT_CASE(received_flushed),

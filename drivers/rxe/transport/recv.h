@@ -20,8 +20,7 @@ struct rxe_qp;
  * @wqe: the work request in use
  * @off: bytes of a SEND that were written to @wqe
  * @ending: the R_Key that a SEND with Invalidate is invalidating, or 0; its data is written
- * @ending_psn: PSN of that packet
- * @ending_len: bytes of its payload
+ * @ending_len: bytes of its last packet
  */
 struct rxe_recv {
 	struct rxe_recvq	q;
@@ -30,7 +29,6 @@ struct rxe_recv {
 	struct rxe_rwqe		wqe;
 	u32			off;
 	u32			ending;
-	u32			ending_psn;
 	u32			ending_len;
 };
 

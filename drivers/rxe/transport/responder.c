@@ -229,7 +229,6 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 	rxe_key_drop(&qp->sq.target);
 	err = rxe_key_invalidate(&qp->ibqp, true, pkt->rkey);
 	qp->rq.recv.ending = err == -EAGAIN ? pkt->rkey : 0;
-	qp->rq.recv.ending_psn = pkt->psn;
 	qp->rq.recv.ending_len = pkt->payload_len;
 	if (err == -EAGAIN)
 		return continue_later(qp);
@@ -242,14 +241,15 @@ static enum verdict send_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt
 /*
  * A SEND was executed up to the invalidation of its key. If @pkt is the same SEND, its data is in
  * its place, and isn't written again: the receive work request may name the memory of that key,
- * which is invalid now. If another SEND has come in its place, the key becomes valid again.
+ * which is invalid now. If another request has come in its place, the key becomes valid again.
+ * Since each request is asked here, the PSN needn't be compared.
  */
 static void resume_invalidate(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_recv *recv = &qp->rq.recv;
 
 	if (!(pkt->flags & RXE_OP_IETH) || pkt->rkey != recv->ending ||
-	    pkt->psn != recv->ending_psn || pkt->payload_len != recv->ending_len)
+	    pkt->payload_len != recv->ending_len)
 		rxe_key_restore(&qp->ibqp, &recv->ending);
 }
 
@@ -273,8 +273,6 @@ static enum verdict execute_send(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 
 	if (!rxe_rq_next(qp))
 		return answer_not_ready(qp);
-	if (unlikely(rq->recv.ending))
-		resume_invalidate(qp, pkt);
 	list.num_sge = rq->recv.wqe.num_sge;
 	if (pkt->flags & RXE_OP_START)
 		rq->recv.off = 0;
@@ -396,6 +394,8 @@ static enum verdict execute_single(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static enum verdict execute_request(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 				    struct rxe_data *data)
 {
+	if (unlikely(qp->rq.recv.ending))
+		resume_invalidate(qp, pkt);
 	if (!continues_message(&qp->rq, pkt->flags) || !is_length_ok(qp, pkt) ||
 	    !is_op_enabled(qp, pkt))
 		return refuse_op(qp);

@@ -54,8 +54,8 @@ struct rxe_write_msg {
  * @blocked: it waits for room in the queues of the stack, or for the pacer
  * @first: the next packet is its first
  * @again: it answers a duplicate request
+ * @rkey: R_Key of the request
  * @va: address of the next byte
- * @rkey: its R_Key
  * @resid: bytes to come
  * @psn: PSN of the next packet
  * @sent: the PSN from which on no response to a READ has been sent
@@ -67,8 +67,8 @@ struct rxe_read_resp {
 	bool			blocked;
 	bool			first;
 	bool			again;
-	u64			va;
 	u32			rkey;
+	u64			va;
 	u32			resid;
 	u32			psn;
 	u32			sent;
