@@ -121,10 +121,10 @@
 		 "destinations of a namespace whose last ICMP error is kept")	\
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
+	CONSTANT(MADS, 128,							\
+		 "sent MADs that a device remembers, so that it refuses none at first")	\
 	CONSTANT(REFUSED_SECS, 6,						\
-		 "seconds without another MAD to a peer that refused one") \
-	CONSTANT(REFUSED_PSNS, 1024,						\
-		 "packets of the GSI after which an ICMP error for one counts no more") \
+		 "seconds in which a MAD isn't sent again to a peer that refused it") \
 	CONSTANT(ROUTE_LOCKS, 32,						\
 		 "locks of the lists of paths with a route; a power of two")	\
 	CONSTANT(ROUTE_LISTS, 32,						\

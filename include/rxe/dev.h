@@ -108,6 +108,26 @@ struct rxe_mcast {
 };
 
 /**
+ * struct rxe_mad_id - identifies a MAD that the GSI has sent
+ * @tid: its transaction ID
+ * @attr_id: its attribute: the kind of message, for RDMA_CM
+ */
+struct rxe_mad_id {
+	__be64			tid;
+	__be16			attr_id;
+};
+
+/**
+ * struct rxe_mads - the last MADs that the GSI has sent; its post_sq_lock protects them
+ * @ids: the MADs
+ * @next: index of the oldest
+ */
+struct rxe_mads {
+	struct rxe_mad_id	ids[RXE_MADS];
+	u32			next;
+};
+
+/**
  * struct rxe_dev - one software RoCE device
  * @ibdev: the RDMA core's device; embeds the reference count
  * @dma_parms: of @ibdev, which has no DMA, for exporters of dma-bufs
@@ -129,6 +149,7 @@ struct rxe_mcast {
  * @next_key: where the next search for a free key index starts
  * @next_ah: where the next search for a free AH number starts
  * @mcast: multicast groups
+ * @mads: the last MADs that were sent
  * @stats: per-CPU counters
  * @txq: accounting of the stack's and the netdev's queues; other netdevs have their own
  * @rx_queued: bytes of memory in long receive queues, see inq.h
@@ -169,6 +190,7 @@ struct rxe_dev {
 	u32			next_key;
 	u32			next_ah;
 	struct rxe_mcast	mcast;
+	struct rxe_mads		mads;
 	struct rxe_stats __percpu *stats;
 	struct rxe_txq		*txq;
 	atomic_t		rx_queued;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: redirects, and ICMP errors for packets that were not sent, don't keep RDMA_CM from connecting
+# test: redirects, and ICMP errors for other requests, don't keep RDMA_CM from connecting
 # nodes: 1
 # level: core
-# timeout: 120
+# timeout: 240
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -25,28 +25,40 @@ asked() {
 	return $status
 }
 
-forge() { # unreachable|redirect [PSN]
+forge() { # unreachable|redirect [BITS]
 	ip netns exec B python3 "$TESTS/py/icmp_forge.py" veth $MADS "$@"
 }
 
-unaffected() { # unreachable|redirect [PSN]
-	asked && forge "$@" && ends_by REJECTED
+# The message encloses the last request. The next one has another transaction ID
+unaffected() { # unreachable|redirect
+	asked && forge "$1" && ends_by REJECTED
 }
 
-# The message encloses the last MAD with its PSN, so the sender can't distinguish it from a genuine one
-refused() {
-	asked && forge unreachable && ends_by UNREACHABLE
+last_tid() {
+	printf '%d\n' "$(tshark -r $MADS -T fields -e infiniband.mad.transactionid 2> /dev/null | tail -n 1)"
+}
+
+# The message encloses the next request. Its transaction ID is known in advance: it is a number, XOR a constant.
+# Each attempt takes two numbers, one on each side. If the last two attempts differ in more than bit 1, that bit
+# is 0 now, so it is all that changes next
+predicted() {
+	local before tid
+	asked && tid=$(last_tid) || return 1
+	before=$((tid ^ 2))
+	while [ $((before ^ tid)) = 2 ]; do
+		before=$tid
+		asked && tid=$(last_tid) || return 1
+	done
+	forge unreachable 2 && asked || return 1
+	say "transaction IDs: $before, $tid, $(last_tid)"
+	[ "$(last_tid)" = $((tid ^ 2)) ]
 }
 
 path_up veth
 for kind in ipv4 ipv6; do
 	use_gid v2-$kind
 	cm_mode rxeA v2 || fail "$kind" "RDMA_CM can't be told to use v2"
-	try $kind-guessed-psn unaffected unreachable 0
+	try $kind-unreachable unaffected unreachable
+	try $kind-predicted predicted
 	[ $kind = ipv4 ] || try ipv6-redirect unaffected redirect
-	if core_ignores_unsent_mads; then
-		skip $kind-last-psn "this kernel's RDMA core waits for answers to MADs that were not sent"
-	else
-		try $kind-last-psn refused
-	fi
 done

@@ -147,12 +147,6 @@ hooks_on() {
 	done
 }
 
-# Since Linux 6.14, the RDMA core ignores that a MAD with an expected answer was not sent, and waits
-# for the answer. A refusal then doesn't end a connection attempt early
-core_ignores_unsent_mads() {
-	has_linux 6.14
-}
-
 # use_gid v2-ipv4|v2-ipv6|v1-ipv4|v1-ll|v2-ll|v1-ipv6: sets what the programs below use: SRV_GID and CLI_GID
 # (indexes), SRV_CM and CLI_CM (addresses for RDMA_CM), and RDMA_CM's RoCE version
 use_gid() {

@@ -38,9 +38,10 @@ struct socket;
  * @type: of ICMP or ICMPv6, by the family of @dst
  * @code: likewise
  * @known: the other members are valid
- * @refused: the destination has refused UDP port 4791 altogether, to a packet of the GSI
+ * @refused: the destination has refused UDP port 4791 altogether, to a MAD of the GSI
  * @refused_when: jiffies when it last did
- * @refused_psn: PSN of that packet
+ * @refused_tid: transaction ID of that MAD
+ * @refused_attr: attribute of that MAD
  */
 struct rxe_unreach {
 	struct in6_addr	dst;
@@ -50,7 +51,8 @@ struct rxe_unreach {
 	bool		known;
 	bool		refused;
 	unsigned long	refused_when;
-	u32		refused_psn;
+	__be64		refused_tid;
+	__be16		refused_attr;
 };
 
 /**

@@ -10,12 +10,9 @@
  *
  * Exception: MADs of the GSI. RDMA_CM asks 15 times for a connection, for more than a minute. If
  * the peer has no RoCE v2, its first answer is an ICMP error, as for TCP's SYN to a closed port.
- * The next MAD to that peer then fails, and isn't sent. The error must enclose a packet that the
- * GSI has sent just before. The GSI's first PSN is random: only a host that has seen a recent MAD
- * of this host can forge such an error.
+ * The same MAD is then not sent again (qp/mad.c). The error must enclose that MAD.
  *
- * Context: any but hard interrupts; rxe_netns.unreach_lock, under which no other lock is
- * taken.
+ * Context: any; rxe_netns.unreach_lock, under which no other lock is taken.
  */
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
@@ -25,6 +22,7 @@
 #include <net/netns/generic.h>
 #include <net/udp.h>
 #include <rdma/ib_mad.h>
+#include <compat/unaligned.h>
 #include "internal.h"
 #include "proto.h"
 
@@ -125,16 +123,22 @@ static bool icmp_is_refusal(const struct icmphdr *icmp, bool v6)
 	       icmp_err_convert[icmp->code].fatal;
 }
 
-/* The enclosed packet, if it is the GSI's and there is enough of it. Return: false if not. */
-static bool find_enclosed_gsi(const struct sk_buff *skb, struct rxe_pkt *pkt)
+/*
+ * The enclosed MAD, if the packet is the GSI's and there is enough of it. @buf: room for the
+ * headers. Return: NULL if it isn't.
+ */
+static const struct ib_mad_hdr *find_enclosed_mad(const struct sk_buff *skb, void *buf)
 {
 	u32 len = rxe_opcode[IB_OPCODE_UD_SEND_ONLY].hdr_len;
-	u8 buf[RXE_MAX_HDR_BYTES];
+	struct rxe_pkt pkt;
 	const void *hdr;
 
-	hdr = skb_header_pointer(skb, skb_transport_offset(skb) + sizeof(struct udphdr), len, buf);
-	return hdr && rxe_pkt_parse(pkt, hdr, len, len + RXE_ICRC_BYTES) &&
-	       pkt->opcode == IB_OPCODE_UD_SEND_ONLY && pkt->src_qpn == be32_to_cpu(IB_QP1);
+	hdr = skb_header_pointer(skb, skb_transport_offset(skb) + sizeof(struct udphdr),
+				 len + sizeof(struct ib_mad_hdr), buf);
+	if (!hdr || !rxe_pkt_parse(&pkt, hdr, len, len + RXE_ICRC_BYTES) ||
+	    pkt.opcode != IB_OPCODE_UD_SEND_ONLY || pkt.src_qpn != be32_to_cpu(IB_QP1))
+		return NULL;
+	return hdr + len;
 }
 
 /**
@@ -149,30 +153,33 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 {
 	struct rxe_netns *ns = net_generic(sock_net(sk), rxe_net_id);
 	const struct icmphdr *icmp = find_icmp_header(skb);
+	u8 buf[RXE_MAX_HDR_BYTES + sizeof(struct ib_mad_hdr)];
 	bool v6 = sk->sk_family == AF_INET6;
+	const struct ib_mad_hdr *mad = NULL;
 	struct rxe_unreach *slot;
 	struct in6_addr dst;
-	struct rxe_pkt pkt;
-	bool refused;
+	unsigned long flags;
 
 	if (!icmp || !icmp_is_drop(icmp, v6))
 		return -ENOENT;
 	get_enclosed_dst(skb, v6, &dst);
-	refused = icmp_is_refusal(icmp, v6) && find_enclosed_gsi(skb, &pkt);
-	spin_lock_bh(&ns->unreach_lock);
+	if (icmp_is_refusal(icmp, v6))
+		mad = find_enclosed_mad(skb, buf);
+	spin_lock_irqsave(&ns->unreach_lock, flags);
 	slot = find_unreach_slot(ns, &dst);
 	/* Errors for other packets to that destination don't revoke the refusal */
-	if (refused || !ipv6_addr_equal(&slot->dst, &dst)) {
-		slot->refused = refused;
+	if (mad || !ipv6_addr_equal(&slot->dst, &dst)) {
+		slot->refused = mad;
 		slot->refused_when = jiffies;
-		slot->refused_psn = refused ? pkt.psn : 0;
+		slot->refused_tid = mad ? get_unaligned(&mad->tid) : 0;
+		slot->refused_attr = mad ? get_unaligned(&mad->attr_id) : 0;
 	}
 	slot->dst = dst;
 	slot->when = jiffies;
 	slot->type = icmp->type;
 	slot->code = icmp->code;
 	slot->known = true;
-	spin_unlock_bh(&ns->unreach_lock);
+	spin_unlock_irqrestore(&ns->unreach_lock, flags);
 	return -ENOENT;
 }
 
@@ -181,6 +188,7 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
 {
 	const struct in6_addr *dst = (const struct in6_addr *)&path->dgid;
 	struct rxe_netns *ns;
+	unsigned long flags;
 	bool known;
 
 	rcu_read_lock();
@@ -189,35 +197,49 @@ static bool find_unreach(const struct rxe_dev *rxe, const struct rxe_path *path,
 		rcu_read_unlock();
 		return false;
 	}
-	spin_lock_bh(&ns->unreach_lock);
+	spin_lock_irqsave(&ns->unreach_lock, flags);
 	*found = *find_unreach_slot(ns, dst);
-	spin_unlock_bh(&ns->unreach_lock);
+	spin_unlock_irqrestore(&ns->unreach_lock, flags);
 	rcu_read_unlock();
 	known = found->known && ipv6_addr_equal(&found->dst, dst);
 	return known && time_before(jiffies, found->when + RXE_UNREACH_SECS * HZ);
 }
 
+/* What the error says. Return: as scnprintf() */
+static int describe_unreach(const struct rxe_unreach *it, u8 proto, char *why, size_t size)
+{
+	return scnprintf(why, size, "ICMP said %u s ago: %s (type %u, code %u)",
+			 jiffies_to_msecs(jiffies - it->when) / 1000,
+			 proto == RXE_ROCE_V2_IPV6 ? get_icmpv6_text(it) : get_icmp_text(it),
+			 it->type, it->code);
+}
+
 /**
- * rxe_unreach_refused - has a peer refused what the GSI sent to it just before?
+ * rxe_unreach_refused - has a peer refused a MAD that is to be sent again?
  * @rxe: device
  * @path: to the peer
- * @psn: the GSI's next PSN
+ * @mad: its header
  *
- * A refusal counts for RXE_REFUSED_SECS only, longer than RDMA_CM waits for an answer.
+ * If so, the log says why. A refusal counts for RXE_REFUSED_SECS only, longer than RDMA_CM waits
+ * for an answer.
  *
- * Context: bottom halves off.
- * Return: true if another MAD would be refused, too.
+ * Context: any.
+ * Return: true if the MAD would be refused again.
  */
-bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path, u32 psn)
+bool rxe_unreach_refused(struct rxe_dev *rxe, const struct rxe_path *path,
+			 const struct ib_mad_hdr *mad)
 {
 	struct rxe_unreach it;
-	s32 ago;
+	char why[96];
 
 	if (path->same_dev || !rxe_l3(path->proto)->udp || !find_unreach(rxe, path, &it))
 		return false;
-	ago = rxe_psn_diff(psn, it.refused_psn);
-	return it.refused && ago > 0 && ago <= RXE_REFUSED_PSNS &&
-	       time_before(jiffies, it.refused_when + RXE_REFUSED_SECS * HZ);
+	if (!it.refused || it.refused_tid != mad->tid || it.refused_attr != mad->attr_id ||
+	    time_after_eq(jiffies, it.refused_when + RXE_REFUSED_SECS * HZ))
+		return false;
+	describe_unreach(&it, path->proto, why, sizeof(why));
+	ibdev_warn_ratelimited(&rxe->ibdev, "no connection to %pI6c: %s\n", &path->dgid, why);
+	return true;
 }
 
 static bool port_has_link(const struct rxe_path *path)
@@ -260,11 +282,7 @@ void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size
 	if (IS_ERR(dst))
 		scnprintf(why, size, "no route (%pe)", dst);
 	else if (udp && find_unreach(rxe, path, &it))
-		scnprintf(why, size, "ICMP said %u s ago: %s (type %u, code %u)",
-			  jiffies_to_msecs(jiffies - it.when) / 1000,
-			  path->proto == RXE_ROCE_V2_IPV6 ? get_icmpv6_text(&it) :
-							    get_icmp_text(&it),
-			  it.type, it.code);
+		describe_unreach(&it, path->proto, why, size);
 	else
 		strscpy(why, "packets or answers are lost, or the queue pair there isn't ready",
 			size);

@@ -199,10 +199,8 @@ static void apply_requester(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		qp->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
-	/* The RDMA core starts the GSI at 0, but nobody may guess its PSNs: net/unreach.c */
 	if (mask & IB_QP_SQ_PSN)
-		rxe_sq_set_psn(&qp->sq, (qp->service->mads ? get_random_u32() : attr->sq_psn) &
-					RXE_PSN_MASK);
+		rxe_sq_set_psn(&qp->sq, attr->sq_psn & RXE_PSN_MASK);
 }
 
 static void apply_responder(struct rxe_qp *qp, const struct ib_qp_attr *attr,

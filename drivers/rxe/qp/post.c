@@ -129,6 +129,8 @@ static int post_one_send(struct rxe_qp *qp, const struct ib_send_wr *wr)
 
 	if (!wqe)
 		return -ENOMEM;
+	if (unlikely(qp->service->mads) && rxe_mad_refused(qp, wr))
+		return -EHOSTUNREACH;
 	err = fill_wqe(qp, wr, wqe);
 	if (!err)
 		rxe_ring_post(qp->sq.q.ring);
@@ -167,7 +169,8 @@ static bool drop_posted(struct rxe_qp *qp)
  * @bad_wr: out: the first that was refused; if none was, @wr, which RDS relies on
  *
  * Return: 0, -EINVAL for a work request or state that doesn't fit, -ENOMEM if
- * the queue is full, -EOPNOTSUPP if user space passes work requests this way.
+ * the queue is full, -EOPNOTSUPP if user space passes work requests this way, -EHOSTUNREACH for
+ * a MAD that its destination has just refused.
  */
 int rxe_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr)

@@ -293,8 +293,7 @@ static void fill_attr(const struct rxe_qp *qp, struct ib_qp_attr *attr)
 		.path_mig_state		= IB_MIG_MIGRATED,
 		.qkey			= qp->attr.qkey,
 		.rq_psn			= qp->rq.expect.psn,
-		/* the PSN of MADs is a secret: net/unreach.c */
-		.sq_psn			= qp->service->mads ? 0 : qp->sq.flight.psn,
+		.sq_psn			= qp->sq.flight.psn,
 		.dest_qp_num		= qp->attr.dest_qp_num,
 		.qp_access_flags	= qp->attr.qp_access_flags,
 		.cap			= qp->slow->cap,

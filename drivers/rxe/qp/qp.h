@@ -7,9 +7,13 @@
 
 #include <rxe/qp.h>
 
+struct ib_send_wr;
 struct rxe_qp;
 
 typedef void (*rxe_qp_fn)(struct rxe_qp *qp, void *arg);
+
+/* mad.c */
+bool rxe_mad_refused(struct rxe_qp *qp, const struct ib_send_wr *wr);
 
 /* qp.c */
 void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg);

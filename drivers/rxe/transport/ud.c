@@ -37,21 +37,6 @@ static void ud_init_pkt(struct rxe_qp *qp, const struct rxe_swqe *wqe,
 }
 
 /*
- * A MAD fails if the peer has just refused the MAD before it. The MAD's sender then needn't
- * wait for an answer. RDMA_CM would ask 14 times more.
- */
-static bool is_mad_refused(const struct rxe_qp *qp, struct rxe_path *path)
-{
-	char why[96];
-
-	if (likely(!qp->service->mads) || !rxe_unreach_refused(qp->rxe, path, qp->sq.flight.psn))
-		return false;
-	rxe_unreach_why(qp->rxe, path, why, sizeof(why));
-	ibdev_warn_ratelimited(&qp->rxe->ibdev, "no connection to %pI6c: %s\n", &path->dgid, why);
-	return true;
-}
-
-/*
  * Send a datagram, which is one packet [9.8.3].
  *
  * @cost: out: bytes of the budget. A datagram to a multicast group is delivered to each member
@@ -69,8 +54,6 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 	u32 len;
 	void *p;
 
-	if (is_mad_refused(qp, path))
-		return IB_WC_RESP_TIMEOUT_ERR;
 	ud_init_pkt(qp, wqe, &pkt);
 	len = rxe_pkt_get_bytes(pkt.opcode, wqe->length);
 	p = rxe_train_start(qp->rxe, path, &train, len, 1);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Send an ICMP message that encloses a packet of RoCE v2.
 
-usage: icmp_forge.py NETDEV CAPTURE unreachable|redirect [PSN]
+usage: icmp_forge.py NETDEV CAPTURE unreachable|redirect [BITS]
 
-The enclosed packet is the last one in CAPTURE. The message goes to its sender. PSN replaces the
-packet's own PSN.
+The enclosed packet is the last one in CAPTURE. The message goes to its sender. BITS are changed in
+the MAD's transaction ID.
 """
 import sys
 
@@ -15,6 +15,8 @@ from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6ND_Redirect, ICMPv6NDOp
 from scapy.layers.l2 import Ether
 from scapy.sendrecv import sendp
 from scapy.utils import rdpcap
+
+BTH_AND_DETH = 20  # bytes
 
 
 def message(packet, kind):
@@ -29,14 +31,15 @@ def message(packet, kind):
 
 
 def main():
-    netdev, capture, kind, *psn = sys.argv[1:]
+    netdev, capture, kind, *bits = sys.argv[1:]
     frame = rdpcap(capture)[-1]
     packet = frame[IPv6] if IPv6 in frame else frame[IP]
-    if psn:
-        bth = bytearray(bytes(packet[UDP].payload))
-        bth[9:12] = int(psn[0]).to_bytes(3, "big")
+    if bits:
+        mad = bytearray(bytes(packet[UDP].payload))
+        tid = slice(BTH_AND_DETH + 8, BTH_AND_DETH + 16)
+        mad[tid] = (int.from_bytes(mad[tid], "big") ^ int(bits[0])).to_bytes(8, "big")
         packet[UDP].remove_payload()
-        packet = packet / bytes(bth)
+        packet = packet / bytes(mad)
     sendp(Ether(src=frame.dst, dst=frame.src) / message(packet, kind), iface=netdev, verbose=False)
 
 
