@@ -121,6 +121,8 @@
 		 "destinations of a namespace whose last ICMP error is kept")	\
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
+	CONSTANT(LOOK_NETDEVS, 256,						\
+		 "netdevs above and below that a look for captures or bridges reaches")	\
 	CONSTANT(MADS, 128,							\
 		 "sent MADs that a device remembers, so that it refuses none at first")	\
 	CONSTANT(REFUSED_SECS, 6,						\

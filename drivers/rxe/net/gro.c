@@ -184,22 +184,36 @@ static bool rxe_gro_forwards(struct net_device *ndev, const u8 *mac)
 	return rxe_has_ingress_hook(ndev) || rxe_gro_bridges(ndev, mac);
 }
 
+/**
+ * struct rxe_gro_look - a look for netdevs that may pass a frame on
+ * @mac: the frame's destination
+ * @left: netdevs that may still be looked at
+ */
+struct rxe_gro_look {
+	const u8	*mac;
+	u32		left;
+};
+
 static int rxe_gro_upper_forwards(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	return rxe_gro_forwards(ndev, priv->data);
+	struct rxe_gro_look *look = priv->data;
+
+	return !look->left-- || rxe_gro_forwards(ndev, look->mac);
 }
 
 /*
  * Is the frame for this host, and nobody else? The port of a bridge may be a bond or a VLAN on the
  * netdev. With napi_gro_frags(), skb->pkt_type isn't set yet.
  *
- * tc and nftables may mirror or redirect a received frame, also into a tunnel.
+ * tc and nftables may mirror or redirect a received frame, also into a tunnel. If there are more
+ * than RXE_LOOK_NETDEVS netdevs above, one of them may do so.
  */
 static bool rxe_gro_frame_is_local(const struct sk_buff *skb)
 {
-	struct netdev_nested_priv priv = { .data = eth_hdr(skb)->h_dest };
+	struct rxe_gro_look look = { eth_hdr(skb)->h_dest, RXE_LOOK_NETDEVS };
+	struct netdev_nested_priv priv = { .data = &look };
 
-	return !rxe_gro_forwards(skb->dev, priv.data) &&
+	return !rxe_gro_forwards(skb->dev, look.mac) &&
 	       (list_empty(&skb->dev->adj_list.upper) ||
 		!netdev_walk_all_upper_dev_rcu(skb->dev, rxe_gro_upper_forwards, &priv));
 }
@@ -212,12 +226,12 @@ static bool rxe_gro_is_local(u8 proto, const void *l3, const struct sk_buff *skb
 
 	switch (proto) {
 	case RXE_ROCE_V2_IPV4:
-		return rxe_gro_frame_is_local(skb) &&
-		       inet_addr_type_dev_table(dev_net(ndev), ndev, ip->daddr) == RTN_LOCAL;
+		return inet_addr_type_dev_table(dev_net(ndev), ndev, ip->daddr) == RTN_LOCAL &&
+		       rxe_gro_frame_is_local(skb);
 	case RXE_ROCE_V2_IPV6:
-		return rxe_gro_frame_is_local(skb) &&
-		       ipv6_chk_addr_and_flags(dev_net(ndev), &ip6->daddr, ndev, true, 0,
-					       IFA_F_TENTATIVE);
+		return ipv6_chk_addr_and_flags(dev_net(ndev), &ip6->daddr, ndev, true, 0,
+					       IFA_F_TENTATIVE) &&
+		       rxe_gro_frame_is_local(skb);
 	case RXE_ROCE_V1:
 		return true;
 	default:
@@ -231,7 +245,7 @@ static bool rxe_gro_may_chain(u8 proto, const struct sk_buff *train, const void 
 {
 	if (NAPI_GRO_CB(train)->count > 1)
 		return true;
-	return !rxe_gro_must_stay_single(proto, skb->dev) && rxe_gro_is_local(proto, l3, skb);
+	return rxe_gro_is_local(proto, l3, skb) && !rxe_gro_must_stay_single(proto, skb->dev);
 }
 
 /* The held train of the packet's flow, by the headers that were compared so far */

@@ -8,9 +8,22 @@
  * netdev's namespace has no packet socket at all, these sockets belong to other namespaces. They
  * don't see the netdev's packets.
  *
+ * The root of a container can add thousands of netdevs, on which the packets of other containers
+ * arrive. So a look ends after RXE_LOOK_NETDEVS netdevs.
+ *
  * Context: any; the netdev must not go away.
  */
 #include "internal.h"
+
+/**
+ * struct rxe_look - a look for packet sockets
+ * @left: netdevs that may still be looked at
+ * @heard: a packet socket was found
+ */
+struct rxe_look {
+	u32	left;
+	bool	heard;
+};
 
 static bool rxe_has_listener(struct net_device *ndev)
 {
@@ -18,21 +31,29 @@ static bool rxe_has_listener(struct net_device *ndev)
 					!hlist_empty(&dev_net(ndev)->packet.sklist));
 }
 
-static int rxe_rx_has_listener(struct net_device *ndev,
-			       struct netdev_nested_priv *priv)
+/* Return: true if the look ends; so do all functions below */
+static bool rxe_look_at(struct net_device *ndev, struct rxe_look *look)
 {
-	return rxe_has_listener(ndev);
+	if (!look->left)
+		return true;
+	look->left--;
+	look->heard = rxe_has_listener(ndev);
+	return look->heard;
 }
 
-static bool rxe_uppers_have_listener(struct net_device *ndev)
+static int rxe_look_at_upper(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	struct netdev_nested_priv priv = {};
-	bool heard;
+	return rxe_look_at(ndev, priv->data);
+}
 
-	rcu_read_lock();
-	heard = netdev_walk_all_upper_dev_rcu(ndev, rxe_rx_has_listener, &priv);
-	rcu_read_unlock();
-	return heard;
+/* Context: RCU read side, as for all below */
+static bool rxe_look_above(struct net_device *ndev, struct rxe_look *look)
+{
+	struct netdev_nested_priv priv = { .data = look };
+
+	return rxe_look_at(ndev, look) ||
+	       (!list_empty(&ndev->adj_list.upper) &&
+		netdev_walk_all_upper_dev_rcu(ndev, rxe_look_at_upper, &priv));
 }
 
 /**
@@ -43,11 +64,15 @@ static bool rxe_uppers_have_listener(struct net_device *ndev)
  */
 bool rxe_listen_above(struct net_device *ndev)
 {
-	return rxe_has_listener(ndev) ||
-	       (!list_empty(&ndev->adj_list.upper) && rxe_uppers_have_listener(ndev));
+	struct rxe_look look = { .left = RXE_LOOK_NETDEVS };
+
+	rcu_read_lock();
+	rxe_look_above(ndev, &look);
+	rcu_read_unlock();
+	return look.heard;
 }
 
-/* The other end of a veth, or NULL. Context: RCU read side */
+/* The other end of a veth, or NULL */
 static struct net_device *rxe_netdev_get_peer(struct net_device *ndev)
 {
 	const struct net_device_ops *ops = ndev->netdev_ops;
@@ -55,66 +80,54 @@ static struct net_device *rxe_netdev_get_peer(struct net_device *ndev)
 	return ops->ndo_get_peer_dev ? ops->ndo_get_peer_dev(ndev) : NULL;
 }
 
-static int rxe_port_has_listener(struct net_device *port, struct netdev_nested_priv *priv)
+static int rxe_look_at_port(struct net_device *port, struct netdev_nested_priv *priv)
 {
 	struct net_device *peer = rxe_netdev_get_peer(port);
 
-	return rxe_has_listener(port) || (peer && rxe_listen_above(peer));
+	return rxe_look_at(port, priv->data) || (peer && rxe_look_above(peer, priv->data));
 }
 
-/* Does a packet socket see what a bridge passes on, also in the containers that it leads to? */
-static bool rxe_ports_have_listener(struct net_device *port)
+/* What a bridge passes on is seen at its ports, and in the containers that they lead to */
+static bool rxe_look_at_ports(struct net_device *port, struct rxe_look *look)
 {
 	struct net_device *bridge = netdev_master_upper_dev_get_rcu(port);
-	struct netdev_nested_priv priv = {};
+	struct netdev_nested_priv priv = { .data = look };
 
-	return bridge && netdev_walk_all_lower_dev_rcu(bridge, rxe_port_has_listener, &priv);
+	return bridge && netdev_walk_all_lower_dev_rcu(bridge, rxe_look_at_port, &priv);
 }
 
 /*
  * The other end of a veth gets the very skb that this end sends, and so do the netdevs above the
  * other end, and the other ports of a bridge there.
  */
-static bool rxe_peer_has_listener(struct net_device *ndev)
+static bool rxe_look_at_peer(struct net_device *ndev, struct rxe_look *look)
 {
-	struct net_device *peer;
-	bool heard;
+	struct net_device *peer = rxe_netdev_get_peer(ndev);
 
-	rcu_read_lock();
-	peer = rxe_netdev_get_peer(ndev);
-	heard = peer && (rxe_listen_above(peer) ||
-			 (netif_is_bridge_port(peer) && rxe_ports_have_listener(peer)));
-	rcu_read_unlock();
-	return heard;
+	return peer && (rxe_look_above(peer, look) ||
+			(netif_is_bridge_port(peer) && rxe_look_at_ports(peer, look)));
 }
 
-static int rxe_tx_has_listener(struct net_device *ndev, struct netdev_nested_priv *priv)
+static int rxe_look_at_lower(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	return rxe_has_listener(ndev) || rxe_peer_has_listener(ndev);
-}
-
-static bool rxe_lowers_have_listener(struct net_device *ndev)
-{
-	struct netdev_nested_priv priv = {};
-	bool heard;
-
-	rcu_read_lock();
-	heard = netdev_walk_all_lower_dev_rcu(ndev, rxe_tx_has_listener, &priv);
-	rcu_read_unlock();
-	return heard;
+	return rxe_look_at(ndev, priv->data) || rxe_look_at_peer(ndev, priv->data);
 }
 
 /**
  * rxe_listen_below - does a packet socket see what a netdev sends?
  * @ndev: netdev
  *
- * This is cheap: few netdevs have another netdev below, and only a veth has a peer.
- *
  * Return: true if there is a listener on it, on a netdev below, on the other end of a veth or
  * above that, or on a port of a bridge there.
  */
 bool rxe_listen_below(struct net_device *ndev)
 {
-	return rxe_has_listener(ndev) || rxe_peer_has_listener(ndev) ||
-	       (!list_empty(&ndev->adj_list.lower) && rxe_lowers_have_listener(ndev));
+	struct rxe_look look = { .left = RXE_LOOK_NETDEVS };
+	struct netdev_nested_priv priv = { .data = &look };
+
+	rcu_read_lock();
+	if (!rxe_look_at_lower(ndev, &priv) && !list_empty(&ndev->adj_list.lower))
+		netdev_walk_all_lower_dev_rcu(ndev, rxe_look_at_lower, &priv);
+	rcu_read_unlock();
+	return look.heard;
 }

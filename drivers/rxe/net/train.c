@@ -251,14 +251,15 @@ static void rxe_train_set_limit(struct rxe_train *train, u8 proto,
  * Look for captures of sent packets, and for queueing disciplines that segment trains. This costs
  * as much as a route lookup, so the results are kept for one tick.
  */
-static void rxe_train_look_below(struct rxe_path *path, struct net_device *ndev)
+static void rxe_train_look_below(struct rxe_dev *rxe, struct rxe_path *path,
+				 struct net_device *ndev)
 {
 	u32 now = jiffies;
 
 	if (READ_ONCE(path->look_tick) == now)
 		return;
-	WRITE_ONCE(path->listened, rxe_listen_below(ndev));
-	WRITE_ONCE(path->shaped, rxe_shaper_below(ndev));
+	WRITE_ONCE(path->listened, READ_ONCE(rxe->tune.capture_singly) && rxe_listen_below(ndev));
+	WRITE_ONCE(path->shaped, READ_ONCE(rxe->tune.trains) && rxe_shaper_below(ndev));
 	WRITE_ONCE(path->look_tick, now);
 }
 
@@ -299,8 +300,8 @@ static struct dst_entry *rxe_train_find_route(struct rxe_dev *rxe,
 	ndev = rxe_train_find_netdev(path, &dst);
 	if (!ndev)
 		return NULL;
-	rxe_train_look_below(path, ndev);
-	train->singly = READ_ONCE(path->listened) && READ_ONCE(rxe->tune.capture_singly);
+	rxe_train_look_below(rxe, path, ndev);
+	train->singly = READ_ONCE(path->listened);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
 	    !READ_ONCE(path->shaped) && !train->singly)
 		rxe_train_set_limit(train, path->proto, ndev, len);
