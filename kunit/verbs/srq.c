@@ -147,6 +147,25 @@ static void last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_ring_count_pending(f->srq->shared.q.ring), 2u);
 }
 
+/* The receive completes before the sends, which a kernel consumer may wait for */
+static void last_wqe_first(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct ib_cq *rcq = f->qp->ibqp.recv_cq;
+
+	post(test, 0, 4);
+	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
+	fake_send(test, 9, 0, 8);
+	rxe_task_pause(&f->qp->recv_task);
+	f->qp->ibqp.recv_cq = f->qp->ibqp.send_cq;
+	rxe_task_resume(&f->qp->recv_task);
+	KUNIT_ASSERT_TRUE(test, rxe_qp_to_err(f->qp));
+	rxe_task_kick(&f->qp->recv_task);
+	fake_completion(test, f->scq, 0, IB_WC_WR_FLUSH_ERR, NULL);
+	fake_completion(test, f->scq, 9, IB_WC_WR_FLUSH_ERR, NULL);
+	f->qp->ibqp.recv_cq = rcq;
+}
+
 /* The L_Keys are those of the SRQ's protection domain */
 static void own_pd(struct kunit *test)
 {
@@ -340,6 +359,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(limit),
 	KUNIT_CASE(last_wqe),
+	KUNIT_CASE(last_wqe_first),
 	KUNIT_CASE(own_pd),
 	KUNIT_CASE(resize),
 	KUNIT_CASE(modify_refused),
