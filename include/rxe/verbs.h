@@ -112,6 +112,7 @@ struct rxe_cq_ops {
 
 void rxe_cq_set_ops(const struct rxe_cq_ops *ops);
 void rxe_cq_settle(struct rxe_cq *cq);
+void rxe_cq_forget(struct rxe_cq *cq, const struct ib_qp *ibqp);
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
 void rxe_cq_event(struct rxe_cq *cq);
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);

@@ -3,7 +3,7 @@
  * verbs/cq.c and cq_event.c, as a kernel consumer uses them. Completions are polled in order. An
  * armed CQ calls its handler once, with no lock held, for the completions that it was armed for.
  * Moderation delays this call. An overflow raises an event, unless the CQ ignores overruns, and
- * posted completions stay. Resizing loses none. Arming flushes a bounded number of QPs in ERR.
+ * posted completions stay. Resizing loses none. A destroyed QP leaves none. Arming flushes a bounded number of QPs in ERR.
  */
 #include <linux/delay.h>
 #include <linux/string.h>
@@ -16,7 +16,7 @@
 struct ctx {
 	struct rxe_dev rxe;
 	struct rxe_cq cq;
-	struct ib_qp qp;
+	struct ib_qp qp, other;
 	u32 events;		/* calls of the handler */
 	u32 polled;		/* completions that the handler took */
 	bool rearm;
@@ -83,18 +83,25 @@ static void wait_handler(struct kunit *test)
 	}
 }
 
-/* Post a completion, as transport/ does */
-static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status,
-		 bool solicited)
+/* Post a completion of @qp, as transport/ does */
+static void post_of(struct kunit *test, struct ib_qp *qp, u64 wr_id, enum ib_wc_status status,
+		    bool solicited)
 {
 	struct ctx *c = test->priv;
-	struct ib_wc wc = { .wr_id = wr_id, .status = status, .qp = &c->qp };
+	struct ib_wc wc = { .wr_id = wr_id, .status = status, .qp = qp };
 
 	local_bh_disable();
 	rxe_cq_post(&c->cq, &wc, solicited);
 	rxe_cq_event(&c->cq);
 	local_bh_enable();
 	wait_handler(test);
+}
+
+static void post(struct kunit *test, u64 wr_id, enum ib_wc_status status, bool solicited)
+{
+	struct ctx *c = test->priv;
+
+	post_of(test, &c->qp, wr_id, status, solicited);
 }
 
 static void expect(struct kunit *test, u64 wr_id)
@@ -488,6 +495,29 @@ static void flush_in_turn(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, qps[i].num, 1u);
 }
 
+/* The completions of a destroyed QP are gone; the others stay in order, wherever the ring begins */
+static void forgotten(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct ib_wc wc;
+	u32 i, round;
+
+	for (round = 0; round < 2 * CQE; round++) {
+		for (i = 0; i < 8; i++)
+			post_of(test, i % 3 ? &c->qp : &c->other, i, IB_WC_SUCCESS, false);
+		expect(test, 0);
+		rxe_cq_forget(&c->cq, &c->other);
+		post(test, 8, IB_WC_SUCCESS, false);
+		for (i = 1; i < 9; i++)
+			if (i % 3 || i == 8)
+				expect(test, i);
+		KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
+	}
+	post(test, 1, IB_WC_SUCCESS, false);
+	rxe_cq_forget(&c->cq, &c->qp);
+	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(armed_once),
@@ -507,6 +537,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize_refused),
 	KUNIT_CASE(create_refused),
 	KUNIT_CASE(flush_in_turn),
+	KUNIT_CASE(forgotten),
 	{}
 };
 

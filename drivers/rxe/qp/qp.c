@@ -372,7 +372,7 @@ static void settle_mads(struct rxe_qp *qp)
  * @ibqp: the QP
  * @udata: user space's, or NULL
  *
- * After the return, no packet, timer, task or handler uses the QP.
+ * After the return, no packet, timer, task or handler uses the QP, and no completion refers to it.
  *
  * Return: 0.
  */
@@ -388,6 +388,9 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rxe_task_kill(&qp->recv_task);
 	if (qp->service->kernel_only)
 		settle_mads(qp);
+	rxe_cq_forget(rxe_scq(qp), ibqp);
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		rxe_cq_forget(rxe_rcq(qp), ibqp);
 	cancel_work_sync(&qp->slow->event_work);
 	rxe_windows_leave(&qp->slow->windows);
 	if (qp->path_valid)

@@ -378,6 +378,42 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
+ * rxe_cq_forget - drop the completions of a QP that is destroyed
+ * @cq: a completion queue of the QP
+ * @ibqp: the QP; it posts no more
+ *
+ * A completion of a kernel consumer refers to its QP, whose memory the RDMA core frees. Processes
+ * poll the number of the QP.
+ *
+ * Context: process.
+ */
+void rxe_cq_forget(struct rxe_cq *cq, const struct ib_qp *ibqp)
+{
+	struct rxe_ring *ring;
+	u32 from, to;
+
+	if (cq->is_user)
+		return;
+	mutex_lock(&cq->resize);
+	spin_lock_irq(&cq->lock);
+	ring = cq->ring;
+	from = cq_get_cons(ring);
+	for (to = from; from != ring->index; from = (from + 1) & ring->mask) {
+		const struct ib_wc *wc = rxe_ring_get_elem(ring, from);
+
+		if (wc->qp == ibqp)
+			continue;
+		if (to != from)
+			*(struct ib_wc *)rxe_ring_get_elem(ring, to) = *wc;
+		to = (to + 1) & ring->mask;
+	}
+	ring->index = to;
+	rxe_ring_publish(ring);
+	spin_unlock_irq(&cq->lock);
+	mutex_unlock(&cq->resize);
+}
+
+/**
  * rxe_cq_next - how far has a process polled, and of which QP is the next completion?
  * @cq: its completion queue
  * @polled: out: a number that changes when the process polls
