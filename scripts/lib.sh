@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Helpers of the scripts that run on the host.  Sourced, never run.
+# Functions of the scripts that run on the host.  The scripts source this file.
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # the scripts that source this use it
@@ -7,12 +7,12 @@ SUITES="bookworm trixie backports debug"
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
 
-# On a terminal, a line that moves may be there, also another process's.
+# Clears the line of show_life() on a terminal.  The line may be another process's.
 clear_line() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
-# Progress goes to stderr: what a script prints on stdout is its result.
+# Progress goes to stderr, since stdout is for the results of a script.
 say() {
 	clear_line
 	echo "==> $*" >&2
@@ -23,7 +23,7 @@ die() {
 	exit 1
 }
 
-# usage TEXT-FILE: prints the comment block at the top of a script
+# usage SCRIPT: prints the comment at the top of a script
 usage() {
 	sed -n '2,/^[^#]/{/^# SPDX/d;s/^# \{0,1\}//p}' "$1" | sed '$!b;/^$/d'
 }
@@ -35,13 +35,13 @@ check_suite() {
 	esac
 }
 
-# apt_get ARGUMENT...: one at a time, since it doesn't wait for its lock of the lists
+# apt_get ARGUMENT...: runs one apt-get at a time.  It doesn't wait for the lock of its lists.
 apt_get() {
 	DEBIAN_FRONTEND=noninteractive flock /run/lock/rdma_rxe.apt \
 		apt-get -q -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# need COMMAND=PACKAGE...: install the packages whose command is lacking
+# need COMMAND=PACKAGE...: installs the packages whose command is missing
 need() {
 	local item log life lacking=()
 	for item; do
@@ -60,19 +60,19 @@ need() {
 	rm -f "$log"
 }
 
-# hash_of [FILE]...: a short key of the contents, for things kept in the cache
+# hash_of [FILE]...: prints a short key of the contents, for names in the cache
 hash_of() {
 	cat "$@" | sha256sum | cut -c1-12
 }
 
-# last_line LOG: what can be printed of it
+# last_line LOG: prints the printable characters of the last line
 last_line() {
 	tail -c 300 "$1" 2> /dev/null | tail -n 1 | tr -cd '[:print:]'
 }
 
-# show_life TEXT LOG LAST: a long step lives: how long it runs, how long it ran the last time, and
-# the last line of its log; on a terminal in one line that moves, elsewhere a line a minute.  Of
-# several steps on a terminal, the one that has the lock moves; the others have a line a minute.
+# show_life TEXT LOG LAST: shows that a long step still runs: for how long, how long it took the
+# last time, and the last line of its log.  On a terminal it updates one line; elsewhere it prints
+# a line a minute.  Of several steps on a terminal, only the one that has the lock updates a line.
 show_life() {
 	local start=$SECONDS spent next=60 line lock=/dev/null
 	[ ! -t 2 ] || lock=/run/lock/rdma_rxe.life$(tty <&2 | tr / .)
@@ -89,8 +89,9 @@ show_life() {
 	done
 }
 
-# begin_life TEXT LOG [LAST], end_life: show_life while what comes between runs.  The caller has a
-# local variable "life".  Of the caller's, it holds no lock and no pipe.
+# begin_life TEXT LOG [LAST], end_life: run show_life() in between, for the step of the caller.  The
+# caller has a local variable "life".  show_life() doesn't inherit the caller's stdout, often a pipe,
+# nor the locks that the caller has as descriptors 8 and 9.
 begin_life() {
 	show_life "$1" "$2" "${3:-}" > /dev/null 8>&- 9>&- &
 	life=$!
@@ -101,8 +102,8 @@ end_life() {
 	clear_line
 }
 
-# last_time NAME, keep_time NAME SECONDS: what a step took the last time, if it ended well.  Whoever
-# builds a package may have no home.
+# last_time NAME, keep_time NAME SECONDS: print and store the time of a step's last success.  Errors
+# are ignored: where a package is built, there may be no home.
 last_time() {
 	cat "$CACHE/times/$1" 2> /dev/null || true
 }
@@ -111,13 +112,13 @@ keep_time() {
 	{ mkdir -p "$CACHE/times" && echo "$2" > "$CACHE/times/$1"; } 2> /dev/null || true
 }
 
-# time_of_build SUITE: the name of the time of its next build.  One after another compiles what has
-# changed, in seconds; the first one takes minutes.
+# time_of_build SUITE: prints the name under which the next build's time is stored.  The first build
+# takes minutes.  Each later one compiles only what has changed, and takes seconds.
 time_of_build() {
 	[ -e "$TOP/build/$1/rdma_rxe.ko" ] && echo "build-$1" || echo "build-$1-all"
 }
 
-# slowly NAME TEXT LOG COMMAND...: a step that may take minutes, with its output in LOG
+# slowly NAME TEXT LOG COMMAND...: runs a step that may take minutes, with its output in LOG
 slowly() {
 	local name=$1 text=$2 log=$3 start=$SECONDS status=0 last life
 	shift 3
