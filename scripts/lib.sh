@@ -90,8 +90,8 @@ show_life() {
 }
 
 # begin_life TEXT LOG [LAST], end_life: run show_life() in between, for the step of the caller.  The
-# caller has a local variable "life".  show_life() doesn't inherit the caller's stdout, often a pipe,
-# nor the locks that the caller has as descriptors 8 and 9.
+# caller has a local variable "life".  show_life() doesn't inherit the caller's stdout, often a
+# pipe, nor the locks that the caller has as descriptors 8 and 9.
 begin_life() {
 	show_life "$1" "$2" "${3:-}" > /dev/null 8>&- 9>&- &
 	life=$!
