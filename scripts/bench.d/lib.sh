@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Shared by the parts of the benchmark, in the machine.  Sourced, after scripts/tests/lib.sh.
+# Functions of the benchmark's parts that run in a machine.  They source this file after
+# scripts/tests/lib.sh.
 # shellcheck shell=bash disable=SC2034
 
-# The shipped module of 6.12 finds a second device of this machine only within
-# one namespace.  There, both ends of the veth pair are addresses of this
-# machine, so these rules send what is for the other end out on the wire.
-veth_up() { # MTU
+# veth_up MTU: makes a veth pair with an address at each end.  The shipped module of 6.12 finds a
+# second device of the machine only within one namespace, so both ends are in one.  The kernel would
+# deliver packets between its own addresses locally.  The rules send them out on the wire.
+veth_up() {
 	local end peer n
 	ip link add v1 mtu "$1" type veth peer name v2 mtu "$1"
 	sysctl -qw net.ipv4.conf.all.rp_filter=0
@@ -24,8 +25,8 @@ veth_up() { # MTU
 	wait_for 10 ping -qc 1 -I 203.0.113.1 203.0.113.2
 }
 
-# one_end TYPE ADDRESS: a device on eth0; two_ends TYPE: one on each end of veth_up's pair.  Set ends,
-# the words by which rc_cost and rc_scale know them.
+# one_end TYPE ADDRESS: makes a device on eth0.  two_ends TYPE: makes one on each end of the pair of
+# veth_up().  Both set ends, the options of rc_cost and rc_scale for these devices.
 one_end() {
 	rxe_add rxe0 eth0
 	ends=(-d rxe0 -g "$(gid_index rxe0 "$1" "$2")")
@@ -37,7 +38,7 @@ two_ends() {
 	ends=(-d rxe0 -g "$(gid_index rxe0 "$1" 203.0.113.1)" -D rxe1 -G "$(gid_index rxe1 "$1" 203.0.113.2)")
 }
 
-# depth SIZE: messages of rc_cost that are outstanding
+# depth SIZE: prints the number of outstanding messages for rc_cost
 depth() {
 	[ "$1" -lt 1048576 ] && echo 16 || echo 4
 }
@@ -51,7 +52,7 @@ veth_down() {
 	ip link del v1
 }
 
-# registration SIZE: fast registration and its invalidation, by reg_cost.ko
+# registration SIZE: prints the cost of a fast registration and its invalidation, by reg_cost.ko
 registration() {
 	modinfo -F depends /job/bin/reg_cost.ko | tr , '\n' | xargs modprobe -a &&
 		insmod /job/bin/reg_cost.ko device=rxe0 gid="$(gid_index rxe0 v2 $A4)" size="$1" count=2000 &&
@@ -63,8 +64,8 @@ nvme_connected() {
 	[ -b "$DISK" ]
 }
 
-# disk OP SIZE [TRANSPORT]: both ends of NVMe over Fabrics, on veth_up's pair, with a disk that takes
-# no time and no memory
+# disk OP SIZE [TRANSPORT]: prints the cost of a disk access.  Both ends of NVMe over Fabrics are on
+# the pair of veth_up().  The null block device takes no time and no memory.
 disk() {
 	local status=0
 	modprobe -a "nvme-${3:-rdma}" null_blk && nvme-target up 203.0.113.2 "${3:-rdma}" /dev/nullb0 || return 1

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-# Shared by parts of the benchmark, on the host.  Sourced, after scripts/lib.sh and
-# scripts/vm/lib.sh.
+# Functions of the benchmark's parts that run on the host.  They, scripts/captures and scripts/check
+# source this file after scripts/lib.sh and scripts/vm/lib.sh.
 # shellcheck shell=bash disable=SC2034
 
-# bench_begin PART SUITE: build; results go to $out, talk to $out/log
+# bench_begin PART SUITE: builds the module.  Results go to $out, and messages to $out/log.
 bench_begin() {
 	bench_suite=$2 out=$TOP/build/bench/$1 vm=$TOP/build/vm/$1.$$
 	need python3=python3-minimal qemu-system-x86_64=qemu-system-x86
 	mkdir -p "$out"
-	# It shows itself how far it is.
+	# vm/image shows its own progress.
 	"$TOP/scripts/vm/image" "$bench_suite" > /dev/null
 	slowly "$(time_of_build "$bench_suite")" "building the module" "$out/log" "$TOP/scripts/build" "$bench_suite" ||
 		{ tail -n 30 "$out/log" >&2; die "the module doesn't build"; }
@@ -33,17 +33,17 @@ machines_down() {
 	rm -rf "$vm"
 }
 
-# in_machine SECONDS COMMAND...: in machine a
+# in_machine SECONDS COMMAND...: runs a command in machine a, for so many seconds at most
 in_machine() {
 	local limit=$1
 	shift
 	timeout "$limit" "$TOP/scripts/vm/run" "$vm" a "$@" < /dev/null 2>> "$out/log"
 }
 
-# counting_machine LINE...: run a script in a machine whose only processor and clock count
-# instructions, so that it doesn't matter how busy the host is; idle time passes at once.  The
-# script's stdout is that of this function.  Nobody talks to the machine: it has its task with it.
-# COUNTING_LIMIT: seconds by the host's clock that it may take
+# counting_machine LINE...: runs a script in a machine with one processor, whose clock counts
+# instructions, so that the host's load doesn't matter.  Idle time passes at once, so nobody can
+# talk to the machine: the script is in its job folder.  The script's stdout is that of this
+# function.  COUNTING_LIMIT: seconds by the host's clock that the script may take
 counting_machine() (
 	VM_CPU=("${VM_CPU_COUNTS[@]/sleep=on/sleep=off}")
 	job_folder
@@ -52,7 +52,7 @@ counting_machine() (
 	{
 		echo 'exec < /dev/null >> /job/lines 2> /job/log/task'
 		echo 'trap "busybox poweroff -f" EXIT'
-		# Its clock would leap while it waits for the host's files.
+		# The clock leaps while the machine waits for the host's files, so they are copied.
 		echo 'cp -r /job/bin /src/scripts/tests /tmp/ && mount --bind /tmp/bin /job/bin'
 		echo 'export TESTS=/tmp/tests'
 		printf '%s\n' "$@"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shared by the reports of scripts/bench."""
+"""Common functions of the reports of scripts/bench."""
 
 import csv
 import statistics
@@ -18,7 +18,7 @@ def human(size):
 
 
 def spread(values):
-    """Between the lowest and the highest, in per cent of the median."""
+    """Difference of the highest and the lowest, in per cent of the median."""
     return round(100 * (max(values) - min(values)) / statistics.median(values), 1)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Shared by all parts of the benchmark that measure in rounds.  Sourced.
+# A function of the benchmark's parts that measure in rounds.  They source this file.
 # shellcheck shell=bash disable=SC2154
 
-# order_of ROUND: $modules, each of which comes first as often as the others
+# order_of ROUND: prints $modules, in reverse order in every other round
 order_of() {
 	# shellcheck disable=SC2086 # a list
 	set -- $1 $modules
