@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Reads a kernel log with KUnit's results: a line per case, then the totals.
+"""usage: ktap.py LOG
 
-usage: ktap.py LOG
+Reads a kernel log with KUnit's results.  Prints a line per case, then the totals.
 
-Exit status 0 only if cases ran, every planned one has a result, and none failed.
+The exit status is 0 only if suites ran, all planned suites and cases have results, and none failed.
 """
 import re
 import sys
@@ -12,7 +12,7 @@ import sys
 STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\] ?")
 RESULT = re.compile(r"^( *)(not ok|ok) \d+ ?-? ?([^#]*?)(?: # (.*))?$")
 
-NOTES = 30    # lines printed of what a failed case has to say
+NOTES = 30    # lines of a failed case's messages that are printed
 
 
 class Report:

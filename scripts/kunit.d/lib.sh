@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Test kernels (built from Debian's linux-source, kept in the cache), the module for
-# them, and a boot of User-Mode Linux, for scripts/kunit and scripts/uml.  A UML kernel
-# is an ordinary program: it needs no KVM, and runs at native speed.
+# Functions for test kernels: they fetch the source (Debian's linux-source), build the kernels
+# (kept in the cache) and the module for them, and boot User-Mode Linux.  scripts/kunit, scripts/uml
+# and others source this file.  A UML kernel is an ordinary program: it needs no KVM, and runs at
+# native speed.
 # shellcheck shell=bash
 
 # shellcheck source=../lib.sh
@@ -17,8 +18,8 @@ kernel_tools() {
 	[ -e /usr/include/stdio.h ] || need stdio.h=libc6-dev
 }
 
-# The sources of everything that is not built here stay in the package: only
-# their Kconfig and Makefiles are unpacked.
+# source_unpack DIR DEB: unpacks the source.  Of folders from which nothing is built here, only
+# Kconfig and Makefiles are unpacked.
 source_unpack() {
 	local dir=$1 deb=$2 skip=() part
 	for part in 'arch/[!ux]*' drivers/gpu drivers/media drivers/scsi drivers/staging \
@@ -37,14 +38,14 @@ source_unpack() {
 	mv "$dir.part" "$dir"
 }
 
-# Before 6.14, User-Mode Linux has room for 2,696 bytes of FPU state, and hands as many back.  A host
-# whose CPU has AMX refuses less than all 11 KiB ("ptrace set fp regs failed").
+# Before 6.14, User-Mode Linux saves and restores 2,696 bytes of FPU state.  A host whose CPU has
+# AMX accepts no less than all 11 KiB ("ptrace set fp regs failed").
 source_mend() { # DIR
 	local file=$1/arch/x86/um/user-offsets.c
 	! grep -q 'HOST_FP_SIZE, 2696' "$file" || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' "$file"
 }
 
-# source_fetch DIR [VERSION]: prints the package's file, fetched to DIR
+# source_fetch DIR [VERSION]: downloads the package to DIR, and prints its path
 source_fetch() {
 	local dir=$1 pkg=$SOURCE_PKG${2:+=$2}
 	slowly kernel-source "fetching $pkg (150 MB)" "$dir/log" source_download "$dir" "$pkg" ||
@@ -58,8 +59,8 @@ source_download() ( # DIR PACKAGE
 		{ apt_get update && apt-get -q -o APT::Sandbox::User=root download "$2"; }
 )
 
-# kernel_source: prints the folder of the kernel source, fetched at first use.  In a subshell, whose
-# end frees the lock.
+# Prints the folder of the kernel source, which is downloaded at the first use.  Runs in a subshell,
+# whose end frees the lock.
 kernel_source() (
 	local tmp deb dir
 	mkdir -p "$KERNELS"
@@ -78,7 +79,8 @@ kernel_source() (
 	echo "$dir"
 )
 
-# config_check DIR: every line of the fragments must have made it to .config
+# config_check DIR: fails if .config lacks a line of the fragments.  Of lines for the same option,
+# the last one counts.
 config_check() {
 	local line name missing=
 	while read -r line; do
@@ -89,8 +91,9 @@ config_check() {
 	[ -z "$missing" ] || die "the kernel configuration lacks:$missing"
 }
 
-# test_kernel plain|debug|machine: prints the build folder of the kernel, built at need.
-# The last is no UML kernel, but one for the machines of scripts/vm, with all checkers.
+# test_kernel plain|debug|machine: builds the kernel if it is missing, and prints its build folder.
+# The kernels are for User-Mode Linux, but "machine" is for the machines of scripts/vm, with all
+# checkers.
 test_kernel() {
 	local kind=$1 arch=um image=linux src out frags="base uml $1" key log
 	if [ "$kind" = machine ]; then
@@ -126,9 +129,9 @@ kernel_arch() { # KERNEL
 	[ -e "$1/linux" ] && echo um || echo x86_64
 }
 
-# test_module KERNEL DIR SOURCE [make words...]: builds SOURCE in DIR, a copy,
-# so that the source tree stays clean; prints the path of the module.  The time
-# of a whole build is kept for the next one.
+# test_module KERNEL DIR SOURCE [ARGUMENT...]: builds the module with these ARGUMENTs of make, and
+# prints its path.  DIR has a copy of SOURCE, so that the source tree stays clean.  The time of the
+# first build in DIR is stored.
 test_module() {
 	local kernel=$1 dir=$2 source=$3 life start=$SECONDS kept=
 	[ -n "$(find "$dir/tree" -maxdepth 1 -name '*.ko' 2>/dev/null)" ] || kept=module-${dir##*/}
@@ -136,14 +139,14 @@ test_module() {
 	mkdir -p "$dir/tree"
 	exec 8>"$dir/lock"
 	flock 8
-	# by content, not by time: a file that went back to what it was is newer
-	# than its object, too.  What only exists in the copy was built there.
+	# rsync compares contents, and gives changed files the present time: make must also compile
+	# a file again that went back to an older state.  The excluded files are built in the copy.
 	(cd "$source" && rsync -rlc --delete --exclude='*.o' --exclude='.*' --exclude='*.ko' \
 		--exclude='*.mod' --exclude='*.mod.c' --exclude=modules.order --exclude=Module.symvers \
 		--exclude=/include/compat/have.h \
 		Kbuild drivers include kunit "$dir/tree/")
-	# no marks around globals: they outlive the module, and then hit the next
-	# one that is loaded at the place
+	# KASAN's red zones around globals outlive the module.  They would hit the next module that
+	# is loaded at the same place.
 	if grep -qx CONFIG_KASAN=y "$kernel/.config"; then
 		set -- kasan_params="asan-instrumentation-with-call-threshold=0 asan-stack=1 asan-instrument-allocas=1 asan-globals=0" "$@"
 	fi
@@ -160,8 +163,8 @@ test_module() {
 	ls "$dir"/tree/*.ko
 }
 
-# uml_shipped KERNEL: prints the path of the distribution's own rdma_rxe.ko, built
-# for this kernel from its package at first use.  Only the module is kept.
+# uml_shipped KERNEL: prints the path of the distribution's own rdma_rxe.ko.  It is built for this
+# kernel from its package at the first use.  Only the module is kept.
 uml_shipped() {
 	local kernel=$1 tmp src deb log=$1/shipped.log
 	exec 9>"$KERNELS/lock"
@@ -169,13 +172,13 @@ uml_shipped() {
 	if [ ! -e "$kernel/shipped/rdma_rxe.ko" ]; then
 		src=$(kernel_source)
 		tmp=$(mktemp -d)
-		# a mirror may have the latest only
+		# A mirror may have only the latest version
 		deb=$(source_fetch "$tmp" "${src##*_}") || deb=$(source_fetch "$tmp")
 		say "building the distribution's rdma_rxe"
 		mkdir "$tmp/rxe"
 		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$SOURCE_PKG.tar.xz" | xz -dc -T0 |
 			tar -x -C "$tmp/rxe" --strip-components=5 --wildcards '*/drivers/infiniband/sw/rxe/*'
-		# no lines of the source in the log
+		# The log has no lines of the source
 		nice make -s -C "$kernel" ARCH=um M="$tmp/rxe" CONFIG_RDMA_RXE=m \
 			KCFLAGS=-fno-diagnostics-show-caret -j"$(nproc)" modules >"$log" 2>&1 ||
 			die "the distribution's rdma_rxe does not build (log: $log)"
@@ -187,7 +190,7 @@ uml_shipped() {
 	echo "$kernel/shipped/rdma_rxe.ko"
 }
 
-# uml_programs DIR: the test programs in DIR, and what they need
+# uml_programs DIR: builds the test programs in DIR, and installs the packages that tests need
 uml_programs() {
 	[ -e /usr/include/rdma/rdma_cma.h ] || need rdma_cma.h=librdmacm-dev
 	[ -e /usr/include/infiniband/verbs.h ] || need verbs.h=libibverbs-dev
@@ -195,12 +198,13 @@ uml_programs() {
 	make -s -C "$TOP/scripts/tests/src" O="$1" >&2 || say "some test programs do not build"
 }
 
-# uml_boot KERNEL JOB [kernel words...]: boots and runs JOB/run in it; its
-# output is stdout, the kernel's log is stderr.  0 if it powered off by itself.
+# uml_boot KERNEL JOB [PARAMETER...]: boots the kernel with these parameters, and runs JOB/run in
+# it.  The output of JOB/run goes to stdout, and the kernel's log to stderr.  Returns 0 if the
+# kernel powered off by itself.
 uml_boot() {
 	local kernel=$1 job=$2 tmp=/tmp
 	shift 2
-	# the machine's memory is a file: on a tmpfs it costs no disk traffic
+	# The kernel's memory is a file.  On a tmpfs it causes no disk traffic
 	[ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && tmp=/dev/shm
 	TMPDIR=$tmp timeout -k 5 "${UML_TIMEOUT:-300}" "$kernel/linux" \
 		mem="${UML_MEM:-1G}" uml_dir="$job/" umid=uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
@@ -208,16 +212,16 @@ uml_boot() {
 		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$KERNEL_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
 }
 
-# what the kernel says when something is wrong
+# Words of the kernel's complaints
 UML_BAD='WARNING:|BUG:|KASAN:|UBSAN:|Oops|INFO: |cut here|Call Trace|refcount_t|Kernel panic|general protection'
 UML_BAD+='|possible .* detected|suspicious RCU|unregister_netdevice: waiting|kmemleak: [1-9].* new suspected|ODEBUG:'
 
-# uml_log_clean LOG: no complaint of the kernel in its log
+# uml_log_clean LOG: fails if the kernel's log has a complaint
 uml_log_clean() {
 	! grep -qE "$UML_BAD" "$1"
 }
 
-# uml_log_show LOG: the first complaint and what follows it, or the log's end
+# uml_log_show LOG: prints the first complaint and the lines around it, or the end of the log
 uml_log_show() {
 	local first
 	first=$(grep -nE -m 1 "$UML_BAD" "$1" | cut -d: -f1)
