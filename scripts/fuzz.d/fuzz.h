@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzzers share: input that is taken bit by bit, memory that ends where
- * the input does, and the check that ends the run.
+ * Common functions of the fuzzers: they take pieces of the input, allocate memory of which ASAN
+ * knows the exact end, and stop the run if a check fails.
  */
 #ifndef RXE_FUZZ_H
 #define RXE_FUZZ_H
@@ -21,7 +21,7 @@ struct input {
 	size_t left;
 };
 
-/* The next @len bytes; zeros when there are no more */
+/* Takes the next @len bytes of the input. After its end, there are zeros */
 static inline void take(struct input *in, void *dst, size_t len)
 {
 	size_t have = in->left < len ? in->left : len;
@@ -48,14 +48,14 @@ static inline u32 take_u32(struct input *in)
 	return v;
 }
 
-/* Memory of exactly @len bytes, with a copy of @src if there is one */
+/* Allocates exactly @len bytes, and copies @src to them if it isn't NULL */
 static inline void *exact(const void *src, size_t len)
 {
 	void *mem = malloc(len ?: 1);
 
 	CHECK(mem);
 	if (!len)
-		return (u8 *)mem + 1;	/* nothing may be read there */
+		return (u8 *)mem + 1;	/* ASAN reports any access there */
 	if (src)
 		memcpy(mem, src, len);
 	return mem;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loss recovery and congestion control (loss/, cc/) of a connection whose path does
- * whatever it likes. An input is some knobs, a timeout, a retry limit, an algorithm, and then
- * a row of events: time passes, packets are sent and acknowledged, the timer fires, NAKs and
+ * Loss recovery and congestion control (loss/, cc/) of a connection, on a path with any
+ * behaviour. An input is some knobs, a timeout, a retry limit, an algorithm, and then
+ * events: time passes, packets are sent and acknowledged, the timer fires, NAKs and
  * CNPs come, answers come twice.
  *
- * - A verdict names an action. Packets sent again are some, and no more than are missing.
+ * - A verdict names an action. To resend means one packet at least, and no more than the facts
+ *   allow.
  * - A connection fails only when its retries are used up.
- * - The timer is always armed, unless the QP has no timeout and so waits for ever.
- * - A window is 1 to window_max packets. A rate is 0 or at least a byte per second.
- * - A sender that may send nothing now may send something at cc.next.
+ * - The timer is always armed, unless the QP has no timeout and waits for ever.
+ * - A window is 1 to window_max packets. The patience for a gap is reorder_ns to reorder_max_ns.
+ * - A sender with a rate may send something from cc.next on.
  */
 #include <cc/cc.h>
 #include <cc/np.h>
@@ -19,7 +20,7 @@
 #include <loss/recovery.h>
 #include "fuzz.h"
 
-/* Later than any machine's uptime: 1,000 years */
+/* Later than any machine's uptime. The product wraps: the result is about 100 years */
 #define TIME_MOST	(31557600ULL * 1000 * NSEC_PER_SEC / 4)
 
 struct conn {
@@ -39,7 +40,7 @@ void shared_copy(void *dst, const void *src, size_t len)
 	memcpy(dst, src, len);
 }
 
-/* A number of any size up to @most: small ones and large ones are equally likely */
+/* Takes a number up to @most. All orders of magnitude are equally likely */
 static u64 take_upto(struct input *in, u64 most)
 {
 	u64 v = (u64)take_u32(in) << 32 | take_u32(in);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire/: an input is two bytes that say how to take it, network headers, and a
- * packet from its BTH on. The packet is parsed where it ends at the end of its
- * memory.
+ * The code of wire/. An input is two bytes of options, network headers, and a packet from its BTH
+ * on. The packet ends at the end of its memory, so that ASAN finds each access after it.
  *
- * - What is accepted is an opcode of the specification (kunit/wire/spec.h) with all of
- *   its headers at hand and lengths that add up; what is refused isn't.
- * - Built again, it has the same bytes, but for reserved ones.
- * - The ICRC is that of a CRC bit by bit over a copy in which every field that a
- *   router may change has been replaced by ones.
+ * - A packet is accepted if and only if its opcode is in the specification (kunit/wire/spec.h),
+ *   all headers are available, and the lengths add up.
+ * - An accepted packet that is built again has the same bytes, except for reserved ones.
+ * - The ICRC is that of a bitwise CRC over a copy in which ones have replaced each field that a
+ *   router may change.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -35,7 +34,7 @@ static u32 crc_bitwise(u32 crc, const void *data, size_t len)
 	return crc;
 }
 
-/* The kernel's, for the driver; by a table, so as not to be the same code */
+/* The driver uses this one. It has a table, so that it isn't the same code as the check */
 u32 crc32_le(u32 crc, const void *data, size_t len)
 {
 	static u32 table[256];
@@ -58,7 +57,7 @@ void shared_copy(void *dst, const void *src, size_t len)
 	memcpy(dst, src, len);
 }
 
-/* A response with data is an ACK; else there are ACKs, RNR NAKs, and four NAKs */
+/* A response with data has an ACK syndrome. Others have that of an ACK, RNR NAK, or one of four NAKs */
 static bool syndrome_ok(const u8 *p)
 {
 	switch (p[0]) {
@@ -136,7 +135,7 @@ static void parse(const u8 *data, u32 avail, u32 len)
 	exact_free(p, avail);
 }
 
-/* As it came, and where what is at hand, or the packet, just suffices or doesn't */
+/* The packet as it came; then with just enough bytes, or with too few, in memory or in all */
 static void parse_edges(const u8 *data, u32 avail, u32 len)
 {
 	const struct spec_op *op = len ? spec_find(data[0]) : NULL;
@@ -153,7 +152,7 @@ static void parse_edges(const u8 *data, u32 avail, u32 len)
 
 enum { V1, IPV4, IPV6 };
 
-/* What the ICRC covers, before the BTH: eight bytes of ones, masked headers */
+/* Writes what the ICRC covers before the BTH: eight bytes of ones, and masked headers */
 static u32 masked_head(int version, const u8 *net, u8 *out)
 {
 	u32 ip = version == IPV4 ? 20 : 40;
@@ -213,7 +212,7 @@ static void icrc(int version, const u8 *net, const u8 *pkt, u32 len, u32 cut)
 	crc = rxe_icrc(state, pkt, len);
 	CHECK(le32toh(crc) == want);
 
-	/* As a receiver does, in two pieces */
+	/* A receiver computes it, in two pieces */
 	memcpy(tail, &crc, sizeof(tail));
 	cut = cut < len ? cut : len;
 	state = rxe_icrc_bth(state, pkt[4]);

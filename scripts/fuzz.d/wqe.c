@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The edge to rings that a process can change at any time: <rxe/ring.h> and
- * ring/wqe.c. An input is the limits of a QP, what the process writes to an index
- * between two reads of it, and a work request.
+ * The code that reads rings: <rxe/ring.h> and ring/wqe.c. A process can change its rings at any
+ * time. An input is the limits of a QP, what the process writes to an index between two reads of
+ * it, and a work request.
  *
  * - Whatever the indices are, elements lie within the ring.
- * - A work request is read by READ_ONCE() and memcpy() alone, each byte once at
- *   most, and none behind its end. (Any other access finds poisoned memory.)
- * - What the copy says is what was read, and if it may be sent or received, it is
- *   within all limits.
+ * - Only READ_ONCE() and memcpy() read a work request. They read each byte once at most, and
+ *   none after its end. Any other access hits poisoned memory.
+ * - The copy has what was read. If it may be sent or received, it is within all limits.
  */
 #include <sanitizer/asan_interface.h>
 #include <rxe/dev.h>
@@ -20,7 +19,10 @@
 
 static const u32 most_rc = RXE_MAX_MSG;
 
-/* Memory of another process: what is there, and which bytes have been read */
+/*
+ * Memory that a process shares: @mem is poisoned, @bytes has its contents, and @seen tells which
+ * bytes have been read
+ */
 static struct shared {
 	u8 *mem;
 	u8 *bytes;
@@ -60,13 +62,13 @@ void shared_copy(void *dst, const void *src, size_t len)
 	}
 	CHECK(len <= shared.len - off);
 	for (i = off; i < off + len; i++) {
-		CHECK(!shared.seen[i]);		/* fetched twice */
+		CHECK(!shared.seen[i]);		/* read for the first time */
 		shared.seen[i] = 1;
 	}
 	memcpy(dst, shared.bytes + off, len);
 }
 
-/* It changes all the time */
+/* The process changes the index between two reads */
 u32 shared_index(const u32 *index)
 {
 	*(u32 *)index += take_u32(&indices);
@@ -194,7 +196,7 @@ static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe
 	}
 }
 
-/* Section 10.8.2.1 */
+/* May this service send it? Section 10.8.2.1 */
 static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 {
 	switch (opcode) {
@@ -225,7 +227,7 @@ static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_sw
 	CHECK(wqe->opcode == posted()->wr.opcode && allowed(rules, wqe->opcode));
 	CHECK(wqe->wr_id == posted()->wr.wr_id);
 	CHECK(wqe->imm == posted()->wr.ex.imm_data);
-	CHECK(!(posted()->wr.send_flags & ~0xf));	/* none that nobody knows */
+	CHECK(!(posted()->wr.send_flags & ~0xf));	/* only known flags */
 	CHECK(wqe->length <= *rules->max_msg);
 	CHECK(rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC_WRITE || wqe->length == sizeof(u64));
 	check_remote(rules, wqe);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel's headers as wire/, ring/wqe.c, loss/ and cc/ need, for user space;
- * every file that is compiled for a fuzzer begins with it. Memory that is shared
- * with a hostile process is read by what the fuzzer provides (struct shared).
+ * The part of the kernel's headers that wire/, ring/wqe.c, ring/wr.c, loss/, cc/ and config/knobs.c
+ * need, for user space. The compiler includes this file first in each source. Each fuzzer defines
+ * the functions that read memory shared with a hostile process.
  */
 #ifndef RXE_FUZZ_KERNEL_H
 #define RXE_FUZZ_KERNEL_H
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <linux/types.h>
 
-/* All that loss/ and cc/ need: these nine, and READ_ONCE() below */
+/* For loss/, cc/ and config/knobs.c, which also use __read_mostly, READ_ONCE() and WRITE_ONCE() */
 #define BIT_ULL(n)		(1ULL << (n))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
@@ -26,7 +26,7 @@
 #define sysfs_streq(a, b)	(!strcmp(a, b))
 #define PAGE_SHIFT		12
 
-/* For all */
+/* For wire/ and ring/ */
 #define U8_MAX			0xff
 #define _AC(n, suffix)		n##suffix
 #define __read_mostly
@@ -78,7 +78,7 @@ struct vm_area_struct;
 
 u32 crc32_le(u32 crc, const void *p, size_t len);
 
-/* What may be shared memory is read by these, and by nothing else */
+/* Only these functions read memory that may be shared with a process */
 void shared_copy(void *dst, const void *src, size_t len);
 u32 shared_index(const u32 *index);
 
