@@ -22,7 +22,7 @@ struct input {
 };
 
 /* Takes the next @len bytes of the input. After its end, there are zeros */
-static inline void take(struct input *in, void *dst, size_t len)
+static inline void take_bytes(struct input *in, void *dst, size_t len)
 {
 	size_t have = in->left < len ? in->left : len;
 
@@ -36,7 +36,7 @@ static inline u32 take_u8(struct input *in)
 {
 	u8 v;
 
-	take(in, &v, sizeof(v));
+	take_bytes(in, &v, sizeof(v));
 	return v;
 }
 
@@ -44,12 +44,12 @@ static inline u32 take_u32(struct input *in)
 {
 	u32 v;
 
-	take(in, &v, sizeof(v));
+	take_bytes(in, &v, sizeof(v));
 	return v;
 }
 
 /* Allocates exactly @len bytes, and copies @src to them if it isn't NULL */
-static inline void *exact(const void *src, size_t len)
+static inline void *alloc_exact(const void *src, size_t len)
 {
 	void *mem = malloc(len ?: 1);
 
@@ -61,7 +61,7 @@ static inline void *exact(const void *src, size_t len)
 	return mem;
 }
 
-static inline void exact_free(void *mem, size_t len)
+static inline void free_exact(void *mem, size_t len)
 {
 	free((u8 *)mem - !len);
 }

@@ -35,13 +35,13 @@ struct conn {
 	u64 now;
 };
 
-void shared_copy(void *dst, const void *src, size_t len)
+void copy_shared(void *dst, const void *src, size_t len)
 {
 	memcpy(dst, src, len);
 }
 
 /* Takes a number up to @most. All orders of magnitude are equally likely */
-static u64 take_upto(struct input *in, u64 most)
+static u64 take_number(struct input *in, u64 most)
 {
 	u64 v = (u64)take_u32(in) << 32 | take_u32(in);
 
@@ -60,7 +60,7 @@ static void take_knobs(struct input *in)
 	while (n--) {
 		i = take_u8(in) % RXE_NUM_KNOBS;
 		row = &rxe_knob_rows[i];
-		CHECK(!rxe_knob_set(i, row->least + take_upto(in, row->most - row->least)));
+		CHECK(!rxe_knob_set(i, row->least + take_number(in, row->most - row->least)));
 	}
 }
 
@@ -69,7 +69,7 @@ static void take_conn(struct input *in, struct conn *c)
 	memset(c, 0, sizeof(*c));
 	c->una = take_u32(in) & RXE_PSN_MASK;
 	c->next = c->una;
-	c->now = 1 + take_upto(in, NSEC_PER_SEC);
+	c->now = 1 + take_number(in, NSEC_PER_SEC);
 	c->limit.retry_cnt = take_u8(in) % 8;
 	if (take_u8(in) & 1)
 		c->limit.timeout = 4096ULL << take_u8(in) % 32;	/* section 9.7.6.1.3 */
@@ -79,7 +79,7 @@ static void take_conn(struct input *in, struct conn *c)
 	rxe_recovery_wait_anew(&c->rec, c->now);
 }
 
-static u32 in_flight(const struct conn *c)
+static u32 count_in_flight(const struct conn *c)
 {
 	return rxe_psn_diff(c->next, c->una);
 }
@@ -97,25 +97,25 @@ static void check_conn(const struct conn *c)
 		CHECK(rxe_pacer_room(&c->cc, c->now) > 0);
 }
 
-static void send_some(struct input *in, struct conn *c)
+static void send_packets(struct input *in, struct conn *c)
 {
 	u32 n = take_u8(in) + 1;
 
-	if (in_flight(c) + n > c->cc.window)
+	if (count_in_flight(c) + n > c->cc.window)
 		return;
 	if (c->cc.rate && !rxe_pacer_room(&c->cc, c->now))
 		return;
-	if (!in_flight(c))
+	if (!count_in_flight(c))
 		rxe_recovery_wait_anew(&c->rec, c->now);
 	if (c->cc.rate)
 		rxe_pacer_sent(&c->cc, n * 1024, c->now);
 	c->next = rxe_psn_add(c->next, n);
 }
 
-static void acknowledge(struct input *in, struct conn *c)
+static void acknowledge_packets(struct input *in, struct conn *c)
 {
 	struct rxe_cc_sample sample = { .mtu = 256 << take_u8(in) % 5 };
-	u32 n = in_flight(c);
+	u32 n = count_in_flight(c);
 
 	if (!n)
 		return;
@@ -125,7 +125,7 @@ static void acknowledge(struct input *in, struct conn *c)
 	if (rxe_recovery_answered(&c->rec, &c->rtt, c->una, c->now))
 		c->cc.ops->undo(&c->cc);
 	rxe_recovery_wait_anew(&c->rec, c->now);
-	sample.rtt = 1 + take_upto(in, TIME_MOST);
+	sample.rtt = 1 + take_number(in, TIME_MOST);
 	rxe_rtt_add(&c->rtt, sample.rtt, c->now);
 	sample.delivered = n;
 	sample.rtt_min = c->rtt.min;
@@ -135,8 +135,8 @@ static void acknowledge(struct input *in, struct conn *c)
 	c->cc.ops->acked(&c->cc, &sample, c->una);
 }
 
-static void act(struct conn *c, struct rxe_loss_verdict verdict,
-		const struct rxe_loss_facts *facts)
+static void follow_verdict(struct conn *c, struct rxe_loss_verdict verdict,
+			   const struct rxe_loss_facts *facts)
 {
 	u32 most = max(max(facts->rest, facts->burst), facts->missing);
 
@@ -159,18 +159,19 @@ static void act(struct conn *c, struct rxe_loss_verdict verdict,
 	default:
 		CHECK(0);
 	}
-	rxe_firsts_again(&c->firsts, c->una, in_flight(c));
+	rxe_firsts_again(&c->firsts, c->una, count_in_flight(c));
 	if (verdict.timeout)
 		c->cc.ops->timeout(&c->cc, c->next);
 	else
 		c->cc.ops->lost(&c->cc, c->una, c->next);
 }
 
-static void lose(struct input *in, struct conn *c)
+static void lose_packets(struct input *in, struct conn *c)
 {
 	struct rxe_loss_facts facts = { .una = c->una, .drained = take_u8(in) };
 	enum rxe_loss_hint hint = take_u8(in) % (RXE_LOSS_SILENCE + 1);
-	u32 n = in_flight(c), times = hint == RXE_LOSS_SILENCE ? take_u8(in) : 1;
+	u32 n = count_in_flight(c), times = hint == RXE_LOSS_SILENCE ? take_u8(in) : 1;
+	struct rxe_loss_verdict verdict;
 
 	if (!n)
 		return;
@@ -181,8 +182,8 @@ static void lose(struct input *in, struct conn *c)
 	if (take_u8(in) & 1)
 		facts.queued = take_u8(in);
 	while (times--) {
-		act(c, rxe_recovery_event(&c->rec, &c->rtt, &c->limit, &facts, hint, c->now),
-		    &facts);
+		verdict = rxe_recovery_event(&c->rec, &c->rtt, &c->limit, &facts, hint, c->now);
+		follow_verdict(c, verdict, &facts);
 		check_conn(c);
 	}
 }
@@ -197,20 +198,20 @@ static void learn_gap(struct input *in, struct conn *c)
 		rxe_gap_late(&c->gap, psn);
 }
 
-static void event(struct input *in, struct conn *c)
+static void take_event(struct input *in, struct conn *c)
 {
 	switch (take_u8(in) % 8) {
 	case 0:
-		c->now += take_upto(in, TIME_MOST - c->now);
+		c->now += take_number(in, TIME_MOST - c->now);
 		break;
 	case 1:
-		send_some(in, c);
+		send_packets(in, c);
 		break;
 	case 2:
-		acknowledge(in, c);
+		acknowledge_packets(in, c);
 		break;
 	case 3:
-		lose(in, c);
+		lose_packets(in, c);
 		break;
 	case 4:
 		if (c->cc.ops->cnp)
@@ -226,7 +227,7 @@ static void event(struct input *in, struct conn *c)
 	case 7:
 		learn_gap(in, c);
 		rxe_np_due(&c->np, take_u8(in), c->now);
-		rxe_firsts_new(&c->firsts, c->una, in_flight(c));
+		rxe_firsts_new(&c->firsts, c->una, count_in_flight(c));
 		break;
 	}
 }
@@ -239,7 +240,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	take_knobs(&in);
 	take_conn(&in, &c);
 	while (in.left) {
-		event(&in, &c);
+		take_event(&in, &c);
 		check_conn(&c);
 	}
 	return 0;

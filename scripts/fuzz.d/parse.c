@@ -21,7 +21,7 @@
 #define PKT_MAX	1024
 #define NET_MAX	(sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
-static u32 crc_bitwise(u32 crc, const void *data, size_t len)
+static u32 compute_crc(u32 crc, const void *data, size_t len)
 {
 	const u8 *p = data;
 	int bit;
@@ -44,7 +44,7 @@ u32 crc32_le(u32 crc, const void *data, size_t len)
 	for (i = 0; !table[255] && i < 256; i++) {
 		u8 byte = i;
 
-		table[i] = crc_bitwise(0, &byte, 1);
+		table[i] = compute_crc(0, &byte, 1);
 	}
 	for (; len; len--)
 		crc = crc >> 8 ^ table[(u8)crc ^ *p++];
@@ -52,13 +52,13 @@ u32 crc32_le(u32 crc, const void *data, size_t len)
 }
 
 /* Nothing here is shared with a process */
-void shared_copy(void *dst, const void *src, size_t len)
+void copy_shared(void *dst, const void *src, size_t len)
 {
 	memcpy(dst, src, len);
 }
 
-/* A response with data has an ACK syndrome. Others have that of an ACK, RNR NAK, or one of four NAKs */
-static bool syndrome_ok(const u8 *p)
+/* A response with data has the syndrome of an ACK, others that of an ACK, RNR NAK or known NAK */
+static bool is_syndrome_valid(const u8 *p)
 {
 	switch (p[0]) {
 	case 0x0d: case 0x0f: case 0x10: case 0x12:
@@ -70,7 +70,7 @@ static bool syndrome_ok(const u8 *p)
 	}
 }
 
-static bool well_formed(const u8 *p, u32 avail, u32 len)
+static bool is_well_formed(const u8 *p, u32 avail, u32 len)
 {
 	const struct spec_op *op;
 	u32 pad, payload;
@@ -84,7 +84,7 @@ static bool well_formed(const u8 *p, u32 avail, u32 len)
 	payload = len - op->hdr - pad - 4;
 	if (!(op->kind & RXE_OP_PAYLOAD) && payload + pad)
 		return false;
-	return syndrome_ok(p);
+	return is_syndrome_valid(p);
 }
 
 static void check_fields(const struct rxe_pkt *pkt, const u8 *p, u32 len)
@@ -105,7 +105,7 @@ static void check_fields(const struct rxe_pkt *pkt, const u8 *p, u32 len)
 
 static void check_built(const struct rxe_pkt *pkt, const u8 *p)
 {
-	u8 *hdr = exact(NULL, pkt->hdr_len), *want = exact(p, pkt->hdr_len);
+	u8 *hdr = alloc_exact(NULL, pkt->hdr_len), *want = alloc_exact(p, pkt->hdr_len);
 
 	CHECK(rxe_pkt_build(pkt, hdr) == hdr + pkt->hdr_len);
 	want[4] &= 0xc0;		/* reserved, section 9.2 */
@@ -119,41 +119,41 @@ static void check_built(const struct rxe_pkt *pkt, const u8 *p)
 	free(want);
 }
 
-static void parse(const u8 *data, u32 avail, u32 len)
+static void fuzz_parse(const u8 *data, u32 avail, u32 len)
 {
-	u8 *p = exact(data, avail);
+	u8 *p = alloc_exact(data, avail);
 	struct rxe_pkt pkt;
 	bool accepted;
 
 	memset(&pkt, 0xa5, sizeof(pkt));
 	accepted = rxe_pkt_parse(&pkt, p, avail, len);
-	CHECK(accepted == well_formed(p, avail, len));
+	CHECK(accepted == is_well_formed(p, avail, len));
 	if (accepted) {
 		check_fields(&pkt, p, len);
 		check_built(&pkt, p);
 	}
-	exact_free(p, avail);
+	free_exact(p, avail);
 }
 
 /* The packet as it came; then with just enough bytes, or with too few, in memory or in all */
-static void parse_edges(const u8 *data, u32 avail, u32 len)
+static void fuzz_edges(const u8 *data, u32 avail, u32 len)
 {
 	const struct spec_op *op = len ? spec_find(data[0]) : NULL;
 	u32 end;
 
-	parse(data, avail, len);
+	fuzz_parse(data, avail, len);
 	if (!op || len < op->hdr)
 		return;
-	parse(data, op->hdr - 1, len);
-	parse(data, op->hdr, len);
+	fuzz_parse(data, op->hdr - 1, len);
+	fuzz_parse(data, op->hdr, len);
 	for (end = op->hdr & ~3; end <= op->hdr + 8 && end <= len; end += 4)
-		parse(data, end, end);
+		fuzz_parse(data, end, end);
 }
 
 enum { V1, IPV4, IPV6 };
 
 /* Writes what the ICRC covers before the BTH: eight bytes of ones, and masked headers */
-static u32 masked_head(int version, const u8 *net, u8 *out)
+static u32 mask_head(int version, const u8 *net, u8 *out)
 {
 	u32 ip = version == IPV4 ? 20 : 40;
 	u32 udp = version == V1 ? 0 : 8;
@@ -174,7 +174,7 @@ static u32 masked_head(int version, const u8 *net, u8 *out)
 	return 8 + ip + udp;
 }
 
-static u32 start(int version, const u8 *net)
+static u32 start_icrc(int version, const u8 *net)
 {
 	switch (version) {
 	case V1:
@@ -193,19 +193,19 @@ static void check_ip_id(const u8 *net, u32 state)
 
 	memcpy(other, net, sizeof(other));
 	put_unaligned_be16(to, other + 4);
-	CHECK(rxe_icrc_ip_id(state, from, to) == start(IPV4, other));
+	CHECK(rxe_icrc_ip_id(state, from, to) == start_icrc(IPV4, other));
 }
 
-static void icrc(int version, const u8 *net, const u8 *pkt, u32 len, u32 cut)
+static void fuzz_icrc(int version, const u8 *net, const u8 *pkt, u32 len, u32 cut)
 {
-	u8 all[8 + NET_MAX + PKT_MAX], tail[4], *aligned = exact(net, NET_MAX);
-	u32 head = masked_head(version, net, all), state, want;
+	u8 all[8 + NET_MAX + PKT_MAX], tail[4], *aligned = alloc_exact(net, NET_MAX);
+	u32 head = mask_head(version, net, all), state, want;
 	__le32 crc;
 
 	memcpy(all + head, pkt, len);
 	all[head + 4] = 0xff;
-	want = ~crc_bitwise(~0u, all, head + len);
-	state = start(version, aligned);
+	want = ~compute_crc(~0u, all, head + len);
+	state = start_icrc(version, aligned);
 	if (version == IPV4)
 		check_ip_id(aligned, state);
 	free(aligned);
@@ -238,12 +238,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 how = take_u8(&in), cut = take_u8(&in), avail, len;
 	u8 net[NET_MAX];
 
-	take(&in, net, sizeof(net));
+	take_bytes(&in, net, sizeof(net));
 	len = in.left < PKT_MAX ? in.left : PKT_MAX;
 	avail = how & 4 && cut < len ? cut : len;
-	parse_edges(in.at, avail, len);
+	fuzz_edges(in.at, avail, len);
 	if (len >= RXE_BTH_BYTES)
-		icrc(how % 3, net, in.at, len, cut);
+		fuzz_icrc(how % 3, net, in.at, len, cut);
 	check_psns(net);
 	return 0;
 }

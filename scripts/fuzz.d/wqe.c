@@ -17,7 +17,7 @@
 #include <rxe/wr.h>
 #include "fuzz.h"
 
-static const u32 most_rc = RXE_MAX_MSG;
+static const u32 max_msg_rc = RXE_MAX_MSG;
 
 /*
  * Memory that a process shares: @mem is poisoned, @bytes has its contents, and @seen tells which
@@ -32,18 +32,18 @@ static struct shared {
 
 static struct input indices;
 
-static void share(struct input *in, size_t len)
+static void share_bytes(struct input *in, size_t len)
 {
-	shared.bytes = exact(NULL, len);
-	take(in, shared.bytes, len);
-	shared.mem = exact(NULL, len);
+	shared.bytes = alloc_exact(NULL, len);
+	take_bytes(in, shared.bytes, len);
+	shared.mem = alloc_exact(NULL, len);
 	shared.seen = calloc(len, 1);
 	shared.len = len;
 	CHECK(shared.seen);
 	__asan_poison_memory_region(shared.mem, len);
 }
 
-static void unshare(void)
+static void unshare_bytes(void)
 {
 	__asan_unpoison_memory_region(shared.mem, shared.len);
 	free(shared.mem);
@@ -52,7 +52,7 @@ static void unshare(void)
 	memset(&shared, 0, sizeof(shared));
 }
 
-void shared_copy(void *dst, const void *src, size_t len)
+void copy_shared(void *dst, const void *src, size_t len)
 {
 	size_t off = (const u8 *)src - shared.mem, i;
 
@@ -69,7 +69,7 @@ void shared_copy(void *dst, const void *src, size_t len)
 }
 
 /* The process changes the index between two reads */
-u32 shared_index(const u32 *index)
+u32 read_shared_index(const u32 *index)
 {
 	*(u32 *)index += take_u32(&indices);
 	return *index;
@@ -84,7 +84,7 @@ static void check_elem(const struct rxe_ring *ring, const void *elem)
 	CHECK(!(off & (BIT(ring->shift) - 1)));
 }
 
-static void ring(struct input *in)
+static void fuzz_ring(struct input *in)
 {
 	struct rxe_ring ring = {
 		.mask = BIT(take_u8(in) % 6 + 1) - 1,
@@ -97,8 +97,8 @@ static void ring(struct input *in)
 	ring.buf = calloc(1, sizeof(*ring.buf) +
 			  (size_t)(ring.mask + 1) * (1 << ring.shift));
 	CHECK(ring.buf);
-	take(in, &ring.buf->producer_index, 4);
-	take(in, &ring.buf->consumer_index, 4);
+	take_bytes(in, &ring.buf->producer_index, 4);
+	take_bytes(in, &ring.buf->consumer_index, 4);
 	for (i = 0; i < 8; i++) {
 		elem = rxe_ring_get_head(&ring);
 		if (elem) {
@@ -121,7 +121,7 @@ static void ring(struct input *in)
 	free(ring.buf);
 }
 
-static const struct rxe_send_wqe *posted(void)
+static const struct rxe_send_wqe *get_posted(void)
 {
 	return (const struct rxe_send_wqe *)shared.bytes;
 }
@@ -155,16 +155,16 @@ static void check_operands(const struct rxe_swqe *wqe, const struct rxe_send_wr 
 
 static void check_flush(const struct rxe_swqe *wqe)
 {
-	const struct rxe_flush_wr *wr = (const void *)&posted()->wr.wr;
+	const struct rxe_flush_wr *wr = (const void *)&get_posted()->wr.wr;
 
 	CHECK(wqe->raddr == wr->remote_addr && wqe->rkey == wr->rkey);
-	CHECK(wqe->flush_len == posted()->dma.length);
+	CHECK(wqe->flush_len == get_posted()->dma.length);
 	CHECK(wqe->feth == ((wr->type & 0xf) | (wr->level & 0x3) << 4));
 }
 
 static void check_bind(const struct rxe_swqe *wqe)
 {
-	const struct rxe_send_wr *wr = &posted()->wr;
+	const struct rxe_send_wr *wr = &get_posted()->wr;
 
 	CHECK(wqe->raddr == wr->wr.mw.addr && wqe->bind_len == wr->wr.mw.length);
 	CHECK(wqe->mr_lkey == wr->wr.mw.mr_lkey && wqe->rkey == wr->wr.mw.mw_rkey);
@@ -173,7 +173,7 @@ static void check_bind(const struct rxe_swqe *wqe)
 
 static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
-	const struct rxe_send_wr *wr = &posted()->wr;
+	const struct rxe_send_wr *wr = &get_posted()->wr;
 
 	if (rules->datagram) {
 		CHECK(wqe->ah_num == wr->wr.ud.ah_num);
@@ -197,7 +197,7 @@ static void check_remote(const struct rxe_wr_rules *rules, const struct rxe_swqe
 }
 
 /* May this service send it? Section 10.8.2.1 */
-static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
+static bool is_allowed(const struct rxe_wr_rules *rules, u8 opcode)
 {
 	switch (opcode) {
 	case IB_WR_SEND:
@@ -222,12 +222,12 @@ static bool allowed(const struct rxe_wr_rules *rules, u8 opcode)
 
 static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe)
 {
-	const struct rxe_dma_info *dma = &posted()->dma;
+	const struct rxe_dma_info *dma = &get_posted()->dma;
 
-	CHECK(wqe->opcode == posted()->wr.opcode && allowed(rules, wqe->opcode));
-	CHECK(wqe->wr_id == posted()->wr.wr_id);
-	CHECK(wqe->imm == posted()->wr.ex.imm_data);
-	CHECK(!(posted()->wr.send_flags & ~0xf));	/* only known flags */
+	CHECK(wqe->opcode == get_posted()->wr.opcode && is_allowed(rules, wqe->opcode));
+	CHECK(wqe->wr_id == get_posted()->wr.wr_id);
+	CHECK(wqe->imm == get_posted()->wr.ex.imm_data);
+	CHECK(!(get_posted()->wr.send_flags & ~0xf));	/* only known flags */
 	CHECK(wqe->length <= *rules->max_msg);
 	CHECK(rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC_WRITE || wqe->length == sizeof(u64));
 	check_remote(rules, wqe);
@@ -245,16 +245,16 @@ static void check_sendable(const struct rxe_wr_rules *rules, const struct rxe_sw
 	}
 }
 
-static void send(const struct rxe_wr_rules *rules, struct input *in)
+static void fuzz_send(const struct rxe_wr_rules *rules, struct input *in)
 {
 	size_t data = rules->max_sge * sizeof(struct ib_sge);
 	struct rxe_swqe *wqe;
 
 	if (data < rules->max_inline)
 		data = rules->max_inline;
-	wqe = exact(NULL, sizeof(*wqe) + data);
+	wqe = alloc_exact(NULL, sizeof(*wqe) + data);
 	memset(wqe, 0xa5, sizeof(*wqe) + data);
-	share(in, sizeof(struct rxe_send_wqe) + data);
+	share_bytes(in, sizeof(struct rxe_send_wqe) + data);
 	rxe_import_send(rules, shared.mem, wqe);
 	CHECK(!wqe->ah);
 	CHECK(!wqe->started);
@@ -264,37 +264,37 @@ static void send(const struct rxe_wr_rules *rules, struct input *in)
 		CHECK(wqe->status == IB_WC_LOC_QP_OP_ERR ||
 		      wqe->status == IB_WC_LOC_LEN_ERR);
 	CHECK(wqe->opcode <= RXE_WR_NONE);
-	unshare();
+	unshare_bytes();
 	free(wqe);
 }
 
-static void flushed(struct input *in)
+static void fuzz_flushed(struct input *in)
 {
 	struct rxe_swqe wqe;
 
 	memset(&wqe, 0xa5, sizeof(wqe));
-	share(in, sizeof(struct rxe_send_wqe));
+	share_bytes(in, sizeof(struct rxe_send_wqe));
 	rxe_import_flushed(shared.mem, &wqe);
 	CHECK(wqe.opcode <= RXE_WR_NONE && !wqe.ah);
-	unshare();
+	unshare_bytes();
 }
 
-static void recv(u32 max_sge, struct input *in)
+static void fuzz_recv(u32 max_sge, struct input *in)
 {
 	size_t sges = max_sge * sizeof(struct ib_sge);
-	struct rxe_rwqe wqe = { .sge = exact(NULL, sges) };
+	struct rxe_rwqe wqe = { .sge = alloc_exact(NULL, sges) };
 	const struct rxe_recv_wqe *elem;
 	bool good;
 
-	share(in, sizeof(struct rxe_recv_wqe) + sges);
+	share_bytes(in, sizeof(struct rxe_recv_wqe) + sges);
 	elem = (const void *)shared.bytes;
 	good = elem->dma.num_sge <= max_sge;
 	rxe_import_recv(max_sge, shared.mem, &wqe);
 	CHECK(wqe.wr_id == elem->wr_id && wqe.valid);
 	CHECK(wqe.num_sge == (good ? elem->dma.num_sge : 0));
 	check_sges(wqe.sge, &elem->dma, wqe.num_sge, wqe.length);
-	unshare();
-	exact_free(wqe.sge, sges);
+	unshare_bytes();
+	free_exact(wqe.sge, sges);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -308,17 +308,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		.datagram = how & 0x40,
 		.max_sge = sges,
 		.max_inline = take_u8(&in) * 4 % (RXE_MAX_INLINE + 1),
-		.max_msg = how & 0x40 ? &mtu : &most_rc,
+		.max_msg = how & 0x40 ? &mtu : &max_msg_rc,
 	};
 
 	indices = in;
 	if (how & 0x80)
-		ring(&in);
+		fuzz_ring(&in);
 	else if (how & 0x10)
-		flushed(&in);
+		fuzz_flushed(&in);
 	else if (how & 0x20)
-		recv(sges, &in);
+		fuzz_recv(sges, &in);
 	else
-		send(&rules, &in);
+		fuzz_send(&rules, &in);
 	return 0;
 }

@@ -79,20 +79,20 @@ struct vm_area_struct;
 u32 crc32_le(u32 crc, const void *p, size_t len);
 
 /* Only these functions read memory that may be shared with a process */
-void shared_copy(void *dst, const void *src, size_t len);
-u32 shared_index(const u32 *index);
+void copy_shared(void *dst, const void *src, size_t len);
+u32 read_shared_index(const u32 *index);
 
 #define READ_ONCE(x) ({ \
 	u8 copy_[sizeof(x)] __aligned(8); \
-	shared_copy(copy_, &(x), sizeof(x)); \
+	copy_shared(copy_, &(x), sizeof(x)); \
 	*(__typeof__(x) *)copy_; \
 })
 #define WRITE_ONCE(x, v)	((void)((x) = (v)))
-#define smp_load_acquire(p)	shared_index(p)
+#define smp_load_acquire(p)	read_shared_index(p)
 #define smp_store_release(p, v)	((void)(*(p) = (v)))
 
 #ifdef FUZZ_DRIVER
-#define memcpy(dst, src, len)	shared_copy(dst, src, len)
+#define memcpy(dst, src, len)	copy_shared(dst, src, len)
 #endif
 
 #endif /* RXE_FUZZ_KERNEL_H */
