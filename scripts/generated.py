@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Common functions of the scripts that generate documents from the source."""
+"""Common functions of the scripts that read the source, and generate or check documents."""
 import argparse
 import os
 import sys
@@ -26,7 +26,7 @@ def read(path):
 
 
 def parse_arguments(doc, *options):
-    """--check and @options, all of them flags that @doc explains"""
+    """The arguments: --check and @options, which are flags. @doc is the help"""
     parser = argparse.ArgumentParser(description=doc, usage=argparse.SUPPRESS,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in ("--check", *options):

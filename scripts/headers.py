@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the headers of the driver define, who uses it, and which files include which."""
+"""Finds the names that the driver's headers define, the folders that use them, and the includes."""
 import collections
 import os
 import re
@@ -21,7 +21,7 @@ HOMES = {
 
 
 def home_of(path):
-    """The folder of the driver that a file belongs to; None: all use it"""
+    """The folder of the driver that a file belongs to; None: the file is for all folders"""
     if path.startswith(SHARED):
         return HOMES.get(os.path.basename(path))
     return os.path.dirname(path.removeprefix("drivers/rxe/")) or "rxe"
@@ -70,7 +70,7 @@ def guard_of(path):
 
 
 def count_users():
-    """Name -> folders of the driver that use it; what adapts kernels is used by device.c"""
+    """Name -> folders of the driver that use it. include/compat/ counts as the folder rxe"""
     users = collections.defaultdict(set)
     for path in generated.sources(["drivers/rxe", "include/compat"], (".c", ".h")):
         folder = "rxe" if path.startswith("include/") else home_of(path)
@@ -88,7 +88,7 @@ def find_private(users=None):
             if names[:1] != [guard_of(path)]:
                 folders = set().union(*(users[name] for name in names), {home_of(path)}) - {None}
                 parts.append((path, names, set(re.findall(r"\w+", part)) - set(names), folders))
-    # What a shared declaration needs is shared, too
+    # A name that a shared declaration needs is shared, too
     shared = [part for part in parts if len(part[3]) > 1 or not part[1]]
     private = [part for part in parts if part not in shared]
     while shared:
