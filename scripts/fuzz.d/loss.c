@@ -20,8 +20,8 @@
 #include <loss/recovery.h>
 #include "fuzz.h"
 
-/* Later than any machine's uptime. The product wraps: the result is about 100 years */
-#define TIME_MOST	(31557600ULL * 1000 * NSEC_PER_SEC / 4)
+/* Later than any machine's uptime: 250 years, in ns */
+#define TIME_MOST	(31557600ULL * 250 * NSEC_PER_SEC)
 
 struct conn {
 	struct rxe_recovery rec;
