@@ -2,6 +2,7 @@
 # test: NFS over RDMA: versions 3 and 4, over RoCE v2 and v1
 # nodes: 2
 # level: long
+# suites: all
 # extra: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
