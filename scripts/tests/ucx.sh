@@ -46,11 +46,13 @@ ucp() {
 	END
 }
 
-# perftest LIST OPTION...: both ends run a list of tests, and print which tests succeeded
+# perftest LIST OPTION...: both ends run a list of tests, and print which tests succeeded.  If
+# ucx_perftest was built with MPI, -P 0 makes it run without.
 perftest() {
 	local list=$1 file=/tmp/ucx.list ends=() name _
 	PORT=$((PORT + 1))
-	ends=(ucx_perftest -P 0 -f -p "$PORT" -b "$file" "${@:2}")
+	ends=(ucx_perftest -f -p "$PORT" -b "$file" "${@:2}")
+	[[ $(ucx_perftest -h) != *' -P '* ]] || ends+=(-P 0)
 	"$list" > $file
 	on_b "cat > $file" < $file
 	both wait_tcp env "${UCX[@]}" UCX_IB_GID_INDEX="$SRV_GID" "${ends[@]}" -- \
