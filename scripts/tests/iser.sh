@@ -12,13 +12,14 @@ NAME=iqn.2001-04.com.example:test
 PORTAL=''		# address and port of the target
 
 # Does what the package's scripts would have done, and starts the daemon.  When it ends, it kills its
-# process group, so it gets one of its own.
+# process group, so it gets one of its own.  It gives up if iscsiadm makes the folder /var/lib/iscsi at
+# the same time, so the folder is there before.
 daemon_up() {
 	echo InitiatorName=iqn.2001-04.com.example:a > /etc/iscsi/initiatorname.iscsi
-	mkdir -p /run/lock/iscsi /etc/iscsi/{nodes,send_targets,ifaces}
+	mkdir -p /run/lock/iscsi /var/lib/iscsi /etc/iscsi/{nodes,send_targets,ifaces}
 	modprobe -a ib_iser
 	setsid iscsid -f < /dev/null 3>&- &
-	wait_for 10 iscsiadm -m iface
+	wait_for 10 grep -q @ISCSIADM /proc/net/unix && iscsiadm -m iface >&2
 }
 
 # Creates the record of the target without a discovery.  In a discovery over iSER, iscsiadm (2.1.11) loses
