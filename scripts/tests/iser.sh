@@ -2,7 +2,7 @@
 # test: iSER: the kernel's target and initiator of iSCSI, over RoCE v2 and v1
 # nodes: 2
 # level: long
-# suites: bookworm
+# suites: all
 # extra: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
