@@ -2,7 +2,7 @@
 # test: SRP: the kernel's target and initiator, by RDMA_CM, over RoCE v2 and v1
 # nodes: 2
 # level: long
-# suites: bookworm
+# suites: all
 # extra: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
