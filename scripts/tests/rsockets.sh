@@ -2,7 +2,7 @@
 # test: rsockets: streams of several sizes, over RoCE v2 and v1
 # nodes: 2
 # level: long
-# suites: bookworm
+# suites: all
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
