@@ -2,7 +2,7 @@
 # test: Open MPI over UCX and libfabric: messages and collectives, over RoCE v2 and v1
 # nodes: 2
 # level: long
-# suites: bookworm
+# suites: all
 # extra: yes
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
