@@ -191,6 +191,39 @@ static void atomic(struct kunit *test)
 	peer_expect_done(test, 1);
 }
 
+/* Masked atomics are accepted if their masks change nothing, as those of RDS do */
+static void atomic_masked(struct kunit *test)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)fake(test)->mem, .length = 8,
+			      .lkey = fake(test)->mr->lkey };
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
+			.sg_list = &sge, .num_sge = 1,
+		},
+		.compare_add = 0x1111, .swap = 0x2222,
+		.compare_add_mask = ~0ull, .swap_mask = ~0ull,
+	};
+	const struct ib_send_wr *bad;
+	struct rxe_pkt pkt;
+
+	fake_post(test, &wr.wr, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_COMPARE_SWAP, PSN(0), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.compare, 0x1111ull);
+	KUNIT_EXPECT_EQ(test, pkt.swap_add, 0x2222ull);
+	wr.swap_mask = 1;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr.wr, &bad), -EINVAL);
+	wr.swap_mask = ~0ull;
+	wr.compare_add_mask = 1;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr.wr, &bad), -EINVAL);
+	wr.wr.opcode = IB_WR_MASKED_ATOMIC_FETCH_AND_ADD;
+	KUNIT_EXPECT_EQ(test, rxe_post_send(&fake(test)->qp->ibqp, &wr.wr, &bad), -EINVAL);
+	wr.compare_add_mask = 0;
+	fake_post(test, &wr.wr, 0, 8);
+	fake_expect(test, IB_OPCODE_RC_FETCH_ADD, PSN(1), &pkt);
+	KUNIT_EXPECT_EQ(test, pkt.swap_add, 0x1111ull);
+}
+
 /* Eight bytes leave, and an answer without data completes it [A19.4.2] */
 static void atomic_write(struct kunit *test)
 {
@@ -409,6 +442,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(drained),
 	KUNIT_CASE(sqd_unsendable),
 	KUNIT_CASE(atomic),
+	KUNIT_CASE(atomic_masked),
 	KUNIT_CASE(atomic_write),
 	KUNIT_CASE(initiator_depth),
 	KUNIT_CASE(fence),

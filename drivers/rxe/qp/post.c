@@ -91,19 +91,32 @@ static int fill_rc(const struct ib_send_wr *wr, struct rxe_swqe *wqe)
 	}
 }
 
+/* RDS asks for masked atomics. With masks that change nothing, they are the plain ones */
+static u32 get_opcode(const struct ib_send_wr *wr)
+{
+	if (unlikely(wr->opcode == IB_WR_MASKED_ATOMIC_CMP_AND_SWP) &&
+	    !~atomic_wr(wr)->compare_add_mask && !~atomic_wr(wr)->swap_mask)
+		return IB_WR_ATOMIC_CMP_AND_SWP;
+	if (unlikely(wr->opcode == IB_WR_MASKED_ATOMIC_FETCH_AND_ADD) &&
+	    !atomic_wr(wr)->compare_add_mask)
+		return IB_WR_ATOMIC_FETCH_AND_ADD;
+	return wr->opcode;
+}
+
 /* Return: -EINVAL for an immediate error [11.4.1.1] */
 static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 		    struct rxe_swqe *wqe)
 {
 	const struct rxe_wr_rules *rules = &qp->sq.q.rules;
+	u32 opcode = get_opcode(wr);
 	u64 length;
 
-	if (!rxe_wr_offered(rules, wr->opcode, wr->send_flags) || wr->num_sge < 0)
+	if (!rxe_wr_offered(rules, opcode, wr->send_flags) || wr->num_sge < 0)
 		return -EINVAL;
 	length = get_wr_length(wr);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
-	wqe->opcode = wr->opcode;
+	wqe->opcode = opcode;
 	wqe->flags = wr->send_flags;
 	wqe->imm = wr->ex.imm_data;
 	wqe->length = length;
