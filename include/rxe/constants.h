@@ -124,9 +124,9 @@
 	CONSTANT(LOOK_NETDEVS, 256,						\
 		 "netdevs above and below that a look for captures or bridges reaches")	\
 	CONSTANT(MADS, 128,							\
-		 "sent MADs that a device remembers, so that it refuses none at first")	\
+		 "MADs of RDMA_CM that a device remembers as sent before")		\
 	CONSTANT(REFUSED_SECS, 6,						\
-		 "seconds in which a MAD isn't sent again to a peer that refused it") \
+		 "seconds in which no MAD is sent again to a peer that refused one") \
 	CONSTANT(ROUTE_LOCKS, 32,						\
 		 "locks of the lists of paths with a route; a power of two")	\
 	CONSTANT(ROUTE_LISTS, 32,						\

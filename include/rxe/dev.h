@@ -108,17 +108,19 @@ struct rxe_mcast {
 };
 
 /**
- * struct rxe_mad_id - identifies a MAD that the GSI has sent
+ * struct rxe_mad_id - identifies a MAD of RDMA_CM
+ * @dgid: its destination
  * @tid: its transaction ID
- * @attr_id: its attribute: the kind of message, for RDMA_CM
+ * @attr_id: its attribute, the kind of message
  */
 struct rxe_mad_id {
+	union ib_gid		dgid;
 	__be64			tid;
 	__be16			attr_id;
 };
 
 /**
- * struct rxe_mads - the last MADs that the GSI has sent; its post_sq_lock protects them
+ * struct rxe_mads - the last MADs of RDMA_CM that the GSI has sent; its post_sq_lock protects them
  * @ids: the MADs
  * @next: index of the oldest
  */

@@ -11,8 +11,8 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
-struct ib_mad_hdr;
 struct rxe_dev;
+struct rxe_mad_id;
 struct rxe_txq;
 struct sk_buff;
 
@@ -125,8 +125,8 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
 			   const struct ib_global_route *grh);
 void rxe_path_destroy(struct rxe_path *path);
 void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size);
-bool rxe_unreach_refused(struct rxe_dev *rxe, const struct rxe_path *path,
-			 const struct ib_mad_hdr *mad);
+bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path,
+			 struct rxe_mad_id *mad, char *why, size_t size);
 bool rxe_path_has_ids(const struct rxe_path *path);
 
 struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,

@@ -3,7 +3,8 @@
  * verbs/cq.c and cq_event.c, as a kernel consumer uses them. Completions are polled in order. An
  * armed CQ calls its handler once, with no lock held, for the completions that it was armed for.
  * Moderation delays this call. An overflow raises an event, unless the CQ ignores overruns, and
- * posted completions stay. Resizing loses none. A destroyed QP leaves none. Arming flushes a bounded number of QPs in ERR.
+ * posted completions stay. Resizing loses none. A destroyed QP leaves none.
+ * Arming flushes a bounded number of QPs in ERR.
  */
 #include <linux/delay.h>
 #include <linux/string.h>

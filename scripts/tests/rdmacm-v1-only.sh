@@ -14,18 +14,31 @@ v1_only() {
 	on_b 'echo v1 > /sys/class/infiniband/rxe0/roce_enable'
 }
 
-# The client ends by itself, with this event.  The same server still serves v1.
+# The clients end by themselves, with this event.  Each asks with another request, and learns from the refusal
+# of any.
+clients_fail() { # ADDRESS NUMBER
+	local i pids=() status start=$SECONDS
+	for ((i = 0; i < $2; i++)); do
+		timeout $LONGEST rping -c -a $1 -p $PORT -C 3 -V > /tmp/rping$i 2>&1 &
+		pids+=($!)
+	done
+	for ((i = 0; i < $2; i++)); do
+		status=0
+		wait "${pids[i]}" || status=$?
+		say "client $i: status $status after $((SECONDS - start)) s: $(cat /tmp/rping$i)"
+		[ $status != 0 ] && [ $status != 124 ] && grep -q RDMA_CM_EVENT_UNREACHABLE /tmp/rping$i || return 1
+	done
+}
+
+# The same server still serves v1.
 fails_cleanly() { # ADDRESS
-	local pid status=0 start=$SECONDS
+	local pid
 	PORT=$((PORT + 1))
 	cm_mode rxe0 v2 || return 1
 	on_b timeout 60 rping -s -a $1 -p $PORT -C 3 -V &
 	pid=$!
 	srv cm_ready $PORT || return 1
-	timeout $LONGEST rping -c -a $1 -p $PORT -C 3 -V > /tmp/rping 2>&1 || status=$?
-	cat /tmp/rping
-	say "the client ended with status $status after $((SECONDS - start)) s"
-	[ $status != 0 ] && [ $status != 124 ] && grep -q RDMA_CM_EVENT_UNREACHABLE /tmp/rping || return 1
+	clients_fail $1 3 || return 1
 	dmesg | grep -q "rxe0: no connection to .*port unreachable" || return 1
 	cm_mode rxe0 v1 && timeout 30 rping -c -a $1 -p $PORT -C 3 -V && wait $pid
 }

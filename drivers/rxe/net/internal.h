@@ -40,8 +40,7 @@ struct socket;
  * @known: the other members are valid
  * @refused: the destination has refused UDP port 4791 altogether, to a MAD of the GSI
  * @refused_when: jiffies when it last did
- * @refused_tid: transaction ID of that MAD
- * @refused_attr: attribute of that MAD
+ * @refused_mad: that MAD
  */
 struct rxe_unreach {
 	struct in6_addr	dst;
@@ -51,8 +50,7 @@ struct rxe_unreach {
 	bool		known;
 	bool		refused;
 	unsigned long	refused_when;
-	__be64		refused_tid;
-	__be16		refused_attr;
+	struct rxe_mad_id refused_mad;
 };
 
 /**

@@ -31,7 +31,7 @@ static bool rxe_has_listener(struct net_device *ndev)
 					!hlist_empty(&dev_net(ndev)->packet.sklist));
 }
 
-/* Return: true if the look ends; so do all functions below */
+/* Return: true if the look ends; so do all rxe_look_*() */
 static bool rxe_look_at(struct net_device *ndev, struct rxe_look *look)
 {
 	if (!look->left)
@@ -46,7 +46,7 @@ static int rxe_look_at_upper(struct net_device *ndev, struct netdev_nested_priv 
 	return rxe_look_at(ndev, priv->data);
 }
 
-/* Context: RCU read side, as for all below */
+/* Context: RCU read side, as for the other rxe_look_*() */
 static bool rxe_look_above(struct net_device *ndev, struct rxe_look *look)
 {
 	struct netdev_nested_priv priv = { .data = look };
@@ -72,7 +72,7 @@ bool rxe_listen_above(struct net_device *ndev)
 	return look.heard;
 }
 
-/* The other end of a veth, or NULL */
+/* The other end of a veth, or NULL. Context: RCU read side */
 static struct net_device *rxe_netdev_get_peer(struct net_device *ndev)
 {
 	const struct net_device_ops *ops = ndev->netdev_ops;

@@ -10,7 +10,7 @@
  *
  * Exception: MADs of the GSI. RDMA_CM asks 15 times for a connection, for more than a minute. If
  * the peer has no RoCE v2, its first answer is an ICMP error, as for TCP's SYN to a closed port.
- * The same MAD is then not sent again (qp/mad.c). The error must enclose that MAD.
+ * No MAD is then sent again to that peer, unless the error is forged (qp/mad.c).
  *
  * Context: any; rxe_netns.unreach_lock, under which no other lock is taken.
  */
@@ -141,6 +141,16 @@ static const struct ib_mad_hdr *find_enclosed_mad(const struct sk_buff *skb, voi
 	return hdr + len;
 }
 
+static void keep_mad(struct rxe_unreach *slot, const struct in6_addr *dst,
+		     const struct ib_mad_hdr *mad)
+{
+	struct rxe_mad_id *id = &slot->refused_mad;
+
+	memcpy(&id->dgid, dst, sizeof(id->dgid));
+	id->tid = get_unaligned(&mad->tid);
+	id->attr_id = get_unaligned(&mad->attr_id);
+}
+
 /**
  * rxe_unreach_note - note an ICMP error for a UDP packet to port 4791
  * @sk: the socket that keeps the port
@@ -171,8 +181,8 @@ int rxe_unreach_note(struct sock *sk, struct sk_buff *skb)
 	if (mad || !ipv6_addr_equal(&slot->dst, &dst)) {
 		slot->refused = mad;
 		slot->refused_when = jiffies;
-		slot->refused_tid = mad ? get_unaligned(&mad->tid) : 0;
-		slot->refused_attr = mad ? get_unaligned(&mad->attr_id) : 0;
+		if (mad)
+			keep_mad(slot, &dst, mad);
 	}
 	slot->dst = dst;
 	slot->when = jiffies;
@@ -215,30 +225,28 @@ static int describe_unreach(const struct rxe_unreach *it, u8 proto, char *why, s
 }
 
 /**
- * rxe_unreach_refused - has a peer refused a MAD that is to be sent again?
+ * rxe_unreach_refused - has a peer refused a MAD lately?
  * @rxe: device
  * @path: to the peer
- * @mad: its header
+ * @mad: out: the MAD; the refusal may be forged, unless this MAD was sent
+ * @why: out: text for the log
+ * @size: of @why
  *
- * If so, the log says why. A refusal counts for RXE_REFUSED_SECS only, longer than RDMA_CM waits
- * for an answer.
+ * A refusal counts for RXE_REFUSED_SECS only, longer than RDMA_CM waits for an answer by default.
  *
  * Context: any.
- * Return: true if the MAD would be refused again.
+ * Return: true if so; otherwise the out parameters aren't set.
  */
-bool rxe_unreach_refused(struct rxe_dev *rxe, const struct rxe_path *path,
-			 const struct ib_mad_hdr *mad)
+bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path,
+			 struct rxe_mad_id *mad, char *why, size_t size)
 {
 	struct rxe_unreach it;
-	char why[96];
 
-	if (path->same_dev || !rxe_l3(path->proto)->udp || !find_unreach(rxe, path, &it))
+	if (path->same_dev || !rxe_l3(path->proto)->udp || !find_unreach(rxe, path, &it) ||
+	    !it.refused || time_after_eq(jiffies, it.refused_when + RXE_REFUSED_SECS * HZ))
 		return false;
-	if (!it.refused || it.refused_tid != mad->tid || it.refused_attr != mad->attr_id ||
-	    time_after_eq(jiffies, it.refused_when + RXE_REFUSED_SECS * HZ))
-		return false;
-	describe_unreach(&it, path->proto, why, sizeof(why));
-	ibdev_warn_ratelimited(&rxe->ibdev, "no connection to %pI6c: %s\n", &path->dgid, why);
+	*mad = it.refused_mad;
+	describe_unreach(&it, path->proto, why, size);
 	return true;
 }
 

@@ -372,7 +372,8 @@ static void settle_mads(struct rxe_qp *qp)
  * @ibqp: the QP
  * @udata: user space's, or NULL
  *
- * After the return, no packet, timer, task or handler uses the QP, and no completion refers to it.
+ * After the return, no packet, timer, task or handler uses the QP, and no completion in a kernel
+ * consumer's CQ refers to it.
  *
  * Return: 0.
  */

@@ -382,8 +382,8 @@ int rxe_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * @cq: a completion queue of the QP
  * @ibqp: the QP; it posts no more
  *
- * A completion of a kernel consumer refers to its QP, whose memory the RDMA core frees. Processes
- * poll the number of the QP.
+ * A completion of a kernel consumer refers to its QP, whose memory the RDMA core frees. A process's
+ * completions have only the QP's number.
  *
  * Context: process.
  */
