@@ -166,6 +166,28 @@ static void last_wqe_first(struct kunit *test)
 	f->qp->ibqp.recv_cq = rcq;
 }
 
+/* A send that has failed completes first: it is the reason for the others */
+static void reason_first(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct ib_cq *rcq = f->qp->ibqp.recv_cq;
+	struct rxe_pkt nak = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE, .psn = FAKE_SQ_PSN,
+		.syndrome = RXE_NAK_REM_ACCESS,
+	};
+
+	post(test, 0, 4);
+	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
+	fake_send(test, 9, 0, 8);
+	rxe_task_pause(&f->qp->recv_task);
+	f->qp->ibqp.recv_cq = f->qp->ibqp.send_cq;
+	rxe_task_resume(&f->qp->recv_task);
+	fake_inject(test, &nak, NULL, 0);
+	fake_completion(test, f->scq, 9, IB_WC_REM_ACCESS_ERR, NULL);
+	fake_completion(test, f->scq, 0, IB_WC_WR_FLUSH_ERR, NULL);
+	f->qp->ibqp.recv_cq = rcq;
+}
+
 /* The L_Keys are those of the SRQ's protection domain */
 static void own_pd(struct kunit *test)
 {
@@ -360,6 +382,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(limit),
 	KUNIT_CASE(last_wqe),
 	KUNIT_CASE(last_wqe_first),
+	KUNIT_CASE(reason_first),
 	KUNIT_CASE(own_pd),
 	KUNIT_CASE(resize),
 	KUNIT_CASE(modify_refused),

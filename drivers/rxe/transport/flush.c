@@ -190,8 +190,10 @@ void rxe_flush_reset(struct rxe_qp *qp)
  * rxe_qp_flush - complete queued work requests with an error [10.8.3.4]
  * @qp: the QP, in ERR or SQE
  *
- * A run completes at most RXE_FLUSH_MOST work requests per queue. Receives come first: with an
- * SRQ, kernel consumers may wait for their last send only, and then destroy the QP.
+ * A run completes at most RXE_FLUSH_MOST work requests per queue. Sends come first, so that a
+ * consumer with one CQ sees the reason before the flushed receives. Exception: with an SRQ, kernel
+ * consumers may wait for their last send only, and then destroy the QP. The one receive in use then
+ * comes before the sends, unless a send has failed.
  *
  * Context: recv_task; an unacknowledged service's send queue is flushed by send_task
  * (rxe_sq_flush()).
@@ -200,19 +202,22 @@ void rxe_flush_reset(struct rxe_qp *qp)
  */
 bool rxe_qp_flush(struct rxe_qp *qp)
 {
+	bool recv_first = qp->rq.recv.shared && !READ_ONCE(qp->sq.stop.failed);
 	bool more = false;
 
+	if (qp->service->acked && !recv_first)
+		more = flush_acked(qp);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
 		smp_mb();	/* pairs with rxe_post_recv() */
 		rxe_early_drop(qp->rxe, &qp->requests.early, RXE_DROP_QP_STATE);
 		rxe_early_drop(qp->rxe, &qp->responses.early, RXE_DROP_QP_STATE);
-		more = flush_rq(qp);
+		more |= flush_rq(qp);
 		if (qp->rq.recv.shared)
 			tell_last_wqe(qp);
 		else if (qp->is_user)
 			watch_rq(qp);
 	}
-	if (qp->service->acked)
+	if (qp->service->acked && recv_first)
 		more |= flush_acked(qp);
 	return more;
 }
