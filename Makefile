@@ -17,11 +17,12 @@ CONF := $(KDIR)/include/config/auto.conf
 OUT := build/$(KERNELRELEASE)
 KBUILD := $(MAKE) -C $(KDIR) M=$(CURDIR)/$(OUT)/obj
 
-# The kernel's compiler, if it is there: another may not know its flags.  (Debian's headers
-# name it themselves.)  The text of a distribution's clang begins with the distribution's name.
+# The kernel's compiler, if it is there: another may not know its flags.  (Debian's headers name it
+# themselves.)  LLVM and CC of the user's come first.  The text of a distribution's clang begins with
+# the distribution's name.
 ifneq ($(shell grep -s '^CONFIG_CC_IS_CLANG=y' $(CONF)),)
-COMPILER := LLVM=1
-else
+COMPILER := LLVM=$(or $(LLVM),1)
+else ifeq ($(origin CC),default)
 CC_TEXT := $(shell sed -n 's/^CONFIG_CC_VERSION_TEXT="*\([^ "]*\) .*/\1/p' $(CONF) 2>/dev/null)
 ifneq ($(shell command -v '$(or $(CC_TEXT),none)' 2>/dev/null),)
 COMPILER := CC=$(CC_TEXT)
