@@ -15,10 +15,11 @@ run_pingpong() {
 }
 
 # run_qperf TEST...: connects by RDMA_CM, which qperf supports for RC only.  Without RDMA_CM, qperf needs
-# LIDs, and RoCE has none.
+# LIDs, and RoCE has none.  Without the library, the server may listen too late.
 run_qperf() {
 	PORT=$((PORT + 1))
-	both wait_tcp qperf -lp $PORT -- qperf "$SRV4" -lp $PORT -t 1 -cm1 "$@" quit
+	both wait_tcp env LD_PRELOAD=/job/bin/qperf_preload.so qperf -lp $PORT -- \
+		qperf "$SRV4" -lp $PORT -t 1 -cm1 "$@" quit
 }
 
 path_up vms
