@@ -2,6 +2,7 @@
 # test: libfabric's ping-pong over its verbs providers, and qperf over RC, RoCE v2 and v1
 # nodes: 2
 # level: long
+# suites: all
 # extra: yes
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
