@@ -2,7 +2,7 @@
 # test: every kind of netdev that the distribution's module takes, and data over loopback and tunnels
 # nodes: 1
 # level: long
-# suites: bookworm
+# suites: all
 # timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
