@@ -197,7 +197,7 @@ taps_up() { # tap_pair.py's OPTION...
 	pair_down
 	ip netns add A && ip netns add B && rm -f /tmp/taps || return 1
 	python3 "$TESTS/py/tap_pair.py" "$@" A veth B veth > /tmp/taps & PASSES=$!
-	wait_for 20 grep -q ready /tmp/taps || return 1
+	wait_for 60 grep -q ready /tmp/taps || return 1
 	for ns in A B; do
 		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
 			ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad && in_netns $ns rxe_add rxe$ns veth || return 1
