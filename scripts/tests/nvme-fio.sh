@@ -2,6 +2,7 @@
 # test: NVMe over Fabrics: data that fio verifies, with loss, and while the link goes away
 # nodes: 2
 # level: long
+# suites: backports
 # extra: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
