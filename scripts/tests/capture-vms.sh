@@ -2,6 +2,7 @@
 # test: between two machines, captures on virtio's netdev show packets as on the wire, received and sent
 # nodes: 2
 # level: long
+# suites: all
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
