@@ -352,19 +352,27 @@ static void received_busy(struct kunit *test)
 	rxe_dereg_mr(mr, NULL);
 }
 
-/* The packet that waits is lost, and @other comes in its place */
-static void replaced(struct kunit *test, struct ib_mr *mr, struct rxe_pkt *other,
-		     const void *data, u32 len)
+/* A SEND of 4 bytes waits to invalidate the key of @mr, until rxe_key_put() */
+static struct rxe_key *come_busy(struct kunit *test, struct ib_mr *mr, const char *data)
 {
 	struct rxe_pkt pkt = inv_pkt(RQ_PSN(0), mr->rkey);
-	struct rxe_qp *qp = fake(test)->qp;
 	struct rxe_key *key;
 
 	post_reg(test, 1, mr);
 	done(test, 1, IB_WC_REG_MR);
 	fake_post_recv(test, 2, 0, 64);
 	key = use(test, mr->rkey);
-	fake_arrive(test, &pkt, "lost", 4);
+	fake_arrive(test, &pkt, data, 4);
+	return key;
+}
+
+/* The packet that waits is lost, and @other comes in its place */
+static void replaced(struct kunit *test, struct ib_mr *mr, struct rxe_pkt *other,
+		     const void *data, u32 len)
+{
+	struct rxe_key *key = come_busy(test, mr, "lost");
+	struct rxe_qp *qp = fake(test)->qp;
+
 	rxe_task_pause(&qp->recv_task);
 	KUNIT_EXPECT_EQ(test, qp->rq.recv.ending, mr->rkey);
 	rxe_inq_reset(qp->rxe, &qp->requests);
@@ -434,15 +442,9 @@ static void replaced_key(struct kunit *test)
 static void received_flushed(struct kunit *test)
 {
 	struct ib_mr *mr = fast_mr(test);
-	struct rxe_pkt pkt = inv_pkt(RQ_PSN(0), mr->rkey);
+	struct rxe_key *key = come_busy(test, mr, "busy");
 	struct rxe_qp *qp = fake(test)->qp;
-	struct rxe_key *key;
 
-	post_reg(test, 1, mr);
-	done(test, 1, IB_WC_REG_MR);
-	fake_post_recv(test, 2, 0, 64);
-	key = use(test, mr->rkey);
-	fake_arrive(test, &pkt, "", 1);
 	rxe_qp_to_err(qp);
 	rxe_task_schedule(&qp->recv_task);
 	fake_completion(test, fake(test)->rcq, 2, IB_WC_WR_FLUSH_ERR, NULL);

@@ -147,45 +147,52 @@ static void last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_ring_count_pending(f->srq->shared.q.ring), 2u);
 }
 
+/* From now on, receives complete in @cq */
+static void set_recv_cq(struct kunit *test, struct ib_cq *cq)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	rxe_task_pause(&qp->recv_task);
+	qp->ibqp.recv_cq = cq;
+	rxe_task_resume(&qp->recv_task);
+}
+
+/* A receive and a send are under way, and will complete in scq */
+static void use_both(struct kunit *test)
+{
+	post(test, 0, 4);
+	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
+	fake_send(test, 9, 0, 8);
+	set_recv_cq(test, &fake(test)->scq->ibcq);
+}
+
 /* The receive completes before the sends, which a kernel consumer may wait for */
 static void last_wqe_first(struct kunit *test)
 {
 	struct fake *f = fake(test);
-	struct ib_cq *rcq = f->qp->ibqp.recv_cq;
 
-	post(test, 0, 4);
-	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
-	fake_send(test, 9, 0, 8);
-	rxe_task_pause(&f->qp->recv_task);
-	f->qp->ibqp.recv_cq = f->qp->ibqp.send_cq;
-	rxe_task_resume(&f->qp->recv_task);
+	use_both(test);
 	KUNIT_ASSERT_TRUE(test, rxe_qp_to_err(f->qp));
 	rxe_task_kick(&f->qp->recv_task);
 	fake_completion(test, f->scq, 0, IB_WC_WR_FLUSH_ERR, NULL);
 	fake_completion(test, f->scq, 9, IB_WC_WR_FLUSH_ERR, NULL);
-	f->qp->ibqp.recv_cq = rcq;
+	set_recv_cq(test, &f->rcq->ibcq);
 }
 
 /* A send that has failed completes first: it is the reason for the others */
 static void reason_first(struct kunit *test)
 {
 	struct fake *f = fake(test);
-	struct ib_cq *rcq = f->qp->ibqp.recv_cq;
 	struct rxe_pkt nak = {
 		.opcode = IB_OPCODE_RC_ACKNOWLEDGE, .psn = FAKE_SQ_PSN,
 		.syndrome = RXE_NAK_REM_ACCESS,
 	};
 
-	post(test, 0, 4);
-	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
-	fake_send(test, 9, 0, 8);
-	rxe_task_pause(&f->qp->recv_task);
-	f->qp->ibqp.recv_cq = f->qp->ibqp.send_cq;
-	rxe_task_resume(&f->qp->recv_task);
+	use_both(test);
 	fake_inject(test, &nak, NULL, 0);
 	fake_completion(test, f->scq, 9, IB_WC_REM_ACCESS_ERR, NULL);
 	fake_completion(test, f->scq, 0, IB_WC_WR_FLUSH_ERR, NULL);
-	f->qp->ibqp.recv_cq = rcq;
+	set_recv_cq(test, &f->rcq->ibcq);
 }
 
 /* The L_Keys are those of the SRQ's protection domain */
