@@ -204,14 +204,20 @@ crawls() {
 	[ $((SLOW * 10)) -lt "$FAST" ]
 }
 
+recovers() {
+	[ $(($(sent_now) * 5)) -gt "$FAST" ]
+}
+
 # UC and UD have no window: only the rate slows them down.  Marks begin while they send.  They measure no
-# round trip, and so don't know how late CNPs are on a busy host.  The rate must not rise by time meanwhile
+# round trip, and so don't know how late CNPs are on a busy host.  The rate must not rise by time meanwhile.
+# Without marks, it rises again
 slows_stream() { # NAME of stream_begin
 	local status=0
 	FAST=0 SLOW=0
 	mark 0
 	echo 131071 > $PARAMS/rp_time_reset && stream_begin "$1" && FAST=$(sent_now) && mark 99 &&
-		wait_for 5 crawls && stream_alive || status=1
+		wait_for 5 crawls && stream_alive && mark 0 && echo 5000 > $PARAMS/rp_time_reset &&
+		wait_for 20 recovers || status=1
 	say "$FAST bytes in half a second, $SLOW with marks"
 	stream_end && echo 5000 > $PARAMS/rp_time_reset && return $status
 }

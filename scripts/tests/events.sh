@@ -65,7 +65,7 @@ mac_change() {
 rename_netdev() {
 	ip link set v0 down && ip link set v0 name renamed && ip link set renamed up || return 1
 	wait_for 10 eval "rdma link show rxe0/1 | grep -q 'ACTIVE.*netdev renamed'" &&
-		[ "$(cat $SYS/parent)" = renamed ]
+		[ "$(cat $SYS/parent)" = renamed ] || return 1
 	ip link set renamed down && ip link set renamed name v0 && ip link set v0 up
 	wait_for 10 state ACTIVE LinkUp
 }

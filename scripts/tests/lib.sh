@@ -139,8 +139,7 @@ unload() {
 # rxe_add [DEV NETDEV]: adds a device, and waits until it is ready
 rxe_add() {
 	local dev=${1:-rxe0} netdev=${2:-eth0}
-	rdma link add "$dev" type rxe netdev "$netdev"
-	wait_for 20 rxe_ready "$dev" "$netdev"
+	rdma link add "$dev" type rxe netdev "$netdev" && wait_for 20 rxe_ready "$dev" "$netdev"
 }
 
 # capture_trains: has devices send and merge trains while a test captures
@@ -162,16 +161,12 @@ rxe_ready() {
 
 # rxe_up: loads the module on both machines, and adds rxe0 on eth0
 rxe_up() {
-	load_ours
-	rxe_add
-	on_b load_ours
-	on_b rxe_add
+	load_ours && rxe_add && on_b load_ours && on_b rxe_add
 }
 
 # rxe_down: unloads the module on both machines, which deletes the devices
 rxe_down() {
-	unload
-	on_b unload
+	unload && on_b unload
 }
 
 # --- addresses --------------------------------------------------------------
@@ -290,26 +285,27 @@ dmesg_clean() {
 
 # --- between tests (for scripts/vm/run-test) ----------------------------------------------------------
 
-# node_reset: brings this machine into its state after boot
+# node_reset: brings this machine into its state after boot; fails if something stays
 node_reset() {
-	local ns dev
+	local ns dev bad=0
 	# The processes that the test, or its commands on b, left running
 	echo 1 > /sys/fs/cgroup/test/cgroup.kill
-	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]'
+	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]' || { say "processes stay"; bad=1; }
 	for ns in $(ip netns list | awk '{ print $1 }'); do
 		# Otherwise, the TCP connection of a killed program keeps the namespace for 110 s, if the
 		# peer can't answer any more.
 		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
 		ip netns del "$ns"
 	done
-	unload
+	unload || { say "the module stays"; bad=1; }
 	nft flush ruleset 2>/dev/null || true
 	for dev in $(ip -o link | awk -F'[:@ ]+' '$2 !~ /^(lo|eth[0-9])$/ { print $2 }'); do
 		ip link del "$dev" 2>/dev/null || true
 	done
 	rdma system set netns shared 2>/dev/null || true
 	{ echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus; } 2>/dev/null || true	# see in_order()
-	node_network || { say "eth0 can't be set up"; return 1; }
+	node_network || { say "eth0 can't be set up"; bad=1; }
+	return $bad
 }
 
 # node_network: restores the name, MAC address, MTU, features and IP addresses of eth0

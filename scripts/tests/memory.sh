@@ -39,7 +39,7 @@ refused_by() {
 
 # Objects are charged to the cgroup: the machine has at most 400 MiB less while they are made
 charged() { # KIND DEPTH
-	local before
+	local before num err
 	before=$(available)
 	limited verbs_many -l -d rxe0 -w "$2" "$1" > /tmp/many &
 	while kill -0 $! 2> /dev/null; do
@@ -48,6 +48,7 @@ charged() { # KIND DEPTH
 		sleep 0.02
 	done
 	cat /tmp/many >&2
+	read -r num err _ < /tmp/many && [ "$num" -gt 0 ] && [ "$err" = $ENOMEM ]
 }
 
 A=65534 B=65533
