@@ -21,6 +21,7 @@
  *
  * Context: process, may sleep. Locks: chunk.c.
  */
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -101,6 +102,19 @@ static long fault_in_batch(struct rxe_odp_chunk *chunk, unsigned long page,
 	return done ?: -EAGAIN;
 }
 
+/*
+ * Has the process exited, or replaced its program, so that only faults still use its memory? Pages
+ * that are made present now would be charged to no cgroup.
+ */
+static bool process_is_gone(const struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return !rcu_access_pointer(mm->owner);
+#else
+	return false;
+#endif
+}
+
 /* Return: number of pages, at least 1, that are done, or an error as rxe_odp_fault() */
 static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long num,
 			  enum rxe_odp_how how)
@@ -111,9 +125,11 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
 
 	if (page - odp->first >= odp->num || page >= odp->process->mm->task_size >> PAGE_SHIFT)
 		return -EFAULT;
-	/* Stop a long prefetch when the region has ended: the process may be dead */
-	if (READ_ONCE(odp->ended))
+	/* Stop a long prefetch */
+	if (READ_ONCE(odp->ended) || process_is_gone(odp->process->mm))
 		return -EFAULT;
+	if (fatal_signal_pending(current))
+		return -EINTR;
 	chunk = rxe_odp_get_chunk(odp, page);
 	if (IS_ERR(chunk))
 		return PTR_ERR(chunk);
@@ -127,23 +143,31 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
 	return got;
 }
 
-/* rxe_odp_fault() for memory of a process */
+/*
+ * rxe_odp_fault() for memory of a process. Page tables are charged to the cgroup of the process,
+ * since this may run in a worker.
+ */
 static int fault_in_range(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 			  u64 *done)
 {
 	unsigned long first = addr >> PAGE_SHIFT, page = first;
 	unsigned long last = (addr + len - 1) >> PAGE_SHIFT;
+	struct mem_cgroup *memcg, *old;
 	long got = 0;
 
 	*done = 0;
 	if (!mmget_not_zero(odp->process->mm))
 		return -EFAULT;
+	memcg = get_mem_cgroup_from_mm(odp->process->mm);
+	old = set_active_memcg(memcg);
 	while (page <= last) {
 		got = fault_in_some(odp, page, last - page + 1, how);
 		if (got < 0)
 			break;
 		page += got;
 	}
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
 	mmput(odp->process->mm);
 	if (page > first)
 		*done = ((u64)page << PAGE_SHIFT) - addr;
