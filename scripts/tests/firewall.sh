@@ -24,9 +24,9 @@ obeys() {
 		}
 	EOF
 	! PERF_TIMEOUT=10 transfer || { say "data passed the rule"; return 1; }
-	ip netns exec "$ns" nft list table inet wall >&2
-	ip netns exec "$ns" nft list table inet wall | grep -q 'counter packets [1-9]' &&
-		ip netns exec "$ns" nft delete table inet wall && transfer
+	ip netns exec "$ns" nft list table inet wall > /tmp/wall
+	cat /tmp/wall >&2
+	ip netns exec "$ns" nft delete table inet wall && grep -q 'counter packets [1-9]' /tmp/wall && transfer
 }
 
 # A program decides on each packet (NFQUEUE), as intrusion detection does.  After its verdict, a packet
