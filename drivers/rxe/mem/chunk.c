@@ -24,7 +24,6 @@
  * Lock order: rxe_odp.lock, mmap_lock, rxe_odp_chunk.lock, rxe_odp_windows.grace. The lock of a
  * dma-buf comes before rxe_odp_chunk.lock.
  */
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -485,8 +484,8 @@ static struct rxe_odp_chunk *get_or_add_chunk(struct rxe_odp *odp, unsigned long
  * @odp: the memory
  * @page: page number
  *
- * A new chunk's memory is charged to the cgroup of the process, since this may run in a
- * worker.
+ * A new chunk's memory is charged to the active cgroup. The caller has set it to that of the
+ * process, or is the process.
  *
  * Context: process, with a reference to the process's memory (mmget()). The caller gives the
  * chunk back by rxe_odp_put_chunk().
@@ -497,18 +496,12 @@ static struct rxe_odp_chunk *get_or_add_chunk(struct rxe_odp *odp, unsigned long
 struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
 {
 	struct rxe_odp_chunk *chunk = get_known_chunk(odp, page);
-	struct mem_cgroup *memcg, *old;
 
 	if (chunk)
 		return chunk;
 	if (odp->order == RXE_ODP_CHUNK_ORDER && !is_mapped(odp->process->mm, page << PAGE_SHIFT))
 		return ERR_PTR(-EFAULT);
-	memcg = get_mem_cgroup_from_mm(odp->process->mm);
-	old = set_active_memcg(memcg);
-	chunk = get_or_add_chunk(odp, page);
-	set_active_memcg(old);
-	mem_cgroup_put(memcg);
-	return chunk;
+	return get_or_add_chunk(odp, page);
 }
 
 /**

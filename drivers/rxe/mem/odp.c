@@ -144,8 +144,8 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
 }
 
 /*
- * rxe_odp_fault() for memory of a process. Page tables are charged to the cgroup of the process,
- * since this may run in a worker.
+ * rxe_odp_fault() for memory of a process. Chunks and page tables are charged to the cgroup of the
+ * process, since this may run in a worker.
  */
 static int fault_in_range(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_how how,
 			  u64 *done)
