@@ -115,12 +115,27 @@ static bool process_is_gone(const struct mm_struct *mm)
 #endif
 }
 
+/* Return: number of pages that are present now, at least 1, or an error as rxe_odp_fault() */
+static long fault_in_chunk(struct rxe_odp *odp, unsigned long page, unsigned long num,
+			   enum rxe_odp_how how)
+{
+	struct rxe_odp_chunk *chunk = rxe_odp_get_chunk(odp, page);
+	u32 tries = RXE_ODP_TRIES;
+	long got;
+
+	if (IS_ERR(chunk))
+		return PTR_ERR(chunk);
+	do
+		got = fault_in_batch(chunk, page, num, how);
+	while (got == -EAGAIN && --tries);
+	rxe_odp_put_chunk(chunk);
+	return got;
+}
+
 /* Return: number of pages, at least 1, that are done, or an error as rxe_odp_fault() */
 static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long num,
 			  enum rxe_odp_how how)
 {
-	struct rxe_odp_chunk *chunk;
-	u32 tries = RXE_ODP_TRIES;
 	long got;
 
 	if (page - odp->first >= odp->num || page >= odp->process->mm->task_size >> PAGE_SHIFT)
@@ -130,14 +145,7 @@ static long fault_in_some(struct rxe_odp *odp, unsigned long page, unsigned long
 		return -EFAULT;
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	chunk = rxe_odp_get_chunk(odp, page);
-	if (IS_ERR(chunk))
-		return PTR_ERR(chunk);
-	do {
-		got = fault_in_batch(chunk, page, num, how);
-		cond_resched();
-	} while (got == -EAGAIN && --tries);
-	rxe_odp_put_chunk(chunk);
+	got = fault_in_chunk(odp, page, num, how);
 	if (got == -EFAULT && how == RXE_ODP_NO_FAULT)
 		return 1;	/* the page isn't mapped: skip it */
 	return got;
@@ -165,6 +173,7 @@ static int fault_in_range(struct rxe_odp *odp, u64 addr, u64 len, enum rxe_odp_h
 		if (got < 0)
 			break;
 		page += got;
+		cond_resched();	/* a hole may be large */
 	}
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);

@@ -576,6 +576,28 @@ static bool many_places(void)
 	return traffic(e, 1) && finish(e);
 }
 
+/* A prefetch without faults leaves out holes, also in a region whose pages are in several chunks */
+static bool prefetch_holes(void)
+{
+	const uint32_t now = IBV_ADVISE_MR_FLAG_FLUSH;
+	uint8_t *p;
+	struct end e[2];
+	int got;
+
+	make(e, IBV_QPT_RC, ANON, true);
+	p = mmap(NULL, 4 * STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	p[0] = p[4 * STEP - PAGE] = 1;
+	munmap(p + PAGE, 3 * STEP);
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, now, at(&e[0], p, 4 * STEP));
+	CHECK(got == EFAULT, "over a hole: %s", strerror(got));
+	got = advise(e[0].pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, now, at(&e[0], p, 4 * STEP));
+	CHECK(!got, "without faults, over a hole: %s", strerror(got));
+	munmap(p, 4 * STEP);
+	return finish(e);
+}
+
 static bool prefetch(void)
 {
 	const uint32_t now = IBV_ADVISE_MR_FLAG_FLUSH;
@@ -691,7 +713,7 @@ static const struct test_case all[] = {
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
 	{ "slow-prefetches", slow_prefetches },
-	{ "prefetch", prefetch }, { "many-places", many_places }, { "rereg", rereg },
+	{ "prefetch", prefetch }, { "prefetch-holes", prefetch_holes }, { "many-places", many_places }, { "rereg", rereg },
 	{ "killed", killed },
 };
 
