@@ -145,6 +145,7 @@ user_budget() {
 	try user-resized resized
 	try user-arrays arrays
 	try user-page-tables page_tables
+	cases user- as_user $A verbs_odp -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -c few-places
 	try user-apart apart
 	try user-mapped mapped
 	try user-unlimited unlimited

@@ -12,7 +12,7 @@
  * it, if the process has memory there. Later the process may unmap that memory, and map other
  * memory elsewhere. Chunks without a present page are therefore removed when the number of
  * chunks has doubled since the last removal, and is at least RXE_ODP_SWEEP. A removal thus costs
- * little per added chunk.
+ * little per added chunk. They are also removed when there is no memory for another chunk.
  *
  * A chunk is removed only while no page is present, no fault uses the chunk, and no callback
  * waits for tasks that use its pages. The chunk first leaves the table, then its notifier is
@@ -406,6 +406,17 @@ static void free_unused(struct list_head *unused)
 		rxe_odp_free_chunk(chunk);
 }
 
+static void remove_unused(struct rxe_odp *odp)
+{
+	LIST_HEAD(unused);
+
+	mutex_lock(&odp->lock);
+	if (!odp->ended)
+		unlink_all_unused(odp, &unused);
+	mutex_unlock(&odp->lock);
+	free_unused(&unused);
+}
+
 /* Context: odp->lock held, and a reference to the process's memory (mmget()) */
 static struct rxe_odp_chunk *add_chunk(struct rxe_odp *odp, unsigned long index)
 {
@@ -501,6 +512,11 @@ struct rxe_odp_chunk *rxe_odp_get_chunk(struct rxe_odp *odp, unsigned long page)
 		return chunk;
 	if (odp->order == RXE_ODP_CHUNK_ORDER && !is_mapped(odp->process->mm, page << PAGE_SHIFT))
 		return ERR_PTR(-EFAULT);
+	chunk = get_or_add_chunk(odp, page);
+	if (chunk != ERR_PTR(-ENOMEM))
+		return chunk;
+	/* Perhaps unused chunks have used up the user's limit */
+	remove_unused(odp);
 	return get_or_add_chunk(odp, page);
 }
 

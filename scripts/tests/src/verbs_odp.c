@@ -576,6 +576,29 @@ static bool many_places(void)
 	return traffic(e, 1) && finish(e);
 }
 
+/*
+ * A process with a small limit (user_ring_bytes) uses memory at more addresses than the driver has
+ * page tables for within this limit, but at one at a time.
+ */
+static bool few_places(void)
+{
+	uint8_t *first;
+	struct end e[2];
+	uint64_t i;
+
+	make(e, IBV_QPT_RC, ANON, true);
+	first = mmap(NULL, PASSING * STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (first == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	for (i = 0; i < PASSING; i++) {
+		if (!use_place(&e[0], first + i * STEP))
+			return false;
+		leave_place(first + i * STEP);
+	}
+	munmap(first, PASSING * STEP);
+	return traffic(e, 1) && finish(e);
+}
+
 /* A prefetch without faults leaves out holes, also in a region whose pages are in several chunks */
 static bool prefetch_holes(void)
 {
@@ -713,16 +736,17 @@ static const struct test_case all[] = {
 	{ "read-only", read_only },
 	{ "slow", slow }, { "slow-end", slow_end }, { "slow-others", slow_others },
 	{ "slow-prefetches", slow_prefetches },
-	{ "prefetch", prefetch }, { "prefetch-holes", prefetch_holes }, { "many-places", many_places }, { "rereg", rereg },
+	{ "prefetch", prefetch }, { "prefetch-holes", prefetch_holes },
+	{ "many-places", many_places }, { "rereg", rereg },
 	{ "killed", killed },
 };
 
-/* These run only if they are named: they need a short inq_age_ms */
-static const struct test_case impatient[] = {
-	{ "slow-read", slow_read },
+/* These run only if they are named: they need a short inq_age_ms, or a small user_ring_bytes */
+static const struct test_case named[] = {
+	{ "slow-read", slow_read }, { "few-places", few_places },
 };
 
-#define NAMES	(ARRAY_LEN(all) + ARRAY_LEN(impatient) + 1)
+#define NAMES	(ARRAY_LEN(all) + ARRAY_LEN(named) + 1)
 
 /* Splits a list at its commas. @names ends by NULL */
 static void split(char *list, char *names[NAMES])
@@ -753,6 +777,6 @@ int main(int argc, char **argv)
 	complete_places();
 	run_cases(all, ARRAY_LEN(all), only);
 	if (only[0])
-		run_cases(impatient, ARRAY_LEN(impatient), only);
+		run_cases(named, ARRAY_LEN(named), only);
 	return cases_failed > 0;
 }
