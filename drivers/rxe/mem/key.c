@@ -233,6 +233,7 @@ int rxe_key_end(struct rxe_key *key)
 	smp_mb();	/* pairs with key_take() */
 	if (kref_read(&key->region->ref) > 1)
 		return -EAGAIN;
+	smp_acquire__after_ctrl_dep();	/* pairs with the end of the last use */
 	key->ending = false;
 	return 0;
 }

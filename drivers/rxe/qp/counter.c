@@ -65,7 +65,8 @@ int rxe_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 		set = add_set(counter);
 	if (!set)
 		return -ENOMEM;
-	WRITE_ONCE(to_rxe_qp(ibqp)->stats, set->stats);
+	/* After the zeroes in it */
+	smp_store_release(&to_rxe_qp(ibqp)->stats, set->stats);
 	ibqp->counter = counter;
 	return 0;
 }

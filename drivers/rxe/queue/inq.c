@@ -94,6 +94,7 @@ static bool put_train(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *s
 	rxe_waiting_free_twin(skb, kept, room);
 	if (room) {
 		in->bytes += kept->truesize;
+		smp_wmb();	/* pairs with rxe_inq_first() */
 		__skb_queue_tail(&in->queue, kept);
 	}
 	return room;
@@ -203,7 +204,7 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
 {
 	struct sk_buff *skb;
 
-	while ((skb = skb_peek(&in->queue)) && rxe_waiting_is_older(skb, ms)) {
+	while ((skb = rxe_inq_first(in)) && rxe_waiting_is_older(skb, ms)) {
 		rxe_drop(rxe, RXE_DROP_AGE, rxe_rx_count_left(skb));
 		rxe_inq_unqueue(rxe, in, skb);
 	}
@@ -219,7 +220,7 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
  */
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
 {
-	struct sk_buff *skb = skb_peek(&in->queue);
+	struct sk_buff *skb = rxe_inq_first(in);
 	struct sk_buff_head old;
 
 	if (in->slow || !skb || !rxe_waiting_is_old(skb))

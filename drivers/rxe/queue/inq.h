@@ -50,6 +50,17 @@ struct rxe_inq {
 	struct rxe_pager	pager;
 };
 
+/*
+ * The first queued train, or NULL, without the lock: only recv_task removes trains. What it reads of
+ * the train depends on the address, so put_train() only has to order its stores.
+ */
+static inline struct sk_buff *rxe_inq_first(const struct rxe_inq *in)
+{
+	struct sk_buff *skb = READ_ONCE(in->queue.next);
+
+	return skb == (const struct sk_buff *)&in->queue ? NULL : skb;
+}
+
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in);
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in,

@@ -226,7 +226,7 @@ static struct sk_buff *get_next_train(struct rxe_qp *qp, struct rxe_inq *in)
 
 	if (rxe_early_came(&in->early))
 		due = rxe_early_due(&in->early, get_expected_psn(qp, in));
-	return due ?: skb_peek(&in->queue);
+	return due ?: rxe_inq_first(in);
 }
 
 /* Free a held train, whatever the result */
