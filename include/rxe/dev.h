@@ -156,7 +156,7 @@ struct rxe_mads {
  * @txq: accounting of the stack's and the netdev's queues; other netdevs have their own
  * @rx_queued: bytes of memory in long receive queues, see inq.h
  * @rx_held: bytes of memory of packets that came too early
- * @port_active: port state that the last event reported
+ * @port_active: port state that the last event reported; u32 for xchg()
  * @active_mtu: IB MTU in bytes that the netdev's MTU allows, 256 to 4096;
  *	written on netdev events, read locklessly
  * @tune: settings
@@ -197,7 +197,7 @@ struct rxe_dev {
 	struct rxe_txq		*txq;
 	atomic_t		rx_queued;
 	atomic_t		rx_held;
-	bool			port_active;
+	u32			port_active;
 	u32			active_mtu;
 	struct rxe_tune		tune;
 	struct rxe_tclass __rcu	*tclass;

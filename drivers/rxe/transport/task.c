@@ -48,7 +48,7 @@ static bool task_start(struct rxe_task *task, bool must)
 	go = !task->running && !task->paused;
 	task->running |= go;
 	if (go || must)
-		task->again = !go;
+		WRITE_ONCE(task->again, !go);
 	spin_unlock(&task->lock);
 	if (go)
 		__this_cpu_inc(task_depth);
@@ -108,6 +108,17 @@ void rxe_task_end(struct rxe_task *task, bool more)
 	rxe_task_leave(task, more);
 }
 
+/* Has another run been requested meanwhile? The lock makes the work for it visible */
+static bool task_take_request(struct rxe_task *task)
+{
+	if (!READ_ONCE(task->again))
+		return false;
+	spin_lock(&task->lock);
+	task->again = false;
+	spin_unlock(&task->lock);
+	return true;
+}
+
 /*
  * Run the task. If more work is requested meanwhile, it runs once more, but only once, so
  * that others get this CPU. Return: true if there is more to do.
@@ -119,7 +130,7 @@ static bool task_take_turn(struct rxe_task *task)
 	if (!task_start(task, true))
 		return false;
 	more = task->fn(task->qp);
-	if (!more && xchg(&task->again, false))
+	if (!more && task_take_request(task))
 		more = task->fn(task->qp);
 	return task_stop(task, more);
 }
