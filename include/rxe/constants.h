@@ -25,7 +25,7 @@
 		 "largest train with all headers, bytes")			\
 	CONSTANT(LINEAR_BYTES, 512,						\
 		 "largest packet in the linear part of an skb, bytes")		\
-	CONSTANT(BLOCK_ORDER, 3,						\
+	CONSTANT(BLOCK_ORDER, PAGE_SHIFT < 15 ? 15 - PAGE_SHIFT : 0,		\
 		 "log2 of the pages of a block of recycled memory")		\
 	CONSTANT(BLOCKS, 32,							\
 		 "blocks per CPU")						\
@@ -69,7 +69,7 @@
 		 "most checks of the age of all early packets in inq_age_ms")	\
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
-	CONSTANT(RING_SPARE_PAGES, 64,						\
+	CONSTANT(RING_SPARE_PAGES, SZ_256K >> PAGE_SHIFT,			\
 		 "pages that a cgroup must have left beside a ring")		 \
 	CONSTANT(FIRST_QPNS, 4096,						\
 		 "numbers among which a device's first QP number is chosen")	\

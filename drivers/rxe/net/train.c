@@ -22,12 +22,14 @@
 /**
  * struct rxe_blocks - a CPU's blocks
  * @ring: compound pages, each with the ring's reference; NULL until first used
+ * @num: places of @ring that have been used: a block is added when none seems to be idle
  * @cur: the block that is being filled
  * @size: its bytes, 0 if there is none
  * @used: bytes of it that trains were given
  */
 struct rxe_blocks {
 	struct page	*ring[RXE_BLOCKS];
+	u32		num;
 	u32		cur;
 	u32		size;
 	u32		used;
@@ -47,17 +49,17 @@ static bool rxe_block_is_idle(struct page *page)
 	return page && page_ref_count(page) == 1;
 }
 
-/* The ring index of an idle block, or of one to be replaced */
-static u32 rxe_block_find_place(const struct rxe_blocks *b)
+/* The ring index of an idle block, of an unused place, or of a block to be replaced */
+static u32 rxe_block_find_place(struct rxe_blocks *b)
 {
-	u32 i = b->cur, probes = RXE_BLOCK_PROBES;
+	u32 i = b->cur, probes = min_t(u32, b->num, RXE_BLOCK_PROBES);
 
 	while (probes--) {
-		i = (i + 1) % RXE_BLOCKS;
+		i = (i + 1) % b->num;
 		if (!b->ring[i] || rxe_block_is_idle(b->ring[i]))
-			break;
+			return i;
 	}
-	return i;
+	return b->num < RXE_BLOCKS ? b->num++ : i;
 }
 
 /* Other references may remain, but the next user of the page must not get the mark. */
