@@ -424,11 +424,11 @@ static void make_older(struct kunit *test, u32 ms)
 }
 
 /* A READ of a byte whose response can't leave, since the rate is limited */
-static void begin_read(struct kunit *test)
+static void begin_read(struct kunit *test, u32 n)
 {
 	struct rxe_pkt pkt = {
 		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
-		.psn = PSN(0),
+		.psn = PSN(n),
 		.va = (unsigned long)fake(test)->mem,
 		.rkey = fake(test)->mr->rkey,
 		.dma_len = 1,
@@ -454,7 +454,7 @@ static void behind_read(struct kunit *test)
 	struct sk_buff *skb;
 	u32 n;
 
-	begin_read(test);
+	begin_read(test, 0);
 	genuine(test, 1);
 	rxe_task_kick(&fake(test)->qp->recv_task);
 	KUNIT_EXPECT_EQ(test, atomic_read(total), 0);
@@ -487,7 +487,7 @@ static void behind_read_many(struct kunit *test)
 	struct rxe_dev *rxe = fake(test)->rxe;
 	const int others = rxe_knob(queue_free_dev_bytes) / SKB_TRUESIZE(1);
 
-	begin_read(test);
+	begin_read(test, 0);
 	genuine(test, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
 	atomic_add(others, &rxe->num_qp);
@@ -502,12 +502,39 @@ static void behind_read_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
 }
 
+/*
+ * With many QPs, a queue that waits for nothing takes a packet though the limit of the device is
+ * reached, and queues that wait use up half of the limit at most
+ */
+static void behind_read_others(struct kunit *test)
+{
+	struct rxe_dev *rxe = fake(test)->rxe;
+	const int others = rxe_knob(queue_free_dev_bytes) / SKB_TRUESIZE(1);
+	const int half = rxe_knob(queue_dev_bytes) / 2;
+
+	atomic_add(others, &rxe->num_qp);
+	atomic_add(2 * half, &rxe->rx_queued);
+	genuine(test, 0);
+	fake_completion(test, fake(test)->rcq, 0, IB_WC_SUCCESS, NULL);
+	peer_expect_ack(test, PSN(0), 1);
+	atomic_sub(half, &rxe->rx_queued);
+	begin_read(test, 1);
+	genuine(test, 2);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_sub(half, &rxe->rx_queued);
+	genuine(test, 2);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_sub(others, &rxe->num_qp);
+	end_read(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
+}
+
 /* When the queue becomes slow, packets that don't fit any more and old packets are dropped */
 static void behind_read_dropped(struct kunit *test)
 {
 	atomic_t *total = &fake(test)->rxe->rx_held;
 
-	begin_read(test);
+	begin_read(test, 0);
 	genuine(test, 1);
 	atomic_set(total, rxe_knob(held_dev_bytes));
 	make_older(test, rxe_knob(inq_age_ms));
@@ -590,6 +617,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(own_memory),
 	KUNIT_CASE(behind_read),
 	KUNIT_CASE(behind_read_many),
+	KUNIT_CASE(behind_read_others),
 	KUNIT_CASE(behind_read_dropped),
 	KUNIT_CASE(becn_once),
 	KUNIT_CASE(one_nak),

@@ -48,6 +48,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->sport = 0;
 	in->row = 0;
 	in->parked = false;
+	in->behind_read = false;
 	in->slow = false;
 	rxe_pager_reset(&in->pager);
 }
@@ -68,6 +69,7 @@ static bool exceeds_free_part(struct rxe_dev *rxe, u32 bytes)
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
+	bool waits = READ_ONCE(in->parked) || READ_ONCE(in->behind_read);
 	u32 bytes = in->bytes + skb->truesize;
 	enum rxe_account account = RXE_FREE;
 
@@ -76,8 +78,8 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		return false;
 	if (unlikely(READ_ONCE(in->slow)))
 		account = RXE_AS_HELD;
-	else if (exceeds_free_part(rxe, bytes) || READ_ONCE(in->parked))
-		account = RXE_AS_QUEUED;
+	else if (READ_ONCE(in->parked) || ((waits || in->bytes) && exceeds_free_part(rxe, bytes)))
+		account = waits ? RXE_AS_WAITING : RXE_AS_QUEUED;
 	return rxe_waiting_charge(rxe, skb, account);
 }
 

@@ -16,7 +16,9 @@ struct rxe_qp;
  * The limits per QP and per device are the knobs queue_* and held_*, in bytes of memory
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
  * since a queue is normally emptied soon. With many QPs, this free part is an equal share of
- * queue_free_dev_bytes. Exception: behind a parked packet, a queue has no free part.
+ * queue_free_dev_bytes. Exception: behind a parked packet, a queue has no free part. The first
+ * train of a queue that waits for nothing is always free: it is taken in at once. Queues that wait
+ * have only half of queue_dev_bytes together, so that they can't keep the others from receiving.
  * Behind a READ whose response takes longer than inq_age_ms, trains count as if they were held.
  * They are dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
@@ -34,7 +36,8 @@ struct rxe_qp;
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
- * @slow: the queue waits for long behind a READ in progress
+ * @behind_read: the queue waits behind a READ in progress
+ * @slow: it has waited so for long
  * @pager: of the page that @parked waits for
  */
 struct rxe_inq {
@@ -46,6 +49,7 @@ struct rxe_inq {
 	__be16			sport;
 	bool			waits;
 	bool			parked;
+	bool			behind_read;
 	bool			slow;
 	struct rxe_pager	pager;
 };

@@ -11,11 +11,12 @@
 #include <rxe/dev.h>
 #include <rxe/net.h>
 
-/* Limits of the device against which a waiting train counts: queue_dev_bytes, held_dev_bytes */
+/* Limits of the device against which a waiting train counts */
 enum rxe_account {
 	RXE_FREE,
-	RXE_AS_QUEUED,
-	RXE_AS_HELD,
+	RXE_AS_QUEUED,	/* queue_dev_bytes */
+	RXE_AS_WAITING,	/* half of queue_dev_bytes, with what is queued */
+	RXE_AS_HELD,	/* held_dev_bytes */
 };
 
 struct sk_buff *rxe_waiting_own_memory(struct sk_buff *skb);
@@ -52,6 +53,9 @@ static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 	case RXE_AS_QUEUED:
 		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
 						rxe_knob(queue_dev_bytes));
+	case RXE_AS_WAITING:
+		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
+						rxe_knob(queue_dev_bytes) / 2);
 	case RXE_AS_HELD:
 		return rxe_waiting_charge_bytes(&rxe->rx_held, skb->truesize,
 						rxe_knob(held_dev_bytes));
@@ -64,10 +68,10 @@ static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 /* The train waits no more: it no longer counts against a limit */
 static inline void rxe_waiting_uncharge(struct rxe_dev *rxe, struct sk_buff *skb)
 {
-	if (rxe_rx(skb)->account == RXE_AS_QUEUED)
-		atomic_sub(skb->truesize, &rxe->rx_queued);
-	else if (rxe_rx(skb)->account == RXE_AS_HELD)
-		atomic_sub(skb->truesize, &rxe->rx_held);
+	if (likely(rxe_rx(skb)->account == RXE_FREE))
+		return;
+	atomic_sub(skb->truesize,
+		   rxe_rx(skb)->account == RXE_AS_HELD ? &rxe->rx_held : &rxe->rx_queued);
 }
 
 /* How long the train has waited, in jiffies */

@@ -346,6 +346,8 @@ bool rxe_recv_end(struct rxe_qp *qp)
 	bool more = false;
 	u8 state;
 
+	if (unlikely(qp->requests.behind_read != qp->rq.read.active))
+		WRITE_ONCE(qp->requests.behind_read, qp->rq.read.active);
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
 	rxe_local_back_end(qp);
