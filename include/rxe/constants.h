@@ -15,6 +15,8 @@
 		 "bytes that one run of a task handles")			\
 	CONSTANT(TASK_TURNS, 16,						\
 		 "runs of a task in one system call")				\
+	CONSTANT(TASK_PASS, 64,							\
+		 "runs of tasks in one pass of a CPU over its tasklets")		\
 	CONSTANT(TASK_DEPTH, 4,							\
 		 "tasks that may be entered on one stack")			\
 	CONSTANT(TRAIN_COST, SZ_1K,						\
@@ -54,7 +56,7 @@
 	CONSTANT(RX_VAIN, 32,							\
 		 "messages that don't wait after a vain wait")			\
 	CONSTANT(MEMOPS_MOST, 64,						\
-		 "local work requests executed before the task yields")		\
+		 "local work requests that a run executes")			\
 	CONSTANT(FLUSH_MOST, 256,						\
 		 "work requests per queue that a run flushes")			\
 	CONSTANT(FLUSH_MIN_MS, 1,						\

@@ -74,10 +74,9 @@ static void run(struct ctx *c)
 	local_bh_enable();
 }
 
-static void settle(struct kunit *test)
+static void wait_for(struct kunit *test, struct ctx *c)
 {
 	unsigned long deadline = jiffies + 5 * HZ;
-	struct ctx *c = test->priv;
 
 	while (READ_ONCE(c->task.running) ||
 	       test_bit(TASKLET_STATE_SCHED, &c->task.tasklet.state) ||
@@ -85,6 +84,11 @@ static void settle(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
+}
+
+static void settle(struct kunit *test)
+{
+	wait_for(test, test->priv);
 }
 
 static void resumed(struct kunit *test)
@@ -193,6 +197,54 @@ static void killed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->runs, 0u);
 }
 
+#define MANY	(2 * RXE_TASK_PASS)
+
+struct pass {
+	struct ctx ctx[MANY];
+	struct tasklet_struct between;
+	u32 runs;		/* when @between ran */
+	bool come;
+};
+
+static void count_runs(struct tasklet_struct *t)
+{
+	struct pass *p = container_of(t, struct pass, between);
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		p->runs += p->ctx[i].runs;
+	p->come = true;
+}
+
+/* A pass over many tasklets runs only some tasks. What else waits on this CPU comes next */
+static void passes(struct kunit *test)
+{
+	struct pass *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	tasklet_setup(&p->between, count_runs);
+	for (i = 0; i < MANY; i++) {
+		rxe_task_init(&p->ctx[i].task, &p->ctx[i].qp, work, end_run);
+		rxe_task_resume(&p->ctx[i].task);
+		wait_for(test, &p->ctx[i]);
+		p->ctx[i].runs = 0;
+	}
+	local_bh_disable();
+	for (i = 0; i < MANY; i++)
+		rxe_task_schedule(&p->ctx[i].task);
+	tasklet_schedule(&p->between);
+	local_bh_enable();
+	for (i = 0; i < MANY; i++) {
+		wait_for(test, &p->ctx[i]);
+		KUNIT_EXPECT_EQ(test, p->ctx[i].runs, 1u);
+		rxe_task_kill(&p->ctx[i].task);
+	}
+	tasklet_kill(&p->between);
+	KUNIT_EXPECT_TRUE(test, p->come);
+	KUNIT_EXPECT_LE(test, p->runs, (u32)RXE_TASK_PASS);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(paused_at_first),
 	KUNIT_CASE(where_it_stands),
@@ -201,6 +253,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(remembered),
 	KUNIT_CASE(done_by_others),
 	KUNIT_CASE(killed),
+	KUNIT_CASE(passes),
 	{}
 };
 

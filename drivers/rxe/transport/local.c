@@ -165,6 +165,19 @@ static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
 	rxe_data_skip(data, pkt->payload_len - data->taken);
 }
 
+/*
+ * Bytes of the task's budget: with one copy and no ICRC, half of those by wire. The peer copies the
+ * response to a READ in the same run.
+ */
+static u32 get_cost(const struct rxe_pkt *pkt)
+{
+	u32 bytes = pkt->payload_len;
+
+	if (pkt->flags & RXE_OP_READ_REQ)
+		bytes = min_t(u32, pkt->dma_len, 2 * RXE_TASK_BUDGET);
+	return bytes / 2 + RXE_LOCAL_COST;
+}
+
 /**
  * rxe_local_send - have the peer take in a packet
  * @outlet: of requests or responses; has a peer
@@ -178,10 +191,9 @@ bool rxe_local_send(struct rxe_outlet *outlet, struct rxe_pkt *pkt,
 {
 	struct rxe_qp *peer = outlet->peer;
 
-	/* one copy and no ICRC: half the cost of a packet by wire */
-	outlet->spent += pkt->payload_len / 2 + RXE_LOCAL_COST;
 	data->taken = 0;
 	pkt->flags = rxe_opcode[pkt->opcode].flags;
+	outlet->spent += get_cost(pkt);
 	if (!rxe_qp_can_receive(peer))
 		rxe_drop(peer->rxe, RXE_DROP_QP_STATE, 1);
 	else if (!peer->service->take_local(peer, pkt, data))

@@ -14,10 +14,12 @@ struct rxe_swqe;
 /**
  * struct rxe_memops - local work requests of a send queue; under sq.lock
  * @executed: number of those that were executed and haven't completed
+ * @left: number of those that this run may still execute
  * @ending: the key that the next local work request is invalidating, or 0
  */
 struct rxe_memops {
-	u32	executed;
+	u16	executed;
+	u16	left;
 	u32	ending;
 };
 

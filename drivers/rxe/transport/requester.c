@@ -351,21 +351,23 @@ static void end_run(struct rxe_qp *qp)
 
 /*
  * The next work request that sends something; NULL if there is none, or it has to wait. Local
- * work requests before it are executed, at most RXE_MEMOPS_MOST at a time: they cost no
+ * work requests before it are executed, at most RXE_MEMOPS_MOST in a run: they cost no
  * budget, and a process can refill the ring as fast as they are executed.
  */
 static struct rxe_swqe *find_next_wqe(struct rxe_qp *qp)
 {
-	u32 left = RXE_MEMOPS_MOST;
 	struct rxe_sq *sq = &qp->sq;
 	struct rxe_swqe *wqe;
 
-	while (left--) {
+	for (;;) {
 		if (sq->q.cur == sq->q.head && !rxe_sq_import(qp))
 			return NULL;
 		wqe = rxe_sendq_get_wqe(&sq->q, sq->q.cur);
 		if (likely(!rxe_is_local(wqe)) || wqe->status)
 			return wqe;
+		if (!sq->memops.left)
+			break;
+		sq->memops.left--;
 		if (!wqe->started && !rxe_memop(qp, wqe))
 			return wqe->status ? wqe : NULL;
 		sq->q.cur++;
@@ -696,6 +698,7 @@ bool rxe_rc_requester(struct rxe_qp *qp)
 	struct pick p;
 	bool more = false;
 
+	qp->sq.memops.left = RXE_MEMOPS_MOST;
 	if (!rxe_pager_is_busy(&qp->sq.sender.source.pager) && !must_await_turn(qp) &&
 	    pick_run(qp, &p))
 		more = send_run(qp, &p);

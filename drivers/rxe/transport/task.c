@@ -4,8 +4,8 @@
  *
  * A caller that has work for a task runs it directly, with bottom halves off. If the task
  * runs on another CPU already, that CPU does the work. A run ends when its budget is spent.
- * Then a process yields and continues; in any other context a tasklet continues. No other
- * file depends on tasklets.
+ * Then a process yields and continues; in any other context a tasklet continues. The runs of a
+ * CPU's tasklets in one go are limited, too. No other file depends on tasklets.
  */
 #include <rxe/transport.h>
 
@@ -16,9 +16,50 @@
  */
 static DEFINE_PER_CPU(u32, task_depth);
 
+/**
+ * struct task_pass - a CPU's pass over its tasklets
+ * @runs: runs of tasks
+ * @since: jiffies of its first run
+ * @deferred: the first tasklet that was left to the next pass; NULL if none was. Only its address
+ *	is used
+ */
+struct task_pass {
+	u32			runs;
+	u32			since;
+	struct tasklet_struct	*deferred;
+};
+
+static DEFINE_PER_CPU(struct task_pass, task_pass);
+
+/*
+ * May the tasklet run in this pass? A pass runs all tasklets that are scheduled on a CPU, with
+ * bottom halves off, and a process can have tens of thousands of queue pairs. After RXE_TASK_PASS
+ * runs, the rest is left to the next pass, before which a CPU under load runs other threads. No
+ * tasklet runs twice in a pass: the first deferred one begins the next pass. Exception: if that one
+ * is gone, the next pass begins some time later.
+ */
+static bool is_in_pass(struct task_pass *pass, struct tasklet_struct *t)
+{
+	if (t == pass->deferred || (u32)jiffies - pass->since > HZ / 20) {
+		pass->deferred = NULL;
+		pass->runs = 0;
+		pass->since = jiffies;
+	}
+	if (pass->runs < RXE_TASK_PASS) {
+		pass->runs++;
+		return true;
+	}
+	if (!pass->deferred)
+		pass->deferred = t;
+	return false;
+}
+
 static void run_tasklet(struct tasklet_struct *t)
 {
-	rxe_task_run(container_of(t, struct rxe_task, tasklet));
+	if (likely(is_in_pass(this_cpu_ptr(&task_pass), t)))
+		rxe_task_run(container_of(t, struct rxe_task, tasklet));
+	else
+		tasklet_schedule(t);
 }
 
 /**
