@@ -324,7 +324,7 @@ static void queue_stuck(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ms, 1000 + 2 * 4 * T / MS + 10);
 }
 
-/* A peer that answers other packets is alive */
+/* A peer that answers further and further packets is alive */
 static void peer_alive(struct kunit *test)
 {
 	struct game g;
@@ -332,12 +332,64 @@ static void peer_alive(struct kunit *test)
 
 	begin(&g);
 	for (i = 1; i < 20; i++) {
-		g.rec.heard = true;
+		rxe_recovery_note_heard(&g.rec, rxe_psn_add(PSN, i));
 		KUNIT_ASSERT_EQ(test,
 				hint(&g, RXE_LOSS_SILENCE, i * 1000 * MS).act,
 				RXE_LOSS_REWIND);
 	}
 	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+}
+
+/* Hints, one per timeout, each after the answer to @psn. Return: how many until the QP fails */
+static u32 hear_again(struct game *g, enum rxe_loss_hint why, u32 psn)
+{
+	u32 n;
+
+	for (n = 1; n < 100; n++) {
+		rxe_recovery_note_heard(&g->rec, psn);
+		if (hint(g, why, n * 1000 * MS).act == RXE_LOSS_FAIL)
+			break;
+		rxe_recovery_resent(&g->rec, PSN, rxe_psn_add(PSN, 1), NOW, NOW + n * 1000 * MS);
+		rxe_recovery_leaves(&g->rec, NOW + n * 1000 * MS);
+	}
+	return n;
+}
+
+/* The answer that comes again isn't new: the first packet of a READ response is always lost */
+static void peer_repeats(struct kunit *test)
+{
+	static const enum rxe_loss_hint hints[] = { RXE_LOSS_GAP, RXE_LOSS_SILENCE };
+	struct game g;
+	u32 i, cnt;
+
+	for (i = 0; i < ARRAY_SIZE(hints); i++) {
+		for (cnt = 0; cnt < 8; cnt += 7) {
+			begin(&g);
+			g.limit.retry_cnt = cnt;
+			/* the first one is new */
+			KUNIT_EXPECT_EQ(test, hear_again(&g, hints[i], rxe_psn_add(PSN, 3)),
+					cnt + 2);
+		}
+	}
+}
+
+/* However far the PSNs have moved on, the next answer behind the oldest packet is new */
+static void peer_gets_on(struct kunit *test)
+{
+	struct game g;
+	u32 i, una = PSN;
+
+	begin(&g);
+	rxe_recovery_note_heard(&g.rec, rxe_psn_add(una, 100));
+	for (i = 0; i < 5; i++) {
+		una = rxe_psn_add(una, 1 << 22);
+		rxe_recovery_note_progress(&g.rec, una);
+		KUNIT_EXPECT_FALSE(test, g.rec.heard);
+		rxe_recovery_note_heard(&g.rec, una);
+		KUNIT_EXPECT_FALSE(test, g.rec.heard);
+		rxe_recovery_note_heard(&g.rec, rxe_psn_add(una, 1));
+		KUNIT_EXPECT_TRUE(test, g.rec.heard);
+	}
 }
 
 /* Probes come at longer and longer intervals, up to the timeout */
@@ -671,6 +723,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_pauses),
 	KUNIT_CASE(queue_stuck),
 	KUNIT_CASE(peer_alive),
+	KUNIT_CASE(peer_repeats),
+	KUNIT_CASE(peer_gets_on),
 	KUNIT_CASE(backs_off),
 	KUNIT_CASE(backs_off_for_ever),
 	KUNIT_CASE(suspects),

@@ -121,7 +121,7 @@ static void acknowledge_packets(struct input *in, struct conn *c)
 		return;
 	n = 1 + take_u8(in) % n;
 	c->una = rxe_psn_add(c->una, n);
-	c->rec.retries = 0;
+	rxe_recovery_note_progress(&c->rec, c->una);
 	if (rxe_recovery_answered(&c->rec, &c->rtt, c->una, c->now))
 		c->cc.ops->undo(&c->cc);
 	rxe_recovery_wait_anew(&c->rec, c->now);
@@ -178,6 +178,8 @@ static void lose_packets(struct input *in, struct conn *c)
 	facts.rest = 1 + take_u8(in) % n;
 	facts.burst = 1 + take_u8(in) % 64;
 	facts.missing = 1 + take_u8(in) % n;
+	if (hint == RXE_LOSS_GAP)
+		rxe_recovery_note_heard(&c->rec, rxe_psn_add(c->una, facts.missing));
 	facts.rd_atomic = take_u8(in) & 1;
 	if (take_u8(in) & 1)
 		facts.queued = take_u8(in);

@@ -14,8 +14,9 @@
  *     packets are sent again as a probe. After each probe the silence must be twice as
  *     long. A probe isn't counted as a retry.
  *   - A retry is counted when the QP's timeout is over (rxe_rto_ns()). It is also counted when
- *     a NAK comes after that long without progress. None is counted if the peer answered
- *     anything new meanwhile, which shows that it is alive.
+ *     a NAK comes after that long without progress. None is counted if the peer meanwhile
+ *     answered a packet behind all that it had answered before: it is alive, and gets on. The
+ *     same answers again don't show that: the oldest packet may never get through.
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
  *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
  *   - An answer may come much sooner after a resending than any round trip, or a second time.
@@ -41,7 +42,11 @@
  */
 void rxe_recovery_reset(struct rxe_recovery *rec, u32 psn)
 {
-	*rec = (struct rxe_recovery){ .resent_from = psn, .resent_end = psn };
+	*rec = (struct rxe_recovery) {
+		.resent_from	= psn,
+		.resent_end	= psn,
+		.heard_psn	= psn,
+	};
 }
 
 /* Twice the longest recent round trip: a stall of that length is no loss */

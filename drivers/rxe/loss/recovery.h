@@ -7,6 +7,7 @@
 #define RXE_LOSS_RECOVERY_H
 
 #include <loss/rtt.h>
+#include <rxe/psn.h>
 
 /* Why a packet may be lost */
 enum rxe_loss_hint {
@@ -72,7 +73,7 @@ struct rxe_retry_limit {
  * @guessed: only probes made the path count as lossy
  * @guessed_before: @guessed before the resending in doubt
  * @go_back: number of next losses after which everything is sent again
- * @heard: since the last retry, the peer answered a packet behind the oldest one
+ * @heard: since the last retry, the peer answered a packet behind @heard_psn
  * @in_doubt: the last resending may have been needless
  * @told: a NAK, or responses behind a gap, caused the last resending
  * @unsent: the resending in doubt hasn't begun: it waits for its turn at this host's queues
@@ -88,7 +89,9 @@ struct rxe_retry_limit {
  * @resent_at: time of the last resending
  * @left_at: when the oldest packet was sent before that
  * @drained_at: when a change of @drained was last seen
- * @drained: rxe_flight.drained at the last silence
+ * @drained: rxe_loss_facts.drained at the last silence
+ * @heard_psn: the furthest packet that the peer answered since the last progress, or the oldest
+ *	one after it. Progress moves it, so that the 24-bit circle never turns between the two
  */
 struct rxe_recovery {
 	u8	retries;
@@ -113,6 +116,7 @@ struct rxe_recovery {
 	u64	left_at;
 	u64	drained_at;
 	u32	drained;
+	u32	heard_psn;
 };
 
 struct rxe_loss_verdict
@@ -143,11 +147,12 @@ u64 rxe_recovery_wait_ns(const struct rxe_recovery *rec,
 u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	       const struct rxe_retry_limit *limit, u64 now);
 
-/* Something was acknowledged: the count of retries begins anew */
-static inline void rxe_recovery_note_progress(struct rxe_recovery *rec)
+/* Everything before @una was acknowledged: the count of retries begins anew */
+static inline void rxe_recovery_note_progress(struct rxe_recovery *rec, u32 una)
 {
 	rec->retries = 0;
 	rec->heard = false;
+	rec->heard_psn = una;
 }
 
 /* The peer is alive, but not ready: likewise, without progress */
@@ -156,9 +161,15 @@ static inline void rxe_recovery_note_alive(struct rxe_recovery *rec)
 	rec->retries = 0;
 }
 
-/* The peer answered a packet behind the oldest one */
-static inline void rxe_recovery_note_heard(struct rxe_recovery *rec)
+/*
+ * The peer answered @psn, which is behind the oldest packet. Only an answer that is further than
+ * all before counts: one that comes again and again must not make the retries endless.
+ */
+static inline void rxe_recovery_note_heard(struct rxe_recovery *rec, u32 psn)
 {
+	if (rxe_psn_diff(psn, rec->heard_psn) <= 0)
+		return;
+	rec->heard_psn = psn;
 	rec->heard = true;
 }
 

@@ -97,7 +97,7 @@ static void note_progress(struct rxe_qp *qp, u32 acked)
 	struct rxe_sq *sq = &qp->sq;
 	u32 window;
 
-	rxe_recovery_note_progress(&sq->rec);
+	rxe_recovery_note_progress(&sq->rec, sq->flight.una);
 	sq->rnr.retries = 0;
 	sq->rnr.state = RXE_RNR_READY;
 	if (sq->resend.npkts)
@@ -480,7 +480,7 @@ bool rxe_complete_pkt(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	else
 		rxe_drop(qp->rxe, RXE_DROP_PSN, 1);
 	if (early)
-		rxe_recovery_note_heard(&sq->rec);
+		rxe_recovery_note_heard(&sq->rec, pkt->psn);
 	spin_unlock(&sq->lock);
 	return early;
 }
