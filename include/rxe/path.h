@@ -128,6 +128,7 @@ void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size
 bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path,
 			 struct rxe_mad_id *mad, char *why, size_t size);
 bool rxe_path_has_ids(const struct rxe_path *path);
+bool rxe_path_is_resolved(struct rxe_path *path);
 
 struct net_device *rxe_path_ndev_anew(const struct rxe_path *path,
 				      const struct ib_gid_attr *held);

@@ -324,6 +324,111 @@ static void queue_stuck(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ms, 1000 + 2 * 4 * T / MS + 10);
 }
 
+/* A queue that was empty and gets stuck isn't stuck before patience_ns, however much left before */
+static void queue_fills_anew(struct kunit *test)
+{
+	struct game g;
+	u64 ms;
+
+	begin(&g);
+	make_lossy(&g);
+	g.facts.drained = 1;
+	resend(&g, rxe_psn_add(PSN, 1), NOW, NOW);
+	KUNIT_EXPECT_NE(test, hint(&g, RXE_LOSS_SILENCE, 10 * MS).act, RXE_LOSS_WAIT);
+	g.facts.queued = 5;
+	for (ms = 11; ms < 1010; ms++)
+		KUNIT_ASSERT_FALSE(test, hint(&g, RXE_LOSS_SILENCE, ms * MS).timeout);
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+	while (!hint(&g, RXE_LOSS_SILENCE, ms * MS).timeout)
+		ms++;
+	KUNIT_EXPECT_LE(test, ms, 1010 + T / MS);
+}
+
+/*
+ * A neighbour that doesn't answer: the stack keeps packets to it while it asks for the address,
+ * and then drops them. The next packet makes it ask again.
+ */
+struct neighbour_queue {
+	u32	sent;
+	u32	queued;
+	u64	until;
+};
+
+static void enqueue(struct neighbour_queue *q, u64 now, struct rnd_state *rnd)
+{
+	if (!q->queued)
+		q->until = now + (3000 + rnd_below(rnd, 100)) * MS;
+	q->sent++;
+	q->queued++;
+}
+
+/* The time goes from @from to @to. A program posts a packet every @every ns; 0: none */
+static void pass_time(struct neighbour_queue *q, u64 from, u64 to, u64 every,
+		      struct rnd_state *rnd)
+{
+	u64 at, step = every ?: 50 * MS;
+
+	for (at = from; at < to; at += step) {
+		if (q->queued && at >= q->until)
+			q->queued = 0;
+		if (every)
+			enqueue(q, at, rnd);
+	}
+	if (q->queued && to >= q->until)
+		q->queued = 0;
+}
+
+/* Return: how long it takes until the QP fails; at most an hour */
+static u64 outlive(struct game *g, u64 every, struct rnd_state *rnd)
+{
+	struct neighbour_queue q = {};
+	u64 at = 0, wait;
+
+	enqueue(&q, 0, rnd);
+	while (at < 3600 * 1000 * MS) {
+		wait = rxe_recovery_wait_ns(&g->rec, &g->rtt, &g->limit, NOW + at);
+		pass_time(&q, at, at + wait, every, rnd);
+		at += wait;
+		g->facts.queued = q.queued;
+		g->facts.drained = q.sent - q.queued;
+		switch (hint(g, RXE_LOSS_SILENCE, at).act) {
+		case RXE_LOSS_FAIL:
+			return at;
+		case RXE_LOSS_WAIT:
+			break;
+		default:
+			resend(g, rxe_psn_add(PSN, 1), NOW, NOW + at);
+			enqueue(&q, at, rnd);
+		}
+	}
+	return at;
+}
+
+/*
+ * The peer's host is dead: what the stack drops is no progress. The QP fails after its timeout and
+ * seven retries, also while a program posts more
+ */
+static void neighbour_dead(struct kunit *test)
+{
+	struct rnd_state rnd = rnd_init(11);
+	u64 most, took, every;
+	struct game g;
+	u32 i, t;
+
+	for (i = 0; i < 300; i++) {
+		t = 8 + i % 16;
+		begin(&g);
+		g.limit = (struct rxe_retry_limit){ .timeout = 4096ull << t, .retry_cnt = 7 };
+		g.rtt.smooth = 1 + rnd_below(&rnd, 20 * MS);
+		g.facts.unresolved = i / 16 % 3 != 0;
+		every = i / 16 % 3 == 2 ? (1 + rnd_below(&rnd, 2000)) * MS : 0;
+		/* restarts of the timeout, if only the queue tells that packets were dropped */
+		most = (g.facts.unresolved ? 8 : 12) * rto(&g);
+		took = outlive(&g, every, &rnd);
+		KUNIT_EXPECT_LE_MSG(test, took, most, "timeout %u, round %u", t, i);
+	}
+}
+
 /* A peer that answers further and further packets is alive */
 static void peer_alive(struct kunit *test)
 {
@@ -722,6 +827,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_drains),
 	KUNIT_CASE(queue_pauses),
 	KUNIT_CASE(queue_stuck),
+	KUNIT_CASE(queue_fills_anew),
+	KUNIT_CASE(neighbour_dead),
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(peer_repeats),
 	KUNIT_CASE(peer_gets_on),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which paths drop their cached route when a netdev leaves its namespace (net/route.c). The
- * paths here belong to no QP, AH or device. A netdev is only compared.
+ * Which paths drop their cached route when a netdev leaves its namespace (net/route.c), and
+ * whether the next hop of a route is known (net/rocev2.c). The paths here belong to no QP, AH or
+ * device. A netdev is only compared.
  */
 #include <linux/poison.h>
 #include <net/dst_metadata.h>
+#include <net/neighbour.h>
 #include "../../drivers/rxe/net/internal.h"
 #include "../util.h"
 
@@ -106,11 +108,69 @@ static void destroyed(struct kunit *test)
 	}
 }
 
+/* The next hop of the path's route. Each lookup takes a reference */
+static struct neighbour hop;
+static const void *hop_daddr;
+
+static struct neighbour *find_hop(const struct dst_entry *dst, struct sk_buff *skb,
+				  const void *daddr)
+{
+	refcount_inc(&hop.refcnt);
+	hop_daddr = daddr;
+	return &hop;
+}
+
+static bool is_resolved(struct rxe_path *path, u8 nud_state)
+{
+	bool resolved;
+
+	WRITE_ONCE(hop.nud_state, nud_state);
+	local_bh_disable();
+	resolved = rxe_path_is_resolved(path);
+	local_bh_enable();
+	return resolved;
+}
+
+/* Packets wait only for a next hop whose address isn't known. RoCE v1 has the address itself */
+static void resolved(struct kunit *test)
+{
+	static struct dst_ops ops;
+	struct rxe_path *path = fix.path;
+	struct dst_ops *own;
+	struct dst_entry *dst;
+
+	keep(test, path, 0);
+	dst = rcu_dereference_protected(path->dst, 1);
+	own = dst->ops;
+	ops = *own;
+	ops.neigh_lookup = find_hop;
+	dst->ops = &ops;
+	refcount_set(&hop.refcnt, 1);
+	path->proto = RXE_ROCE_V2_IPV6;
+	path->dgid.raw[0] = 0xfd;
+	KUNIT_EXPECT_FALSE(test, is_resolved(path, NUD_NONE));
+	KUNIT_EXPECT_FALSE(test, is_resolved(path, NUD_INCOMPLETE));
+	KUNIT_EXPECT_FALSE(test, is_resolved(path, NUD_FAILED));
+	KUNIT_EXPECT_PTR_EQ(test, hop_daddr, (const void *)&path->dgid.raw[0]);
+	KUNIT_EXPECT_TRUE(test, is_resolved(path, NUD_STALE));
+	KUNIT_EXPECT_TRUE(test, is_resolved(path, NUD_REACHABLE));
+	KUNIT_EXPECT_TRUE(test, is_resolved(path, NUD_PERMANENT));
+	path->proto = RXE_ROCE_V2_IPV4;
+	ipv6_addr_set_v4mapped(htonl(0xc0000201), (struct in6_addr *)&path->dgid);
+	KUNIT_EXPECT_FALSE(test, is_resolved(path, NUD_FAILED));
+	KUNIT_EXPECT_PTR_EQ(test, hop_daddr, (const void *)&path->dgid.raw[12]);
+	KUNIT_EXPECT_EQ(test, refcount_read(&hop.refcnt), 1u);
+	path->proto = RXE_ROCE_V1;
+	KUNIT_EXPECT_TRUE(test, is_resolved(path, NUD_FAILED));
+	dst->ops = own;	/* it is freed later, perhaps without this module */
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(by_netdev),
 	KUNIT_CASE(by_the_last),
 	KUNIT_CASE(twice),
 	KUNIT_CASE(destroyed),
+	KUNIT_CASE(resolved),
 	{}
 };
 

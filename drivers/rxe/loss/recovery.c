@@ -18,7 +18,8 @@
  *     answered a packet behind all that it had answered before: it is alive, and gets on. The
  *     same answers again don't show that: the oldest packet may never get through.
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
- *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent.
+ *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent. Packets
+ *     that wait for the next hop's address don't drain: without an answer, the stack drops them.
  *   - An answer may come much sooner after a resending than any round trip, or a second time.
  *     Both show that nothing was lost (as in Eifel, RFC 3522, and D-SACK, RFC 3708). So does an
  *     answer while the resending still waits for its turn at this host's queues. So does one
@@ -432,7 +433,8 @@ static void count_probe(struct rxe_recovery *rec)
 
 /*
  * Packets are still in this host's queues. If the queues are stuck, a retry is counted, but
- * not before patience_ns: the netdev's CPU may have been away.
+ * not before patience_ns: the netdev's CPU may have been away. Exception: packets that wait for
+ * the next hop's address don't wait for that CPU.
  */
 static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 						const struct rxe_rtt *rtt,
@@ -448,7 +450,7 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 		rxe_recovery_wait_anew(rec, now);
 	} else if (is_in_time(rec, rtt, limit, now)) {
 		count_probe(rec);
-	} else if (now < rec->drained_at + rxe_knob(patience_ns)) {
+	} else if (!facts->unresolved && now < rec->drained_at + rxe_knob(patience_ns)) {
 		rec->since = now;
 	} else {
 		verdict.timeout = true;
@@ -457,6 +459,19 @@ static struct rxe_loss_verdict judge_full_queue(struct rxe_recovery *rec,
 		rec->retrying = false;	/* nothing is sent */
 	}
 	return verdict;
+}
+
+/*
+ * What left before a queue fills anew is no progress of that queue. Nor is what leaves while the
+ * next hop doesn't answer: the stack drops it.
+ */
+static void forget_drained(struct rxe_recovery *rec, const struct rxe_loss_facts *facts, u64 now)
+{
+	if (facts->queued && !facts->unresolved)
+		return;
+	rec->drained = facts->drained;
+	if (!facts->queued)
+		rec->drained_at = now;
 }
 
 static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
@@ -468,6 +483,7 @@ static struct rxe_loss_verdict judge_silence(struct rxe_recovery *rec,
 	struct rxe_loss_verdict verdict = { .act = RXE_LOSS_REWIND };
 	bool timeout;
 
+	forget_drained(rec, facts, now);
 	if (facts->queued)
 		return judge_full_queue(rec, rtt, limit, facts, now);
 	timeout = !is_in_time(rec, rtt, limit, now);

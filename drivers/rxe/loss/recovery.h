@@ -44,6 +44,8 @@ struct rxe_loss_verdict {
  * @rd_atomic: the oldest work request is a READ or an atomic
  * @queued: trains that are still in this host's queues
  * @drained: trains that have left these queues since the QP was made
+ * @unresolved: the next hop's address isn't known: trains wait for it, and are dropped if it
+ *	doesn't answer
  */
 struct rxe_loss_facts {
 	u32	una;
@@ -53,6 +55,7 @@ struct rxe_loss_facts {
 	bool	rd_atomic;
 	u32	queued;
 	u32	drained;
+	bool	unresolved;
 };
 
 /**
@@ -88,7 +91,7 @@ struct rxe_retry_limit {
  * @resent_end: one after its last PSN
  * @resent_at: time of the last resending
  * @left_at: when the oldest packet was sent before that
- * @drained_at: when a change of @drained was last seen
+ * @drained_at: when a change of @drained, or an empty queue, was last seen
  * @drained: rxe_loss_facts.drained at the last silence
  * @heard_psn: the furthest packet that the peer answered since the last progress, or the oldest
  *	one after it. Progress moves it, so that the 24-bit circle never turns between the two

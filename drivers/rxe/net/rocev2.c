@@ -92,10 +92,12 @@ static void rxe_v2_set_offloads(struct sk_buff *skb, const struct rxe_train *tra
 	rxe_v2_set_partial_csum(skb);
 }
 
-/* Is the next hop's address known, so that the skb won't wait for it? */
-static bool rxe_v2_is_resolved(const struct dst_entry *dst, struct sk_buff *skb)
+/*
+ * Is the next hop's address known, so that packets won't wait for it? Consumes the reference to
+ * @neigh, which may be NULL or an error.
+ */
+static bool rxe_v2_is_known(struct neighbour *neigh)
 {
-	struct neighbour *neigh = dst_neigh_lookup_skb(dst, skb);
 	bool valid;
 
 	if (IS_ERR_OR_NULL(neigh))
@@ -103,6 +105,27 @@ static bool rxe_v2_is_resolved(const struct dst_entry *dst, struct sk_buff *skb)
 	valid = READ_ONCE(neigh->nud_state) & NUD_VALID;
 	neigh_release(neigh);
 	return valid;
+}
+
+/**
+ * rxe_path_is_resolved - is the address of a path's next hop known?
+ * @path: path
+ *
+ * Until it is known, packets wait for it in the stack. If the next hop doesn't answer for some
+ * seconds, the stack drops them.
+ *
+ * Context: bottom halves off.
+ * Return: true if it is known, or not needed.
+ */
+bool rxe_path_is_resolved(struct rxe_path *path)
+{
+	const void *daddr = rxe_gid_is_ipv4(&path->dgid) ? &path->dgid.raw[12] : &path->dgid.raw[0];
+	struct dst_entry *dst;
+
+	if (path->same_dev || path->mcast || !rxe_l3(path->proto)->udp)
+		return true;
+	dst = rxe_route(path);
+	return IS_ERR(dst) || rxe_v2_is_known(dst_neigh_lookup(dst, daddr));
 }
 
 /*
@@ -148,7 +171,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		skb_dst_set_noref(skb, dst);
 	}
 	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx)) && !path->mcast &&
-	    !rxe_v2_is_resolved(dst, skb))
+	    !rxe_v2_is_known(dst_neigh_lookup_skb(dst, skb)))
 		rxe_tx_park(skb);
 	rxe_v2_set_offloads(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));

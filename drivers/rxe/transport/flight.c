@@ -90,7 +90,7 @@ void rxe_sq_catch_up(struct rxe_sq *sq)
  * One loss may take a whole train, or one packet where there are no trains. Context:
  * sq.lock held; something is in flight.
  *
- * Return: the facts; the caller sets .missing.
+ * Return: the facts; the caller sets .missing and .unresolved.
  */
 struct rxe_loss_facts rxe_sq_loss_facts(const struct rxe_qp *qp)
 {

@@ -147,6 +147,8 @@ static void act_on_hint(struct rxe_qp *qp, enum rxe_loss_hint hint, u32 missing)
 	struct rxe_loss_verdict verdict;
 
 	facts.missing = missing;
+	if (hint == RXE_LOSS_SILENCE && facts.queued)
+		facts.unresolved = !rxe_path_is_resolved(&qp->path);
 	verdict = rxe_recovery_event(&sq->rec, &sq->rtt, &limit, &facts, hint,
 				     ktime_get());
 	count_loss(qp, hint, &verdict);
