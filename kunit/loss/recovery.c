@@ -429,6 +429,47 @@ static void neighbour_dead(struct kunit *test)
 	}
 }
 
+/* @why every 100 ms, in vain. Return: ms until the QP fails; 0: it didn't in 100 s */
+static u64 hint_in_vain(struct game *g, enum rxe_loss_hint why)
+{
+	u64 ms;
+
+	for (ms = 100; ms < 100 * 1000; ms += 100) {
+		if (hint(g, why, ms * MS).act == RXE_LOSS_FAIL)
+			return ms;
+		resend(g, rxe_psn_add(PSN, 1), NOW, NOW + ms * MS);
+	}
+	return 0;
+}
+
+/*
+ * Timeout 0 only switches the timer off [9.7.6.1.3]: NAKs and missing responses use up retries,
+ * one per patience_ns or twice the longest round trip. Silence never does
+ */
+static void no_timeout(struct kunit *test)
+{
+	static const enum rxe_loss_hint hints[] = { RXE_LOSS_NAK, RXE_LOSS_GAP };
+	u32 i, cnt;
+	struct game g;
+
+	for (i = 0; i < ARRAY_SIZE(hints); i++) {
+		for (cnt = 0; cnt < 8; cnt++) {
+			begin(&g);
+			g.limit = (struct rxe_retry_limit){ .retry_cnt = cnt };
+			KUNIT_EXPECT_EQ(test, hint_in_vain(&g, hints[i]), cnt ? 1000 * (cnt + 1) :
+										100ull);
+		}
+		begin(&g);
+		g.limit = (struct rxe_retry_limit){ .retry_cnt = 1 };
+		g.rtt.max = 700 * MS;
+		KUNIT_EXPECT_EQ(test, hint_in_vain(&g, hints[i]), 2 * 1400ull);
+	}
+	begin(&g);
+	g.limit = (struct rxe_retry_limit){ .retry_cnt = 0 };
+	KUNIT_EXPECT_EQ(test, hint_in_vain(&g, RXE_LOSS_SILENCE), 0ull);
+	KUNIT_EXPECT_EQ(test, g.rec.retries, 0);
+}
+
 /* A peer that answers further and further packets is alive */
 static void peer_alive(struct kunit *test)
 {
@@ -829,6 +870,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_stuck),
 	KUNIT_CASE(queue_fills_anew),
 	KUNIT_CASE(neighbour_dead),
+	KUNIT_CASE(no_timeout),
 	KUNIT_CASE(peer_alive),
 	KUNIT_CASE(peer_repeats),
 	KUNIT_CASE(peer_gets_on),

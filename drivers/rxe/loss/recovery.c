@@ -14,9 +14,10 @@
  *     packets are sent again as a probe. After each probe the silence must be twice as
  *     long. A probe isn't counted as a retry.
  *   - A retry is counted when the QP's timeout is over (rxe_rto_ns()). It is also counted when
- *     a NAK comes after that long without progress. None is counted if the peer meanwhile
- *     answered a packet behind all that it had answered before: it is alive, and gets on. The
- *     same answers again don't show that: the oldest packet may never get through.
+ *     a NAK comes after that long without progress, or after patience_ns if the QP has no
+ *     timeout. None is counted if the peer meanwhile answered a packet behind all that it had
+ *     answered before: it is alive, and gets on. The same answers again don't show that: the
+ *     oldest packet may never get through.
  *   - Packets still in this host's queues can't have an answer. While the queues drain,
  *     silence shows nothing. If they are stuck, a retry is counted, but nothing is sent. Packets
  *     that wait for the next hop's address don't drain: without an answer, the stack drops them.
@@ -93,6 +94,17 @@ u64 rxe_rto_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 	else
 		rto = max(most, rxe_knob(patience_ns));
 	return max(rto, get_longest_rtt(rtt, now));
+}
+
+/*
+ * Least time between two retries that NAKs or gaps use up. Timeout 0 only switches off the timer
+ * [9.7.6.1.3]: a peer that keeps asking for the same packet must not do so for ever.
+ */
+static u64 get_told_ns(const struct rxe_recovery *rec, const struct rxe_rtt *rtt,
+		       const struct rxe_retry_limit *limit, u64 now)
+{
+	return rxe_rto_ns(rec, rtt, limit, now) ?:
+	       max(rxe_knob(patience_ns), get_longest_rtt(rtt, now));
 }
 
 /* Is the time since the last progress shorter than the timeout? */
@@ -521,15 +533,17 @@ rxe_recovery_event(struct rxe_recovery *rec, const struct rxe_rtt *rtt,
 		   const struct rxe_loss_facts *facts, enum rxe_loss_hint hint,
 		   u64 now)
 {
+	bool in_time;
+
 	if (hint == RXE_LOSS_SILENCE)
 		return judge_silence(rec, rtt, limit, facts, now);
 	if (is_just_resent(rec, rtt, facts->una, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_WAIT };
 	mark_doubtful(rec, facts->una, true);
 	set_lossy(rec, now);
-	/* The peer is alive: at most one hint per timeout of the QP counts as a retry */
-	if (!(limit->retry_cnt && is_in_time(rec, rtt, limit, now)) &&
-	    !count_retry(rec, limit, now))
+	/* The peer is alive: at most one hint per timeout counts as a retry */
+	in_time = now < rec->since + get_told_ns(rec, rtt, limit, now);
+	if (!(limit->retry_cnt && in_time) && !count_retry(rec, limit, now))
 		return (struct rxe_loss_verdict){ .act = RXE_LOSS_FAIL };
 	if (hint == RXE_LOSS_GAP)
 		return (struct rxe_loss_verdict) {

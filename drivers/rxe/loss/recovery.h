@@ -60,7 +60,7 @@ struct rxe_loss_facts {
 
 /**
  * struct rxe_retry_limit - timeout and retries that the QP's owner asked for
- * @timeout: ns; 0: wait for ever
+ * @timeout: ns; 0: silence uses up no retries
  * @retry_cnt: retries, 0 to 7
  */
 struct rxe_retry_limit {
