@@ -423,8 +423,7 @@ static void make_older(struct kunit *test, u32 ms)
 	rxe_task_kick(&fake(test)->qp->recv_task);
 }
 
-/* A READ of a byte whose response can't leave, since the rate is limited */
-static void begin_read(struct kunit *test, u32 n)
+static void inject_read(struct kunit *test, u32 n)
 {
 	struct rxe_pkt pkt = {
 		.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST,
@@ -434,9 +433,15 @@ static void begin_read(struct kunit *test, u32 n)
 		.dma_len = 1,
 	};
 
+	fake_inject(test, &pkt, NULL, 0);
+}
+
+/* A READ of a byte whose response can't leave, since the rate is limited */
+static void begin_read(struct kunit *test, u32 n)
+{
 	fake(test)->qp->sq.cc.next = KTIME_MAX;
 	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
-	fake_inject(test, &pkt, NULL, 0);
+	inject_read(test, n);
 	fake_expect_nothing(test);
 	KUNIT_ASSERT_TRUE(test, fake(test)->qp->rq.read.active);
 }
@@ -519,11 +524,37 @@ static void behind_read_others(struct kunit *test)
 	peer_expect_ack(test, PSN(0), 1);
 	atomic_sub(half, &rxe->rx_queued);
 	begin_read(test, 1);
+	KUNIT_EXPECT_TRUE(test, requests(test)->waiting);
 	genuine(test, 2);
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
 	atomic_sub(half, &rxe->rx_queued);
 	genuine(test, 2);
 	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 1ull);
+	atomic_sub(others, &rxe->num_qp);
+	end_read(test);
+	KUNIT_EXPECT_FALSE(test, requests(test)->waiting);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
+}
+
+/* Trains that were queued before the queue waits count anew when it does */
+static void behind_read_recounted(struct kunit *test)
+{
+	struct rxe_dev *rxe = fake(test)->rxe;
+	const int others = rxe_knob(queue_free_dev_bytes) / SKB_TRUESIZE(1);
+
+	atomic_add(others, &rxe->num_qp);
+	rxe_task_pause(&fake(test)->qp->recv_task);
+	fake(test)->qp->sq.cc.next = KTIME_MAX;
+	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
+	inject_read(test, 0);
+	genuine(test, 1);
+	genuine(test, 2);
+	KUNIT_EXPECT_LT(test, (u32)atomic_read(&rxe->rx_queued), queued_bytes(test));
+	atomic_add(rxe_knob(queue_dev_bytes) / 2, &rxe->rx_queued);
+	rxe_task_resume(&fake(test)->qp->recv_task);
+	fake_settle(test);
+	KUNIT_EXPECT_EQ(test, fake_counter(test, RXE_CNT_DROP_QUEUE), 2ull);
+	atomic_sub(rxe_knob(queue_dev_bytes) / 2, &rxe->rx_queued);
 	atomic_sub(others, &rxe->num_qp);
 	end_read(test);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rxe->rx_queued), 0);
@@ -618,6 +649,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(behind_read),
 	KUNIT_CASE(behind_read_many),
 	KUNIT_CASE(behind_read_others),
+	KUNIT_CASE(behind_read_recounted),
 	KUNIT_CASE(behind_read_dropped),
 	KUNIT_CASE(becn_once),
 	KUNIT_CASE(one_nak),

@@ -37,6 +37,7 @@ int __init rxe_qp_start(void)
  */
 void rxe_qp_stop(void)
 {
+	rxe_tasks_stop();
 	kmem_cache_destroy(slow_cache);
 }
 

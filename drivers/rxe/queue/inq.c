@@ -48,7 +48,7 @@ void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in)
 	in->sport = 0;
 	in->row = 0;
 	in->parked = false;
-	in->behind_read = false;
+	in->waiting = false;
 	in->slow = false;
 	rxe_pager_reset(&in->pager);
 }
@@ -69,7 +69,7 @@ static bool exceeds_free_part(struct rxe_dev *rxe, u32 bytes)
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
-	bool waits = READ_ONCE(in->parked) || READ_ONCE(in->behind_read);
+	bool waits = READ_ONCE(in->parked) || READ_ONCE(in->waiting);
 	u32 bytes = in->bytes + skb->truesize;
 	enum rxe_account account = RXE_FREE;
 
@@ -212,6 +212,42 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
 	}
 }
 
+/* Count all trains in the queue anew. Those that don't fit are dropped */
+static void recount(struct rxe_dev *rxe, struct rxe_inq *in)
+{
+	struct sk_buff_head old;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&in->queue.lock);
+	__skb_queue_head_init(&old);
+	skb_queue_splice_init(&in->queue, &old);
+	in->bytes = 0;
+	while ((skb = __skb_dequeue(&old))) {
+		rxe_waiting_uncharge(rxe, skb);
+		if (put_train(rxe, in, skb))
+			continue;
+		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_count_left(skb));
+		kfree_skb(skb);
+	}
+}
+
+/**
+ * rxe_inq_note_waiting - note whether the queue waits for a page, or behind a READ
+ * @rxe: the device
+ * @in: the queue; between two runs
+ * @waiting: it waits
+ *
+ * When it begins to wait, its trains count anew: so far they were about to be taken in.
+ */
+void rxe_inq_note_waiting(struct rxe_dev *rxe, struct rxe_inq *in, bool waiting)
+{
+	spin_lock(&in->queue.lock);
+	WRITE_ONCE(in->waiting, waiting);
+	if (waiting)
+		recount(rxe, in);
+	spin_unlock(&in->queue.lock);
+}
+
 /**
  * rxe_inq_slow_down - the queue waits behind a READ, perhaps for long
  * @rxe: the device
@@ -223,21 +259,11 @@ void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms)
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in)
 {
 	struct sk_buff *skb = rxe_inq_first(in);
-	struct sk_buff_head old;
 
 	if (in->slow || !skb || !rxe_waiting_is_old(skb))
 		return;
-	__skb_queue_head_init(&old);
 	spin_lock(&in->queue.lock);
 	WRITE_ONCE(in->slow, true);
-	skb_queue_splice_init(&in->queue, &old);
-	in->bytes = 0;
-	while ((skb = __skb_dequeue(&old))) {
-		rxe_waiting_uncharge(rxe, skb);
-		if (put_train(rxe, in, skb))
-			continue;
-		rxe_drop(rxe, RXE_DROP_QUEUE, rxe_rx_count_left(skb));
-		kfree_skb(skb);
-	}
+	recount(rxe, in);
 	spin_unlock(&in->queue.lock);
 }

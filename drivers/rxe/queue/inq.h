@@ -17,8 +17,9 @@ struct rxe_qp;
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
  * since a queue is normally emptied soon. With many QPs, this free part is an equal share of
  * queue_free_dev_bytes. Exception: behind a parked packet, a queue has no free part. The first
- * train of a queue that waits for nothing is always free: it is taken in at once. Queues that wait
- * have only half of queue_dev_bytes together, so that they can't keep the others from receiving.
+ * train of a queue that waits for nothing is free in any case, since it is taken in soon. Queues
+ * that wait may fill only half of queue_dev_bytes, so that they can't keep the others from
+ * receiving. When a queue begins to wait, all that it has is counted anew.
  * Behind a READ whose response takes longer than inq_age_ms, trains count as if they were held.
  * They are dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */
@@ -36,8 +37,8 @@ struct rxe_qp;
  * @waits: the last message waits for the next ones
  * @parked: the next packet, or the READ in progress, waits: for a page, for another run, or for
  *	send_task, which copies the data of the work request that a response would complete
- * @behind_read: the queue waits behind a READ in progress
- * @slow: it has waited so for long
+ * @waiting: the queue waits for a page, or behind a READ in progress
+ * @slow: it has waited behind a READ for long
  * @pager: of the page that @parked waits for
  */
 struct rxe_inq {
@@ -49,7 +50,7 @@ struct rxe_inq {
 	__be16			sport;
 	bool			waits;
 	bool			parked;
-	bool			behind_read;
+	bool			waiting;
 	bool			slow;
 	struct rxe_pager	pager;
 };
@@ -76,6 +77,7 @@ void rxe_inq_rest(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 void rxe_inq_hold(struct rxe_dev *rxe, struct rxe_inq *in, struct sk_buff *skb,
 		  u32 expected);
 void rxe_inq_expire_queue(struct rxe_dev *rxe, struct rxe_inq *in, u32 ms);
+void rxe_inq_note_waiting(struct rxe_dev *rxe, struct rxe_inq *in, bool waiting);
 void rxe_inq_slow_down(struct rxe_dev *rxe, struct rxe_inq *in);
 
 #endif /* RXE_QUEUE_INQ_H */

@@ -14,7 +14,7 @@ struct rxe_swqe;
 /**
  * struct rxe_memops - local work requests of a send queue; under sq.lock
  * @executed: number of those that were executed and haven't completed
- * @left: number of those that this run may still execute
+ * @left: number of those that this run may still execute; only send_task uses it
  * @ending: the key that the next local work request is invalidating, or 0
  */
 struct rxe_memops {

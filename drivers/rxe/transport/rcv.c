@@ -80,7 +80,7 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
 		drop_train(qp->rxe, skb, why);
 		return;
 	}
-	if (wait)
+	if (wait && !rxe_task_is_behind())
 		rxe_task_schedule(&qp->recv_task);
 	else
 		rxe_task_run(&qp->recv_task);
@@ -335,6 +335,15 @@ static void continue_sending(struct rxe_qp *qp)
 		rxe_task_schedule(&qp->send_task);
 }
 
+/* @behind_read: the queue waits behind a READ in progress */
+static void note_waiting(struct rxe_qp *qp, struct rxe_inq *in, bool behind_read)
+{
+	bool waiting = behind_read || (in->parked && rxe_pager_is_busy(&in->pager));
+
+	if (unlikely(in->waiting != waiting))
+		rxe_inq_note_waiting(qp->rxe, in, waiting);
+}
+
 /**
  * rxe_recv_end - end a run of the receive task
  * @qp: the QP
@@ -346,13 +355,13 @@ bool rxe_recv_end(struct rxe_qp *qp)
 	bool more = false;
 	u8 state;
 
-	if (unlikely(qp->requests.behind_read != qp->rq.read.active))
-		WRITE_ONCE(qp->requests.behind_read, qp->rq.read.active);
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
 	rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.reply.out);
 	rxe_tx_end_turn(qp->rq.reply.tx);
+	note_waiting(qp, &qp->requests, qp->rq.read.active);
+	note_waiting(qp, &qp->responses, false);
 	if (rxe_early_holds(&qp->requests.early) || rxe_early_holds(&qp->responses.early) ||
 	    qp->rq.read.blocked || qp->requests.parked || qp->responses.parked)
 		rxe_gap_watch(qp);

@@ -5,7 +5,7 @@
  * A caller that has work for a task runs it directly, with bottom halves off. If the task
  * runs on another CPU already, that CPU does the work. A run ends when its budget is spent.
  * Then a process yields and continues; in any other context a tasklet continues. The runs of a
- * CPU's tasklets in one go are limited, too. No other file depends on tasklets.
+ * CPU's tasklets in one go are limited, too. No other file of transport/ depends on tasklets.
  */
 #include <rxe/transport.h>
 
@@ -16,50 +16,82 @@
  */
 static DEFINE_PER_CPU(u32, task_depth);
 
+static void begin_pass(struct tasklet_struct *t);
+
 /**
  * struct task_pass - a CPU's pass over its tasklets
- * @runs: runs of tasks
- * @since: jiffies of its first run
- * @deferred: the first tasklet that was left to the next pass; NULL if none was. Only its address
- *	is used
+ * @runs: runs of tasks in it, and in earlier passes if none was deferred since
+ * @deferring: tasks are left to the next pass
+ * @next: a tasklet that begins the next pass
  */
 struct task_pass {
 	u32			runs;
-	u32			since;
-	struct tasklet_struct	*deferred;
+	bool			deferring;
+	struct tasklet_struct	next;
 };
 
-static DEFINE_PER_CPU(struct task_pass, task_pass);
+static DEFINE_PER_CPU(struct task_pass, task_pass) = {
+	.next = { .callback = begin_pass, .use_callback = true },
+};
+
+static void begin_pass(struct tasklet_struct *t)
+{
+	struct task_pass *pass = container_of(t, struct task_pass, next);
+
+	pass->runs = 0;
+	pass->deferring = false;
+}
 
 /*
- * May the tasklet run in this pass? A pass runs all tasklets that are scheduled on a CPU, with
- * bottom halves off, and a process can have tens of thousands of queue pairs. After RXE_TASK_PASS
- * runs, the rest is left to the next pass, before which a CPU under load runs other threads. No
- * tasklet runs twice in a pass: the first deferred one begins the next pass. Exception: if that one
- * is gone, the next pass begins some time later.
+ * May one more tasklet run a task in this pass? A pass runs all tasklets that are scheduled on a
+ * CPU, with bottom halves off, and a process can have tens of thousands of queue pairs. After
+ * RXE_TASK_PASS runs, the rest is left to the next pass, before which a CPU under load runs other
+ * threads.
  */
-static bool is_in_pass(struct task_pass *pass, struct tasklet_struct *t)
+static bool is_in_pass(struct task_pass *pass)
 {
-	if (t == pass->deferred || (u32)jiffies - pass->since > HZ / 20) {
-		pass->deferred = NULL;
-		pass->runs = 0;
-		pass->since = jiffies;
-	}
 	if (pass->runs < RXE_TASK_PASS) {
 		pass->runs++;
 		return true;
 	}
-	if (!pass->deferred)
-		pass->deferred = t;
+	if (!pass->deferring) {
+		pass->deferring = true;
+		tasklet_schedule(&pass->next);
+	}
 	return false;
 }
 
 static void run_tasklet(struct tasklet_struct *t)
 {
-	if (likely(is_in_pass(this_cpu_ptr(&task_pass), t)))
+	if (likely(is_in_pass(this_cpu_ptr(&task_pass))))
 		rxe_task_run(container_of(t, struct rxe_task, tasklet));
 	else
 		tasklet_schedule(t);
+}
+
+/**
+ * rxe_task_is_behind - is this CPU behind with its tasks?
+ *
+ * Context: bottom halves off.
+ *
+ * Return: true if tasks are left to the next pass over its tasklets.
+ */
+bool rxe_task_is_behind(void)
+{
+	return __this_cpu_read(task_pass.deferring);
+}
+
+/**
+ * rxe_tasks_stop - at module unload; no task is left
+ *
+ * Context: process.
+ */
+void rxe_tasks_stop(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu(task_pass, cpu).next);
 }
 
 /**

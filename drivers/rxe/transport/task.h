@@ -39,6 +39,8 @@ struct rxe_task {
 
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 		   bool (*fn)(struct rxe_qp *qp), bool (*end)(struct rxe_qp *qp));
+void rxe_tasks_stop(void);
+bool rxe_task_is_behind(void);
 bool rxe_task_enter(struct rxe_task *task);
 void rxe_task_end(struct rxe_task *task, bool more);
 void rxe_task_leave(struct rxe_task *task, bool more);
