@@ -10,6 +10,7 @@
 #ifndef RXE_TRAIN_H
 #define RXE_TRAIN_H
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -27,6 +28,7 @@ struct rxe_txq;
  * @ref: one for the sender, one for each skb
  * @q: the queues
  * @sent: skbs that it has sent; written by its task
+ * @parked: its skbs that wait for an address, see rxe_tx_park()
  * @wait: link in the list of waiting senders
  * @turn: it may send now, though others wait; until rxe_tx_end_turn()
  * @forced: it may send once, though the queues are full
@@ -40,6 +42,7 @@ struct rxe_tx {
 	struct kref		ref;
 	struct rxe_txq		*q;
 	u32			sent;
+	atomic_t		parked;
 	struct list_head	wait;
 	bool			turn;
 	bool			forced;
@@ -113,7 +116,7 @@ struct rxe_l3_icrc {
  * @grp: a datagram's group if it has members on this device, or NULL; set before the train is
  *	sent. Bottom halves stay off from the lookup on
  * @next: where the next packet goes, if @ready isn't 0
- * @sqpn: QP number of a connected sender; set before the train is sent
+ * @sqpn: QP number of a connected sender, 0 for a datagram; set before the train is sent
  * @ready: packets of @pkt bytes that fit into the memory at @next
  * @hint: packets that the caller expects to add
  * @pkt: bytes of each packet but the last (BTH to ICRC), 0 while empty

@@ -219,10 +219,10 @@ static void park(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, fill(test, 0, bytes), SKBS / 2);
 	KUNIT_EXPECT_EQ(test, fill(test, 1, bytes), 0u);
-	KUNIT_EXPECT_TRUE(test, rxe_tx_is_loaded(fix.tx[1]));
+	KUNIT_EXPECT_TRUE(test, rxe_tx_is_loaded(fix.tx[1], false));
 	skb_queue_walk(&fix.queue[0], skb)
-		rxe_tx_park(skb);
-	KUNIT_EXPECT_FALSE(test, rxe_tx_is_loaded(fix.tx[1]));
+		KUNIT_EXPECT_TRUE(test, rxe_tx_park(skb, false));
+	KUNIT_EXPECT_FALSE(test, rxe_tx_is_loaded(fix.tx[1], false));
 	KUNIT_EXPECT_EQ(test, fix.called[0] + fix.called[1], 1u);
 	rxe_tx_leave(fix.tx[0]);
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
@@ -233,6 +233,50 @@ static void park(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), 0u);
 	leave(1, SKBS / 2);
 	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), limit);
+}
+
+/* The sender puts @num datagrams that wait for addresses into the queues. Return: those dropped */
+static u32 send_to_dead(struct kunit *test, u32 num)
+{
+	struct sk_buff *skb;
+	u32 dropped = 0;
+
+	while (num-- && !rxe_tx_full(fix.tx[0])) {
+		skb = alloc_skb(1, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_put(skb, 1);
+		rxe_tx_own(fix.tx[0], NULL, skb);
+		if (rxe_tx_is_loaded(fix.tx[0], true) && !rxe_tx_park(skb, true)) {
+			kfree_skb(skb);
+			dropped++;
+		} else {
+			skb_queue_tail(&fix.queue[0], skb);
+		}
+	}
+	return dropped;
+}
+
+/*
+ * Datagrams that wait for a neighbour's address leave the sender half of its limit for other
+ * neighbours, even if they are small.
+ */
+static void park_datagrams(struct kunit *test)
+{
+	u32 waiting = SKBS / 2 - 1, i;
+	int times = 2;
+
+	while (times--) {
+		KUNIT_EXPECT_EQ(test, send_to_dead(test, 4 * SKBS), 4 * SKBS - waiting);
+		KUNIT_EXPECT_EQ(test, fix.called[0], 0u);
+		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS - waiting);
+		for (i = 0; i < SKBS - waiting; i++)
+			kfree_skb(skb_dequeue_tail(&fix.queue[0]));
+		KUNIT_EXPECT_EQ(test, fix.called[0], 1u);
+		rxe_tx_leave(fix.tx[0]);
+		leave(0, waiting);
+		KUNIT_EXPECT_EQ(test, rxe_tx_share(fix.tx[0]), SKBS);
+		fix.called[0] = 0;
+	}
 }
 
 /*
@@ -324,6 +368,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stuck),
 	KUNIT_CASE(stuck_idle),
 	KUNIT_CASE(park),
+	KUNIT_CASE(park_datagrams),
 	KUNIT_CASE(other_netdev),
 	KUNIT_CASE(moved),
 	KUNIT_CASE(one_each),

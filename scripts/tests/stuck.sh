@@ -127,6 +127,19 @@ not_held_up() {
 	unresolved && [ "$after" -lt $((5 * before + 2000)) ]
 }
 
+# datagrams_pass BYTES: a UD queue pair sends many datagrams to a dead neighbour.  They don't delay the one that it
+# sends to another.
+datagrams_pass() {
+	local status=0 line='' gid
+	ip -n B addr add 198.18.3.4/32 dev three && gid=$(cli gid_index rxethreeA v2 198.18.3.1) || return 1
+	coproc UD { ip netns exec A timeout 120 ud_dead rxethreeA "$gid" ::ffff:198.18.3.4 ::ffff:198.18.3.2 "$1"; }
+	read -r -t 60 -u "${UD[0]}" line && [ "$line" = ready ] || return 1
+	ip -n B addr del 198.18.3.4/32 dev three && ip -n A neigh flush to 198.18.3.4 && echo >&"${UD[1]}" || return 1
+	read -r -t 60 -u "${UD[0]}" line || status=1
+	say "$line ms"
+	[ $status = 0 ] && [ "$line" -lt 1000 ]
+}
+
 # A VLAN's queue is full.  The other QPs of its device are as fast as before.
 vlan_not_held_up() {
 	local before after
@@ -165,6 +178,8 @@ pair two 2
 pair three 3
 pair four 4
 vlan four 5 5
+try dead-neighbour-small-datagrams datagrams_pass 16
+try dead-neighbour-datagrams datagrams_pass 1024
 try dead-neighbour not_held_up
 try vlan vlan_not_held_up
 # Sixteen QPs fill a queue.  QPs of another netdev work nevertheless, until that queue is stuck, too.

@@ -122,8 +122,8 @@ struct rxe_tx_time {
 void rxe_tx_time_add(struct rxe_tx_time *t, u64 ns, ktime_t now);
 void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb);
 void rxe_tx_cut(struct sk_buff *train, struct sk_buff *last);
-bool rxe_tx_is_loaded(const struct rxe_tx *tx);
-void rxe_tx_park(struct sk_buff *skb);
+bool rxe_tx_is_loaded(const struct rxe_tx *tx, bool datagram);
+bool rxe_tx_park(struct sk_buff *skb, bool datagram);
 void rxe_tx_wait(void);
 void rxe_tx_set_ops(const struct rxe_net_ops *ops);
 

@@ -92,19 +92,33 @@ static void rxe_v2_set_offloads(struct sk_buff *skb, const struct rxe_train *tra
 	rxe_v2_set_partial_csum(skb);
 }
 
-/*
- * Is the next hop's address known, so that packets won't wait for it? Consumes the reference to
- * @neigh, which may be NULL or an error.
- */
-static bool rxe_v2_is_known(struct neighbour *neigh)
+/* Is a next hop's address known, so that packets won't wait for it? @neigh: may be an error */
+static bool rxe_v2_is_known(const struct neighbour *neigh)
 {
-	bool valid;
+	return IS_ERR_OR_NULL(neigh) || READ_ONCE(neigh->nud_state) & NUD_VALID;
+}
 
-	if (IS_ERR_OR_NULL(neigh))
-		return true;
-	valid = READ_ONCE(neigh->nud_state) & NUD_VALID;
-	neigh_release(neigh);
-	return valid;
+static void rxe_v2_put_neigh(struct neighbour *neigh)
+{
+	if (!IS_ERR_OR_NULL(neigh))
+		neigh_release(neigh);
+}
+
+/*
+ * If the next hop's address isn't known, the skb will wait for it, and is parked. An skb that is
+ * dropped instead makes the stack ask for the address, too.
+ *
+ * Return: false if the skb must be dropped.
+ */
+static bool rxe_v2_may_wait(const struct dst_entry *dst, struct sk_buff *skb, bool datagram)
+{
+	struct neighbour *neigh = dst_neigh_lookup_skb(dst, skb);
+	bool may = rxe_v2_is_known(neigh) || rxe_tx_park(skb, datagram);
+
+	if (!may)
+		neigh_event_send(neigh, NULL);
+	rxe_v2_put_neigh(neigh);
+	return may;
 }
 
 /**
@@ -120,12 +134,19 @@ static bool rxe_v2_is_known(struct neighbour *neigh)
 bool rxe_path_is_resolved(struct rxe_path *path)
 {
 	const void *daddr = rxe_gid_is_ipv4(&path->dgid) ? &path->dgid.raw[12] : &path->dgid.raw[0];
+	struct neighbour *neigh;
 	struct dst_entry *dst;
+	bool known;
 
 	if (path->same_dev || path->mcast || !rxe_l3(path->proto)->udp)
 		return true;
 	dst = rxe_route(path);
-	return IS_ERR(dst) || rxe_v2_is_known(dst_neigh_lookup(dst, daddr));
+	if (IS_ERR(dst))
+		return true;
+	neigh = dst_neigh_lookup(dst, daddr);
+	known = rxe_v2_is_known(neigh);
+	rxe_v2_put_neigh(neigh);
+	return known;
 }
 
 /*
@@ -170,9 +191,11 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		}
 		skb_dst_set_noref(skb, dst);
 	}
-	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx)) && !path->mcast &&
-	    !rxe_v2_is_known(dst_neigh_lookup_skb(dst, skb)))
-		rxe_tx_park(skb);
+	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx, !train->sqpn)) && !path->mcast &&
+	    !rxe_v2_may_wait(dst, skb, !train->sqpn)) {
+		kfree_skb(skb);
+		return 1;
+	}
 	rxe_v2_set_offloads(skb, train, dst->dev);
 	memset(skb->cb, 0, sizeof(skb->cb));
 	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev), rxe_v2_get_sock(skb, path), skb);

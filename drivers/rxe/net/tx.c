@@ -620,10 +620,13 @@ static void tx_drop_sock(struct sk_buff *skb)
 static void tx_free(struct sk_buff *skb)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
+	u32 bytes = skb_shinfo(skb)->tskey;
 
 	if (unlikely(READ_ONCE(tx->q->timed) == skb))
 		txq_end_timing(tx->q);
-	txq_subtract(tx->q, skb_shinfo(skb)->tskey);
+	if (unlikely(!bytes))
+		atomic_dec(&tx->parked);
+	txq_subtract(tx->q, bytes);
 	if (skb->sk)
 		tx_drop_sock(skb);
 	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */
@@ -657,31 +660,52 @@ void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 	skb->destructor = tx_free;
 }
 
-/**
- * rxe_tx_is_loaded - do so many bytes wait in the queues that they could delay other senders?
- * @tx: the sender
- *
- * Return: true if they are more than half of the smallest limit.
- */
-bool rxe_tx_is_loaded(const struct rxe_tx *tx)
+/* The part of a sender's limit that datagrams may take up unparked, and again parked */
+static u32 tx_get_park_limit(void)
 {
-	return atomic_read(&tx->q->bytes) > rxe_knob(txq_min_bytes) / 2;
+	return rxe_knob(txq_sender_skbs) / 4;
+}
+
+/**
+ * rxe_tx_is_loaded - could a packet that waits for the address of its next hop delay others?
+ * @tx: the sender, which counts the packet already
+ * @datagram: the packet is a datagram
+ *
+ * Return: true if the bytes in the queues are more than half of the smallest limit. For a
+ * datagram, also if the sender has more than a few skbs.
+ */
+bool rxe_tx_is_loaded(const struct rxe_tx *tx, bool datagram)
+{
+	return atomic_read(&tx->q->bytes) > rxe_knob(txq_min_bytes) / 2 ||
+	       (datagram && tx_has_many(tx, tx_get_park_limit() + 1));
 }
 
 /**
  * rxe_tx_park - count an skb for its sender only, no longer for the device's queues
  * @skb: after rxe_tx_own(); it is about to wait for the address of its next hop
+ * @datagram: it is a datagram
  *
  * The neighbour may be dead. Packets that wait for it for seconds must not stop the senders to
  * all others. The neighbour's own queue has a limit in bytes.
+ *
+ * A sender of datagrams has other neighbours, too. Less than half of its limit may therefore wait
+ * for addresses. Otherwise txq_find_next() would pass over it until the dead neighbour's packets
+ * are dropped. Datagrams are unreliable, so any further one isn't sent.
+ *
+ * Context: the sender's task.
+ * Return: false if the skb must be dropped, not sent.
  */
-void rxe_tx_park(struct sk_buff *skb)
+bool rxe_tx_park(struct sk_buff *skb, bool datagram)
 {
 	struct rxe_tx *tx = skb_shinfo(skb)->destructor_arg;
 
+	if (datagram && atomic_read(&tx->parked) + 1 >= tx_get_park_limit())
+		return false;
+	atomic_inc(&tx->parked);
 	cmpxchg(&tx->q->timed, skb, NULL);
 	txq_subtract(tx->q, skb_shinfo(skb)->tskey);
-	skb_shinfo(skb)->tskey = 0;
+	skb_shinfo(skb)->tskey = 0;	/* tx_free() knows by it that the skb was parked */
+	return true;
 }
 
 /**
