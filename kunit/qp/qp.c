@@ -4,6 +4,8 @@
  * A refused change changes nothing. Work that is posted in a state waits, is sent or is flushed
  * as section 10.3.1 requires.
  */
+#include <rxe/knobs.h>
+#include "../../drivers/rxe/net/internal.h"
 #include "../fake.h"
 
 #define MTU	FAKE_MTU
@@ -216,6 +218,40 @@ static void create_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->num_qp), 1);
 }
 
+static u32 turns;
+
+static void note_turn(void *owner)
+{
+	if (owner == &turns)
+		turns++;
+}
+
+static const struct rxe_net_ops turn_ops = { .sent = note_turn };
+
+/*
+ * A change of attributes pauses the tasks. Meanwhile, neither sender of the QP keeps a place among
+ * the waiting senders: its turn would be lost, and all others would wait.
+ */
+static void pause_gives_way(struct kunit *test)
+{
+	struct rxe_tx *other = rxe_tx_create(fake(test)->rxe->txq, &turns);
+	struct sk_buff *skb = alloc_skb(rxe_knob(txq_first_bytes), GFP_KERNEL);
+
+	KUNIT_ASSERT_TRUE(test, other && skb);
+	rxe_tx_set_ops(&turn_ops);
+	turns = 0;
+	skb_put(skb, rxe_knob(txq_first_bytes));
+	rxe_tx_own(other, NULL, skb);
+	KUNIT_EXPECT_TRUE(test, rxe_tx_full(fake(test)->qp->sq.sender.tx));
+	KUNIT_EXPECT_TRUE(test, rxe_tx_full(fake(test)->qp->rq.reply.tx));
+	KUNIT_EXPECT_TRUE(test, rxe_tx_full(other));
+	KUNIT_EXPECT_EQ(test, modify(test, (struct ib_qp_attr){ .min_rnr_timer = 2 },
+				     IB_QP_MIN_RNR_TIMER), 0);
+	kfree_skb(skb);
+	KUNIT_EXPECT_EQ(test, turns, 1u);
+	rxe_tx_destroy(other);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(refused),
 	KUNIT_CASE(all_or_nothing),
@@ -223,6 +259,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sqd_drains),
 	KUNIT_CASE(err_flushes),
 	KUNIT_CASE(reset),
+	KUNIT_CASE(pause_gives_way),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(create_refused),
 	{}

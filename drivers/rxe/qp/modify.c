@@ -269,10 +269,16 @@ static void apply_state(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		rxe_qp_reset(qp);
 }
 
+/*
+ * A paused sender couldn't use its turn at the queues below, and all other senders would wait for
+ * it. So its place is given up. When the tasks resume, they queue up again if they must.
+ */
 static void pause_tasks(struct rxe_qp *qp)
 {
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
+	rxe_tx_leave(qp->sq.sender.tx);
+	rxe_tx_leave(qp->rq.reply.tx);
 }
 
 static void resume_tasks(struct rxe_qp *qp)
