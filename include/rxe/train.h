@@ -29,7 +29,8 @@ struct rxe_txq;
  * @q: the queues
  * @sent: skbs that it has sent; written by its task
  * @parked: its skbs that wait for an address, see rxe_tx_park()
- * @wait: link in the list of waiting senders
+ * @wait: link in a list of waiting senders
+ * @held: it waits, and has too many skbs to get a turn
  * @turn: it may send now, though others wait; until rxe_tx_end_turn()
  * @forced: it may send once, though the queues are full
  * @round: rxe_txq.round when it was last forced
@@ -44,6 +45,7 @@ struct rxe_tx {
 	u32			sent;
 	atomic_t		parked;
 	struct list_head	wait;
+	bool			held;
 	bool			turn;
 	bool			forced;
 	u32			round;

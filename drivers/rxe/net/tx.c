@@ -16,7 +16,8 @@
  *
  * Each sender also has a limit of its own: txq_sender_skbs. A queueing discipline that
  * separates flows limits each flow by packets (fq: 100). The requests and the READ responses
- * of a QP are two senders, but one flow.
+ * of a QP are two senders, but one flow. A sender that has reached its limit waits until half of
+ * its skbs have left. Until then it gets no turn, and no other sender waits for it.
  *
  * One packet may always be queued. Senders that must wait get their turn in order of
  * arrival, when half of the limits is free. In its turn, a sender sends as much as its task
@@ -53,7 +54,9 @@
  * @bytes: bytes in the queues
  * @limit: bytes that may be there before senders wait; read locklessly
  * @lock: protects all below, and rxe_tx.owner
- * @waiting: senders that wait, in the order in which they came
+ * @waiting: senders that wait for a turn, in the order in which they came
+ * @held: senders that wait until fewer of their own skbs are queued
+ * @waiters: senders that wait or have their turn; read locklessly
  * @turn: one of the senders has its turn (rxe_tx.turn)
  * @round: number of the round in which senders are forced to send, since the queue is stuck
  * @left: bytes that left in this period
@@ -73,6 +76,8 @@ struct rxe_txq {
 	u32			limit;
 	spinlock_t		lock;	/* all below */
 	struct list_head	waiting;
+	struct list_head	held;
+	u32			waiters;
 	bool			turn;
 	u32			round;
 	u64			left;
@@ -100,29 +105,43 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops)
 }
 
 /*
- * Let some waiting senders send once. There may be a great many, so each call moves the next few
- * to the end of the list. If the first sender was moved in this round, the round is complete,
- * whether or not all have sent: some have nothing to send any more, or wait for a page.
- *
- * Context: lock held. Return: true if some may be left in this round.
+ * Let up to *@left senders of a list send once. If the first sender was moved in this round, the
+ * round is complete, whether or not all have sent: some have nothing to send any more, or wait
+ * for a page. Return: true if the round is complete in this list.
  */
-static bool txq_force_waiters(struct rxe_txq *q)
+static bool txq_force_list(struct rxe_txq *q, struct list_head *list, u32 *left)
 {
-	u32 left = rxe_knob(txq_force);
 	struct rxe_tx *tx;
 
-	while (left--) {
-		tx = list_first_entry(&q->waiting, struct rxe_tx, wait);
-		if (tx->round == q->round) {
-			q->round++;
+	while (!list_empty(list)) {
+		tx = list_first_entry(list, struct rxe_tx, wait);
+		if (tx->round == q->round)
+			break;
+		if (!*left)
 			return false;
-		}
+		--*left;
 		tx->round = q->round;
-		list_move_tail(&tx->wait, &q->waiting);
+		list_move_tail(&tx->wait, list);
 		WRITE_ONCE(tx->forced, true);
 		rxe_net_ops->sent(tx->owner);
 	}
 	return true;
+}
+
+/*
+ * Let some waiting senders send once. There may be a great many, so each call moves the next few
+ * to the end of their list.
+ *
+ * Context: lock held. Return: true if some are left in this round.
+ */
+static bool txq_force_waiters(struct rxe_txq *q)
+{
+	u32 left = rxe_knob(txq_force);
+
+	if (!txq_force_list(q, &q->waiting, &left) || !txq_force_list(q, &q->held, &left))
+		return true;
+	q->round++;
+	return false;
 }
 
 static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
@@ -135,7 +154,7 @@ static enum hrtimer_restart txq_check_stuck(struct hrtimer *timer)
 	spin_lock_irqsave(&q->lock, flags);
 	if (hrtimer_is_queued(timer)) {
 		;	/* armed again while we waited for the lock */
-	} else if (!list_empty(&q->waiting)) {
+	} else if (!list_empty(&q->waiting) || !list_empty(&q->held)) {
 		due = ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns));
 		if (!ktime_before(now, due))
 			due = ktime_add_ns(now, txq_force_waiters(q) ? NSEC_PER_MSEC :
@@ -171,6 +190,7 @@ static struct rxe_txq *txq_create(const struct net_device *ndev)
 	q->round = 1;
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->waiting);
+	INIT_LIST_HEAD(&q->held);
 	rxe_hrtimer_setup(&q->timer, txq_check_stuck, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_ABS_SOFT);
 	hash_add(txqs, &q->node, (unsigned long)ndev);
@@ -290,18 +310,56 @@ static bool tx_has_many(const struct rxe_tx *tx, u32 skbs)
 	return unlikely(rxe_tx_count_skbs(tx) >= skbs);
 }
 
+/* Has the sender less than half of its own limit free? */
+static bool tx_must_be_held(const struct rxe_tx *tx)
+{
+	return tx_has_many(tx, rxe_knob(txq_sender_skbs) / 2 + 1);
+}
+
+/* Put a sender to the end of the list that it belongs to. Context: lock held */
+static void txq_queue(struct rxe_txq *q, struct rxe_tx *tx)
+{
+	WRITE_ONCE(tx->held, tx_must_be_held(tx));
+	list_move_tail(&tx->wait, tx->held ? &q->held : &q->waiting);
+}
+
+/* A held sender with enough room by now waits for a turn. Context: lock held */
+static void txq_release_held(struct rxe_txq *q, struct rxe_tx *tx)
+{
+	if (tx->held && !tx_must_be_held(tx))
+		txq_queue(q, tx);
+}
+
+static void txq_count_waiters(struct rxe_txq *q, int change)
+{
+	WRITE_ONCE(q->waiters, q->waiters + change);
+}
+
+/* The sender waits no more. Return: false if it didn't wait. Context: lock held */
+static bool txq_unqueue(struct rxe_tx *tx)
+{
+	bool waits = !list_empty(&tx->wait);
+
+	list_del_init(&tx->wait);
+	WRITE_ONCE(tx->held, false);
+	return waits;
+}
+
 /*
- * Find the first waiting sender that has half of its own limit free. Few senders are skipped,
- * since all their skbs are within the limit of the queues.
+ * Find the first sender in line. Parked packets are in no queue, so there may be a great many
+ * senders with too many skbs. They are therefore in a list of their own. Exception: senders that
+ * were forced to send while they were in line. Each is skipped once.
  */
-static struct rxe_tx *txq_find_next(const struct rxe_txq *q)
+static struct rxe_tx *txq_find_next(struct rxe_txq *q)
 {
 	struct rxe_tx *tx;
 
-	list_for_each_entry(tx, &q->waiting, wait)
-		if (!tx_has_many(tx, rxe_knob(txq_sender_skbs) / 2 + 1))
+	do {
+		tx = list_first_entry_or_null(&q->waiting, struct rxe_tx, wait);
+		if (!tx || !tx_must_be_held(tx))
 			return tx;
-	return NULL;
+		txq_queue(q, tx);
+	} while (true);
 }
 
 /* Give the turn to the next sender. Context: lock held */
@@ -314,7 +372,7 @@ static void txq_give_turn(struct rxe_txq *q)
 	tx = txq_find_next(q);
 	if (!tx)
 		return;
-	list_del_init(&tx->wait);
+	txq_unqueue(tx);
 	WRITE_ONCE(q->turn, true);
 	WRITE_ONCE(tx->turn, true);
 	rxe_net_ops->sent(tx->owner);
@@ -327,6 +385,7 @@ static void txq_take_turn(struct rxe_txq *q, struct rxe_tx *tx)
 		return;
 	WRITE_ONCE(tx->turn, false);
 	WRITE_ONCE(q->turn, false);
+	txq_count_waiters(q, -1);
 }
 
 /**
@@ -339,7 +398,8 @@ void rxe_tx_leave(struct rxe_tx *tx)
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
-	list_del_init(&tx->wait);
+	if (txq_unqueue(tx))
+		txq_count_waiters(q, -1);
 	txq_take_turn(q, tx);
 	txq_give_turn(q);
 	spin_unlock_irqrestore(&q->lock, flags);
@@ -408,22 +468,25 @@ static void txq_add_waiter(struct rxe_txq *q, struct rxe_tx *tx)
 	bool waits;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (!q->turn && list_empty(&q->waiting)) {
+	if (!q->waiters) {
 		q->since = ktime_get_coarse();
 		q->left = 0;
 	}
 	WRITE_ONCE(q->timing, true);
 	txq_take_turn(q, tx);
 	waits = !list_empty(&tx->wait);
-	if (!waits)
-		list_add_tail(&tx->wait, &q->waiting);
+	if (!waits) {
+		txq_count_waiters(q, 1);
+		txq_queue(q, tx);
+	}
 	if (!hrtimer_is_queued(&q->timer)) {
 		WRITE_ONCE(q->drained, ktime_get());
 		hrtimer_start(&q->timer,
 			      ktime_add_ns(q->drained, rxe_knob(txq_stuck_ns)),
 			      HRTIMER_MODE_ABS_SOFT);
 	}
-	smp_mb();	/* pairs with the one in txq_subtract() */
+	smp_mb();	/* pairs with the one in tx_subtract() */
+	txq_release_held(q, tx);
 	if (!waits || txq_has_drained(q, atomic_read(&q->bytes)))
 		txq_give_turn(q);
 	spin_unlock_irqrestore(&q->lock, flags);
@@ -440,7 +503,7 @@ bool rxe_tx_busy(const struct rxe_tx *tx)
 	struct rxe_txq *q = tx->q;
 
 	return txq_is_full(q) || tx_has_many(tx, rxe_knob(txq_sender_skbs)) ||
-	       (!list_empty(&q->waiting) && !READ_ONCE(tx->turn));
+	       READ_ONCE(tx->held) || (!list_empty(&q->waiting) && !READ_ONCE(tx->turn));
 }
 
 /**
@@ -530,29 +593,31 @@ static void txq_adapt_limit(struct rxe_txq *q)
 	q->left = 0;
 }
 
-/* @bytes left the queues and @rest remain, while senders wait */
-static noinline void txq_note_drained(struct rxe_txq *q, u32 bytes, u32 rest)
+/* @bytes of a sender left the queues and @rest remain, while senders wait */
+static noinline void txq_note_drained(struct rxe_txq *q, struct rxe_tx *tx, u32 bytes, u32 rest)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->lock, flags);
 	WRITE_ONCE(q->drained, ktime_get_coarse());
-	if (q->turn || !list_empty(&q->waiting)) {
+	if (q->waiters) {
 		q->left += bytes;
 		txq_adapt_limit(q);
+		txq_release_held(q, tx);
 		if (txq_has_drained(q, rest))
 			txq_give_turn(q);
 	}
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-/* @bytes don't count as queued any more */
-static void txq_subtract(struct rxe_txq *q, u32 bytes)
+/* @bytes of a sender don't count as queued any more */
+static void tx_subtract(struct rxe_tx *tx, u32 bytes)
 {
+	struct rxe_txq *q = tx->q;
 	u32 rest = atomic_sub_return(bytes, &q->bytes);
 
-	if (READ_ONCE(q->turn) || !list_empty(&q->waiting))
-		txq_note_drained(q, bytes, rest);
+	if (READ_ONCE(q->waiters))
+		txq_note_drained(q, tx, bytes, rest);
 }
 
 static noinline void txq_start_timing(struct rxe_txq *q, struct sk_buff *skb)
@@ -626,7 +691,7 @@ static void tx_free(struct sk_buff *skb)
 		txq_end_timing(tx->q);
 	if (unlikely(!bytes))
 		atomic_dec(&tx->parked);
-	txq_subtract(tx->q, bytes);
+	tx_subtract(tx, bytes);
 	if (skb->sk)
 		tx_drop_sock(skb);
 	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */
@@ -689,8 +754,8 @@ bool rxe_tx_is_loaded(const struct rxe_tx *tx, bool datagram)
  * all others. The neighbour's own queue has a limit in bytes.
  *
  * A sender of datagrams has other neighbours, too. Less than half of its limit may therefore wait
- * for addresses. Otherwise txq_find_next() would pass over it until the dead neighbour's packets
- * are dropped. Datagrams are unreliable, so any further one isn't sent.
+ * for addresses. Otherwise it would be held until the dead neighbour's packets are dropped.
+ * Datagrams are unreliable, so any further one isn't sent.
  *
  * Context: the sender's task.
  * Return: false if the skb must be dropped, not sent.
@@ -703,7 +768,7 @@ bool rxe_tx_park(struct sk_buff *skb, bool datagram)
 		return false;
 	atomic_inc(&tx->parked);
 	cmpxchg(&tx->q->timed, skb, NULL);
-	txq_subtract(tx->q, skb_shinfo(skb)->tskey);
+	tx_subtract(tx, skb_shinfo(skb)->tskey);
 	skb_shinfo(skb)->tskey = 0;	/* tx_free() knows by it that the skb was parked */
 	return true;
 }
