@@ -76,9 +76,30 @@ static void names(struct kunit *test)
 	}
 }
 
+/* A netdev with too many queueing disciplines to look at counts as shaped */
+static void many(struct kunit *test)
+{
+	struct Qdisc *leaves = kvcalloc(RXE_LOOK_QDISCS, sizeof(*leaves), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, leaves);
+	for (i = 0; i < RXE_LOOK_QDISCS; i++) {
+		leaves[i].ops = &fix.other;
+		hash_add_rcu(fix.ndev->qdisc_hash, &leaves[i].hash, i);
+		if (i < RXE_LOOK_QDISCS / 2)
+			KUNIT_EXPECT_FALSE_MSG(test, is_found(), "%u", i);
+	}
+	KUNIT_EXPECT_TRUE(test, is_found());
+	for (i = 0; i < RXE_LOOK_QDISCS; i++)
+		hash_del_rcu(&leaves[i].hash);
+	KUNIT_EXPECT_FALSE(test, is_found());
+	kvfree(leaves);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(places),
 	KUNIT_CASE(names),
+	KUNIT_CASE(many),
 	{}
 };
 

@@ -8,6 +8,10 @@
  * The kernel doesn't tell which queueing disciplines segment, hence the list of names. netem isn't
  * in the list, since it segments only the trains that it corrupts.
  *
+ * The root of a container can add tens of thousands of queueing disciplines, and a look is repeated
+ * for each path. So a look ends after RXE_LOOK_QDISCS of them, and then the netdev counts as one
+ * that shapes.
+ *
  * Context: bottom halves off; the netdev must not go away.
  */
 #include <linux/netdevice.h>
@@ -23,21 +27,27 @@ static bool rxe_is_shaper(const struct Qdisc *q)
 	return match_string(names, ARRAY_SIZE(names), q->ops->id) >= 0;
 }
 
-/* The hash table has all queueing disciplines but the root */
-static bool rxe_has_shaper(const struct net_device *ndev)
+/*
+ * The hash table has all queueing disciplines but the root. @left: how many may still be looked
+ * at; a netdev counts, too. Return: true if one shapes, or if there are more.
+ */
+static bool rxe_has_shaper(const struct net_device *ndev, u32 *left)
 {
 	const struct Qdisc *q = rcu_dereference_bh(ndev->qdisc);
 	int i;
 
-	if (q && rxe_is_shaper(q))
+	if (!*left || (q && rxe_is_shaper(q)))
 		return true;
-	hash_for_each_rcu(ndev->qdisc_hash, i, q, hash)
-		if (rxe_is_shaper(q))
+	--*left;
+	hash_for_each_rcu(ndev->qdisc_hash, i, q, hash) {
+		if (!*left || rxe_is_shaper(q))
 			return true;
+		--*left;
+	}
 	return false;
 }
 #else
-static bool rxe_has_shaper(const struct net_device *ndev)
+static bool rxe_has_shaper(const struct net_device *ndev, u32 *left)
 {
 	return false;
 }
@@ -45,22 +55,23 @@ static bool rxe_has_shaper(const struct net_device *ndev)
 
 static int rxe_lower_has_shaper(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
-	return rxe_has_shaper(ndev);
+	return rxe_has_shaper(ndev, priv->data);
 }
 
 /**
  * rxe_shaper_below - does a queueing discipline segment the trains that a netdev sends?
  * @ndev: netdev
  *
- * Return: true if there is one on it, or on a netdev below.
+ * Return: true if there is one on it, or on a netdev below, or if there are too many to look at.
  */
 bool rxe_shaper_below(struct net_device *ndev)
 {
-	struct netdev_nested_priv priv = {};
+	u32 left = RXE_LOOK_QDISCS;
+	struct netdev_nested_priv priv = { .data = &left };
 	bool found;
 
 	rcu_read_lock();
-	found = rxe_has_shaper(ndev) ||
+	found = rxe_has_shaper(ndev, &left) ||
 		netdev_walk_all_lower_dev_rcu(ndev, rxe_lower_has_shaper, &priv);
 	rcu_read_unlock();
 	return found;
