@@ -13,6 +13,7 @@
 #include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
+#include <rxe/work.h>
 #include <transport/receive.h>
 #include "device.h"
 
@@ -53,9 +54,12 @@ static int __init rxe_init(void)
 	err = rxe_crc32_init();
 	if (err)
 		return err;
-	err = rxe_qp_start();
+	err = rxe_work_start();
 	if (err)
 		goto err_crc32;
+	err = rxe_qp_start();
+	if (err)
+		goto err_work;
 	err = rxe_cork_start();
 	if (err)
 		goto err_qp;
@@ -75,6 +79,8 @@ err_cork:
 	rxe_cork_stop();
 err_qp:
 	rxe_qp_stop();
+err_work:
+	rxe_work_stop();
 err_crc32:
 	rxe_crc32_exit();
 	return err;
@@ -94,6 +100,7 @@ static void __exit rxe_exit(void)
 	rxe_odp_stop();
 	rxe_cork_stop();
 	rxe_qp_stop();
+	rxe_work_stop();
 	rxe_crc32_exit();
 	/* Wait for RCU callbacks that are in the module's text */
 	rcu_barrier();

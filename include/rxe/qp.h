@@ -10,7 +10,6 @@
 struct rdma_counter;
 struct rdma_hw_stats;
 struct rxe_dev;
-struct rxe_cq;
 
 /* ib_device_ops */
 int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
@@ -34,7 +33,7 @@ struct rdma_hw_stats *rxe_counter_alloc_stats(struct rdma_counter *counter);
 int rxe_counter_update(struct rdma_counter *counter);
 
 /* struct rxe_cq_ops */
-void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq);
+void rxe_qp_cq_error(struct ib_qp *ibqp);
 void rxe_qp_cq_armed(struct list_head *link);
 
 /* qp/qp.c: module load and unload */

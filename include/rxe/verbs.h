@@ -39,9 +39,21 @@ struct rxe_ah_ref *rxe_ah_get(struct rxe_dev *rxe, u32 num, struct ib_pd *pd);
 struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
 
 /**
+ * struct rxe_cq_user - a QP that uses a CQ for its sends, its receives, or both
+ * @link: in rxe_cq.users
+ * @cq: the CQ; NULL: none
+ * @ibqp: the QP
+ */
+struct rxe_cq_user {
+	struct list_head	link;
+	struct rxe_cq		*cq;
+	struct ib_qp		*ibqp;
+};
+
+/**
  * struct rxe_cq - completion queue
  * @ibcq: the RDMA core's CQ
- * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @moving, @count,
+ * @lock: protects @ring, @armed, @wakes, @event_due, @overflow, @told, @moving, @count,
  *	@period_us, @held and @flushing; innermost lock of the driver, interrupts off
  * @ring: completions: struct ib_uverbs_wc (user) or struct ib_wc (kernel)
  * @is_user: a process polls it; false: a kernel consumer
@@ -59,8 +71,10 @@ struct rxe_ah_ref *rxe_ah_hold(struct ib_ah *ibah);
  * @resize: one resize at a time
  * @flushing: QPs of processes in ERR whose receives complete in this CQ. The next request for
  *	an event flushes the first of them, and moves them to the end
- * @overflow_work: raises IB_EVENT_CQ_ERR and stops the QPs, in process context
- * @told: the work has raised the event
+ * @users_lock: protects @users
+ * @users: the QPs that use it, each once
+ * @overflow_work: raises IB_EVENT_CQ_ERR and stops @users, once, in process context
+ * @told: the work has raised the event. A QP that loses a completion now is stopped at once
  * @closing: the CQ is being destroyed; the handler isn't called any more
  * @cpu: CPU of the completion handler, from the completion vector
  * @kicked: the handler was requested on @cpu and hasn't run yet
@@ -84,6 +98,8 @@ struct rxe_cq {
 	u16			held;
 	struct mutex		resize;	/* rxe_resize_cq() */
 	struct list_head	flushing;
+	struct mutex		users_lock;	/* users */
+	struct list_head	users;
 	struct work_struct	overflow_work;
 	bool			told;
 	bool			closing;
@@ -101,16 +117,19 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
 
 /**
  * struct rxe_cq_ops - callbacks from CQs to QPs
- * @failed: a completion was lost: stops the QPs that complete in it; process context
+ * @failed: a completion was lost: stops a QP that completes in the CQ; any context with
+ *	interrupts on, sq.lock of the QP may be held
  * @armed: an event was requested: flushes the QP of this link in rxe_cq.flushing;
  *	CQ's lock held
  */
 struct rxe_cq_ops {
-	void (*failed)(struct rxe_dev *rxe, struct rxe_cq *cq);
+	void (*failed)(struct ib_qp *ibqp);
 	void (*armed)(struct list_head *link);
 };
 
 void rxe_cq_set_ops(const struct rxe_cq_ops *ops);
+void rxe_cq_add_user(struct rxe_cq *cq, struct rxe_cq_user *user, struct ib_qp *ibqp);
+void rxe_cq_remove_user(struct rxe_cq_user *user);
 void rxe_cq_settle(struct rxe_cq *cq);
 void rxe_cq_forget(struct rxe_cq *cq, const struct ib_qp *ibqp);
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);

@@ -2,7 +2,7 @@
 /*
  * Queue pairs by their verbs (qp/): creation within the device's limits, modify_qp, query_qp.
  * A refused change changes nothing. Work that is posted in a state waits, is sent or is flushed
- * as section 10.3.1 requires.
+ * as section 10.3.1 requires. An overflow of a CQ stops its QPs.
  */
 #include <rxe/knobs.h>
 #include "../../drivers/rxe/net/internal.h"
@@ -162,6 +162,92 @@ static void reset(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/* A QP in RTS, in no list of a CQ: the test enters it into the table of QP numbers */
+static struct rxe_qp *unlisted_qp(struct kunit *test, const struct rxe_qp *like,
+				  struct rxe_qpn *entry)
+{
+	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.send_cq = like->ibqp.send_cq;
+	qp->ibqp.recv_cq = like->ibqp.recv_cq;
+	qp->state = IB_QPS_RTS;
+	qp->entry = entry;
+	entry->qp = qp;
+	kref_init(&entry->ref);
+	spin_lock_init(&qp->state_lock);
+	rxe_task_init(&qp->recv_task, qp, rxe_recv_run, rxe_recv_end);
+	return qp;
+}
+
+/* A QP in RTS that does nothing: its tasks are paused */
+static struct rxe_qp *new_qp(struct kunit *test, struct rxe_cq *scq, struct rxe_cq *rcq)
+{
+	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &scq->ibcq, .recv_cq = &rcq->ibcq,
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.device = &fake(test)->rxe->ibdev;
+	qp->ibqp.pd = &fake(test)->pd;
+	qp->ibqp.qp_type = init.qp_type;
+	qp->ibqp.send_cq = init.send_cq;
+	qp->ibqp.recv_cq = init.recv_cq;
+	KUNIT_ASSERT_EQ(test, rxe_create_qp(&qp->ibqp, &init, NULL), 0);
+	WRITE_ONCE(qp->state, IB_QPS_RTS);
+	return qp;
+}
+
+static void lose_completion(struct rxe_cq *cq, struct rxe_qp *qp)
+{
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .qp = &qp->ibqp };
+	int i, num = cq->overflow ? 1 : cq->ibcq.cqe + 1;
+
+	local_bh_disable();
+	for (i = 0; i < num; i++)
+		rxe_cq_post(cq, &wc, false);
+	local_bh_enable();
+}
+
+/*
+ * An overflow stops the QPs that send or receive with the CQ, and no others, without a search of
+ * the device's QPs. A QP that is connected later is stopped by its own loss, at once [11.6.3.4].
+ */
+static void cq_overflow(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct rxe_qp *receiver = new_qp(test, f->rcq, f->scq), *gone = new_qp(test, f->scq, f->scq);
+	struct rxe_qp *other = new_qp(test, f->rcq, f->rcq), *late = new_qp(test, f->scq, f->rcq);
+	struct rxe_qp *both = new_qp(test, f->scq, f->scq);
+	struct rxe_qpn entry = {};
+	struct rxe_qp *unlisted = unlisted_qp(test, f->qp, &entry);
+
+	KUNIT_ASSERT_EQ(test, xa_insert(&f->rxe->qps, 7, &entry, GFP_KERNEL), 0);
+	WRITE_ONCE(late->state, IB_QPS_RESET);
+	rxe_destroy_qp(&gone->ibqp, NULL);
+	lose_completion(f->scq, f->qp);
+	flush_work(&f->scq->overflow_work);
+	fake_settle(test);
+	xa_erase(&f->rxe->qps, 7);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
+	KUNIT_EXPECT_TRUE(test, f->events & BIT(IB_EVENT_QP_FATAL));
+	KUNIT_EXPECT_EQ(test, receiver->state, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, both->state, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, other->state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, unlisted->state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, late->state, IB_QPS_RESET);
+	WRITE_ONCE(late->state, IB_QPS_RTS);
+	lose_completion(f->scq, late);
+	KUNIT_EXPECT_EQ(test, late->state, IB_QPS_ERR);
+	KUNIT_EXPECT_FALSE(test, flush_work(&f->scq->overflow_work));
+	tasklet_kill(&unlisted->recv_task.tasklet);
+	rxe_destroy_qp(&receiver->ibqp, NULL);
+	rxe_destroy_qp(&both->ibqp, NULL);
+	rxe_destroy_qp(&other->ibqp, NULL);
+	rxe_destroy_qp(&late->ibqp, NULL);
+}
+
 static int create(struct kunit *test, struct ib_qp_init_attr *init)
 {
 	struct fake *f = fake(test);
@@ -260,6 +346,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(err_flushes),
 	KUNIT_CASE(reset),
 	KUNIT_CASE(pause_gives_way),
+	KUNIT_CASE(cq_overflow),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(create_refused),
 	{}

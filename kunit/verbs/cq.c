@@ -193,12 +193,26 @@ static void handler_polls_and_arms(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->polled, 100u);
 }
 
+static const struct rxe_cq_ops normal_ops = {
+	.failed = rxe_qp_cq_error, .armed = rxe_qp_cq_armed,
+};
+
+static u32 num_failed;
+
+static void count_failed(struct ib_qp *ibqp)
+{
+	num_failed++;
+}
+
+static const struct rxe_cq_ops failed_ops = { .failed = count_failed };
+
 static void overflow(struct kunit *test)
 {
 	struct ctx *c = test->priv;
 	u32 fit = c->cq.ibcq.cqe, i;
 	struct ib_wc wc;
 
+	rxe_cq_set_ops(&failed_ops);
 	KUNIT_ASSERT_GE(test, fit, CQE);
 	for (i = 0; i < fit; i++)
 		post(test, i, IB_WC_SUCCESS, false);
@@ -211,39 +225,34 @@ static void overflow(struct kunit *test)
 	for (i = 0; i < fit; i++)
 		expect(test, i);
 	KUNIT_EXPECT_EQ(test, rxe_poll_cq(&c->cq.ibcq, 1, &wc), 0);
+	rxe_cq_set_ops(&normal_ops);
 }
 
-static const struct rxe_cq_ops normal_ops = {
-	.failed = rxe_qp_cq_error, .armed = rxe_qp_cq_armed,
-};
-
-static u32 num_failed;
-
-static void count_failed(struct rxe_dev *rxe, struct rxe_cq *cq)
-{
-	num_failed++;
-}
-
-static const struct rxe_cq_ops failed_ops = { .failed = count_failed };
-
-/* A QP that uses the CQ after the overflow is stopped, too. The event isn't repeated */
+/*
+ * The first loss stops the QPs of the CQ. A later loss stops only its QP, at once, unless the work
+ * request was flushed. The event isn't repeated
+ */
 static void overflow_again(struct kunit *test)
 {
+	struct rxe_cq_user users[3] = {};
 	struct ctx *c = test->priv;
 	u32 i;
 
 	rxe_cq_set_ops(&failed_ops);
 	num_failed = 0;
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		rxe_cq_add_user(&c->cq, &users[i], &c->qp);
+	rxe_cq_remove_user(&users[1]);
 	for (i = 0; i <= c->cq.ibcq.cqe; i++)
 		post(test, i, IB_WC_SUCCESS, false);
 	flush_work(&c->cq.overflow_work);
-	KUNIT_EXPECT_EQ(test, num_failed, 1u);
-	post(test, i, IB_WC_WR_FLUSH_ERR, false);
-	flush_work(&c->cq.overflow_work);
-	KUNIT_EXPECT_EQ(test, num_failed, 1u);
-	post(test, i, IB_WC_SUCCESS, false);
-	flush_work(&c->cq.overflow_work);
 	KUNIT_EXPECT_EQ(test, num_failed, 2u);
+	post(test, i, IB_WC_WR_FLUSH_ERR, false);
+	KUNIT_EXPECT_EQ(test, num_failed, 2u);
+	post(test, i, IB_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, num_failed, 3u);
+	KUNIT_EXPECT_FALSE(test, flush_work(&c->cq.overflow_work));
+	KUNIT_EXPECT_EQ(test, num_failed, 3u);
 	KUNIT_EXPECT_EQ(test, c->errors, 1u);
 	rxe_cq_set_ops(&normal_ops);
 }

@@ -189,6 +189,20 @@ static void init_qp(struct rxe_qp *qp, struct rxe_dev *rxe,
 	rxe_task_init(&qp->recv_task, qp, rxe_recv_run, rxe_recv_end);
 }
 
+/* If a CQ overflows, the QP is stopped */
+static void join_cqs(struct rxe_qp *qp)
+{
+	rxe_cq_add_user(rxe_scq(qp), &qp->slow->sends, &qp->ibqp);
+	if (rxe_rcq(qp) != rxe_scq(qp))
+		rxe_cq_add_user(rxe_rcq(qp), &qp->slow->recvs, &qp->ibqp);
+}
+
+static void leave_cqs(struct rxe_qp *qp)
+{
+	rxe_cq_remove_user(&qp->slow->sends);
+	rxe_cq_remove_user(&qp->slow->recvs);
+}
+
 /* Enter the QP into the table of QP numbers: from here on packets find it */
 static int publish_qp(struct rxe_qp *qp)
 {
@@ -269,6 +283,7 @@ int rxe_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = udata ? copy_response(qp, udata) : 0;
 	if (err)
 		goto out_unpublish;
+	join_cqs(qp);
 	return 0;
 
 out_unpublish:
@@ -382,6 +397,7 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rxe_qp *qp = to_rxe_qp(ibqp);
 
+	leave_cqs(qp);
 	unpublish_qp(qp);
 	rxe_task_pause(&qp->send_task);
 	rxe_task_pause(&qp->recv_task);
@@ -402,15 +418,6 @@ int rxe_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	kmem_cache_free(slow_cache, qp->slow);
 	atomic_dec(&qp->rxe->num_qp);
 	return 0;
-}
-
-/* Does nothing for a QP in RESET or ERR */
-static void stop_qp(struct rxe_qp *qp)
-{
-	if (!rxe_qp_to_err(qp))
-		return;
-	rxe_qp_event(qp, IB_EVENT_QP_FATAL);
-	rxe_task_schedule(&qp->recv_task);
 }
 
 /**
@@ -436,23 +443,20 @@ void rxe_visit_qps(struct rxe_dev *rxe, rxe_qp_fn fn, void *arg)
 	}
 }
 
-static void stop_qp_of_cq(struct rxe_qp *qp, void *cq)
-{
-	if (rxe_scq(qp) == cq || rxe_rcq(qp) == cq)
-		stop_qp(qp);
-	cond_resched();	/* the device may have many QPs */
-}
-
 /**
- * rxe_qp_cq_error - a CQ lost a completion: stop the QPs that use it
- * @rxe: the device
- * @cq: the CQ
+ * rxe_qp_cq_error - a CQ lost a completion: stop a QP that uses it
+ * @ibqp: the QP; nothing is done in RESET or ERR
  *
- * [11.6.3.4]. Context: process.
+ * [11.6.3.4]. Context: any with interrupts on; sq.lock may be held.
  */
-void rxe_qp_cq_error(struct rxe_dev *rxe, struct rxe_cq *cq)
+void rxe_qp_cq_error(struct ib_qp *ibqp)
 {
-	rxe_visit_qps(rxe, stop_qp_of_cq, cq);
+	struct rxe_qp *qp = to_rxe_qp(ibqp);
+
+	if (!rxe_qp_to_err(qp))
+		return;
+	rxe_qp_event(qp, IB_EVENT_QP_FATAL);
+	rxe_task_schedule(&qp->recv_task);
 }
 
 static void suspect_path(struct rxe_qp *qp, void *unused)

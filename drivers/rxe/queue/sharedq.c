@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <rxe/ring.h>
+#include <rxe/work.h>
 #include <queue/sharedq.h>
 
 /* Context: shared->q.lock held */
@@ -18,7 +19,7 @@ static void check_limit(struct rxe_sharedq *shared)
 	if (!shared->limit || rxe_ring_count_pending(shared->q.ring) >= shared->limit)
 		return;
 	shared->limit = 0;
-	schedule_work(&shared->low);
+	queue_work(rxe_wq, &shared->low);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <cc/np.h>
+#include <rxe/verbs.h>
 #include <rxe/window.h>
 
 struct rxe_qp;
@@ -32,6 +33,8 @@ struct rxe_persist {
  * @mutex: one modify_qp at a time
  * @cap: queue sizes as created
  * @ah_attr: the address as modify_qp set it; without the GID's attribute, which the path holds
+ * @sends: in the send CQ's list of users
+ * @recvs: in the receive CQ's list, if that is another CQ
  * @events: pending events for the owner, a bit for each enum ib_event_type
  * @event_work: calls the owner's event handler
  * @gap_timer: runs recv_task when it has waited long enough for a missing packet
@@ -54,6 +57,8 @@ struct rxe_qp_slow {
 	struct mutex		mutex;	/* modify_qp */
 	struct ib_qp_cap	cap;
 	struct rdma_ah_attr	ah_attr;
+	struct rxe_cq_user	sends;
+	struct rxe_cq_user	recvs;
 	unsigned long		events;
 	struct work_struct	event_work;
 	struct hrtimer		gap_timer;

@@ -6,6 +6,7 @@
  * Context: any, unless noted. The table of QP numbers is read in RCU.
  */
 #include <rxe/transport.h>
+#include <rxe/work.h>
 
 /**
  * rxe_qp_get_bh - find a QP by number, with bottom halves off
@@ -149,5 +150,5 @@ void rxe_qp_event(struct rxe_qp *qp, enum ib_event_type type)
 	if (!qp->ibqp.event_handler)
 		return;
 	set_bit(type, &qp->slow->events);
-	schedule_work(&qp->slow->event_work);
+	queue_work(rxe_wq, &qp->slow->event_work);
 }

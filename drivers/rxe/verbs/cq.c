@@ -4,13 +4,14 @@
  *
  * A completion is written under the CQ's lock. cq_event.c calls the consumer's handler later.
  *
- * Context: post, poll and arm in any context but NMI, since kernel consumers poll with
- * interrupts off. Create, resize and destroy in process context.
+ * Context: poll and arm in any context but NMI, since kernel consumers poll with interrupts
+ * off. Post with bottom halves off. Create, resize and destroy in process context.
  */
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rxe/verbs.h>
+#include <rxe/work.h>
 #include <verbs/cq.h>
 
 static const struct rxe_cq_ops *rxe_cq_ops;
@@ -70,14 +71,22 @@ static __always_inline void cq_publish(struct rxe_cq *cq)
 
 /*
  * A QP that uses a dead CQ goes to ERR with the first completion that it loses [11.6.3.4].
- * Exception: a flushed completion, since its QP has stopped already.
+ * Exception: a flushed completion, since its QP has stopped already. The first loss stops all
+ * QPs of the CQ, in a work, behind IB_EVENT_CQ_ERR. Later losses concern QPs that were created
+ * or reset since then: only the QP that loses is stopped.
+ *
+ * Return: true if the caller must stop the QP, without the lock.
  */
-static void cq_handle_overflow(struct rxe_cq *cq, enum ib_wc_status status)
+static bool cq_lose(struct rxe_cq *cq, enum ib_wc_status status)
 {
-	if (cq->may_lose || (cq->overflow && status == IB_WC_WR_FLUSH_ERR))
-		return;
-	cq->overflow = true;
-	schedule_work(&cq->overflow_work);
+	lockdep_assert_held(&cq->lock);
+	if (cq->may_lose)
+		return false;
+	if (cq->overflow)
+		return cq->told && status != IB_WC_WR_FLUSH_ERR;
+	WRITE_ONCE(cq->overflow, true);
+	queue_work(rxe_wq, &cq->overflow_work);
+	return false;
 }
 
 /**
@@ -90,7 +99,7 @@ static void cq_handle_overflow(struct rxe_cq *cq, enum ib_wc_status status)
  * completion is lost. Then the consumer gets IB_EVENT_CQ_ERR, and the CQ's QPs go to ERR,
  * unless the CQ was created with IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN.
  *
- * Context: any but NMI; takes cq->lock.
+ * Context: bottom halves off, interrupts on; sq.lock may be held. Takes cq->lock.
  */
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 {
@@ -99,9 +108,13 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	place = cq->overflow ? NULL : rxe_ring_get_space(cq->ring);
-	if (!place) {
-		cq_handle_overflow(cq, wc->status);
-		goto unlock;
+	if (unlikely(!place)) {
+		bool stop = cq_lose(cq, wc->status);
+
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (stop)
+			rxe_cq_ops->failed(wc->qp);
+		return;
 	}
 	if (cq->is_user)
 		wc_to_user(place, wc);
@@ -113,10 +126,56 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 		cq->wakes |= IB_CQ_SOLICITED;
 	if (!cq->moving)
 		cq_publish(cq);
-unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
+/**
+ * rxe_cq_add_user - a QP begins to use a CQ
+ * @cq: the CQ
+ * @user: its entry, zeroed
+ * @ibqp: the QP, in RESET
+ *
+ * Context: process.
+ */
+void rxe_cq_add_user(struct rxe_cq *cq, struct rxe_cq_user *user, struct ib_qp *ibqp)
+{
+	user->cq = cq;
+	user->ibqp = ibqp;
+	mutex_lock(&cq->users_lock);
+	list_add_tail(&user->link, &cq->users);
+	mutex_unlock(&cq->users_lock);
+}
+
+/**
+ * rxe_cq_remove_user - a QP is destroyed
+ * @user: its entry; nothing is done if it uses no CQ
+ *
+ * On return, cq_raise_overflow() doesn't use the QP any more.
+ *
+ * Context: process.
+ */
+void rxe_cq_remove_user(struct rxe_cq_user *user)
+{
+	if (!user->cq)
+		return;
+	mutex_lock(&user->cq->users_lock);
+	list_del(&user->link);
+	mutex_unlock(&user->cq->users_lock);
+}
+
+static void cq_stop_users(struct rxe_cq *cq)
+{
+	struct rxe_cq_user *user;
+
+	mutex_lock(&cq->users_lock);
+	list_for_each_entry(user, &cq->users, link) {
+		rxe_cq_ops->failed(user->ibqp);
+		cond_resched();	/* there may be many */
+	}
+	mutex_unlock(&cq->users_lock);
+}
+
+/* A loss that sees that @told isn't set comes before cq_stop_users(), which stops the QP */
 static void cq_raise_overflow(struct work_struct *work)
 {
 	struct rxe_cq *cq = container_of(work, struct rxe_cq, overflow_work);
@@ -128,10 +187,12 @@ static void cq_raise_overflow(struct work_struct *work)
 	};
 
 	ibdev_dbg(&rxe->ibdev, "CQ overflow: its QPs go to the error state\n");
-	if (!cq->told && cq->ibcq.event_handler)
+	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	spin_lock_irq(&cq->lock);
 	cq->told = true;
-	rxe_cq_ops->failed(rxe, cq);
+	spin_unlock_irq(&cq->lock);
+	cq_stop_users(cq);
 }
 
 static struct rxe_ring *cq_ring_create(bool is_user, u32 cqe,
@@ -166,7 +227,9 @@ static void cq_init(struct rxe_cq *cq, u32 vector)
 	cq->ibcq.comp_vector = vector;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
+	mutex_init(&cq->users_lock);
 	INIT_LIST_HEAD(&cq->flushing);
+	INIT_LIST_HEAD(&cq->users);
 	INIT_WORK(&cq->overflow_work, cq_raise_overflow);
 	rxe_cq_events_init(cq);
 }

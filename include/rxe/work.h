@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The workqueue for rare events (work.c).
+ */
+#ifndef RXE_WORK_H
+#define RXE_WORK_H
+
+struct workqueue_struct;
+
+extern struct workqueue_struct *rxe_wq;
+
+int rxe_work_start(void);
+void rxe_work_stop(void);
+
+#endif /* RXE_WORK_H */
