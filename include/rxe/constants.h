@@ -59,6 +59,8 @@
 		 "local work requests that a run executes")			\
 	CONSTANT(FLUSH_MOST, 256,						\
 		 "work requests per queue that a run flushes")			\
+	CONSTANT(FLUSH_LATE, 4096,						\
+		 "receives posted in ERR that a later interval flushes")	\
 	CONSTANT(FLUSH_MIN_MS, 1,						\
 		 "first interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(FLUSH_MAX_MS, 1000,						\

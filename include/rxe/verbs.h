@@ -115,6 +115,12 @@ static inline struct rxe_cq *to_rxe_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct rxe_cq, ibcq);
 }
 
+/* Has a completion been lost? Then none comes any more */
+static inline bool rxe_cq_is_dead(const struct rxe_cq *cq)
+{
+	return READ_ONCE(cq->overflow);
+}
+
 /**
  * struct rxe_cq_ops - callbacks from CQs to QPs
  * @failed: a completion was lost: stops a QP that completes in the CQ; any context with

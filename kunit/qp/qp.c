@@ -162,6 +162,90 @@ static void reset(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/* The receives of a process ring no doorbell. By one store, a process posts a ring full of them */
+static void post_silently(struct kunit *test)
+{
+	struct rxe_ring *ring = fake(test)->qp->rq.recv.q.ring;
+
+	WRITE_ONCE(ring->buf->producer_index, (ring->index - 1) & ring->mask);
+}
+
+/* From now on, the QP is a process's, and in ERR */
+static void silent_in_err(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	qp->is_user = true;
+	qp->slow->flush_ms = 3600 * MSEC_PER_SEC;	/* only the test runs the work */
+	KUNIT_ASSERT_TRUE(test, rxe_qp_to_err(qp));
+}
+
+/* Return: number of receives that a run of the task, or runs that follow it, have flushed */
+static u32 count_flushed(struct kunit *test)
+{
+	struct fake *f = fake(test);
+	struct ib_wc wc;
+	u32 num = 0;
+
+	fake_settle(test);
+	while (rxe_poll_cq(&f->rcq->ibcq, 1, &wc) == 1)
+		num++;
+	return num;
+}
+
+static u32 post_and_flush(struct kunit *test, u32 rounds)
+{
+	u32 num = 0;
+
+	while (rounds--) {
+		post_silently(test);
+		rxe_task_kick(&fake(test)->qp->recv_task);
+		num += count_flushed(test);
+	}
+	return num;
+}
+
+/*
+ * A limited number of receives is flushed promptly. More of them wait for an interval, which
+ * grows, or for a request for an event.
+ */
+static void err_silent(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+	struct rxe_qp_slow *slow = qp->slow;
+	u32 fit = rxe_ring_get_capacity(qp->rq.recv.q.ring);
+	u32 rounds = RXE_FLUSH_LATE / fit + 5;
+
+	silent_in_err(test);
+	KUNIT_ASSERT_LT(test, 2 * fit, RXE_FLUSH_LATE);
+	KUNIT_EXPECT_EQ(test, post_and_flush(test, rounds), RXE_FLUSH_LATE);
+	slow->flush_ms = RXE_FLUSH_MAX_MS / 2;
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&slow->flush_work));
+	flush_delayed_work(&slow->flush_work);
+	KUNIT_EXPECT_EQ(test, count_flushed(test), fit);
+	KUNIT_EXPECT_EQ(test, slow->flush_ms, RXE_FLUSH_MAX_MS);
+	cancel_delayed_work_sync(&slow->flush_work);
+	slow->flush_ms = 3600 * MSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, post_and_flush(test, rounds), RXE_FLUSH_LATE - fit);
+	rxe_qp_cq_armed(&slow->flushing);
+	KUNIT_EXPECT_EQ(test, count_flushed(test), fit);
+	qp->is_user = false;
+}
+
+/* Receives whose completions would be lost aren't flushed, and no work looks for them */
+static void err_dead_cq(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	silent_in_err(test);
+	fake(test)->rcq->overflow = true;
+	post_and_flush(test, 1);
+	KUNIT_EXPECT_EQ(test, rxe_ring_count_pending(qp->rq.recv.q.ring),
+			rxe_ring_get_capacity(qp->rq.recv.q.ring));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->slow->flush_work));
+	qp->is_user = false;
+}
+
 /* A QP in RTS, in no list of a CQ: the test enters it into the table of QP numbers */
 static struct rxe_qp *unlisted_qp(struct kunit *test, const struct rxe_qp *like,
 				  struct rxe_qpn *entry)
@@ -346,6 +430,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(err_flushes),
 	KUNIT_CASE(reset),
 	KUNIT_CASE(pause_gives_way),
+	KUNIT_CASE(err_silent),
+	KUNIT_CASE(err_dead_cq),
 	KUNIT_CASE(cq_overflow),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(create_refused),

@@ -483,7 +483,5 @@ void rxe_qps_rerouted(struct rxe_dev *rxe)
  */
 void rxe_qp_cq_armed(struct list_head *link)
 {
-	struct rxe_qp *qp = list_entry(link, struct rxe_qp_slow, flushing)->qp;
-
-	rxe_task_schedule(&qp->recv_task);
+	rxe_flush_armed(list_entry(link, struct rxe_qp_slow, flushing)->qp);
 }

@@ -2,6 +2,7 @@
 /*
  * Stopping a QP: flushing and draining (section 10.3.1).
  */
+#include <rxe/work.h>
 #include <transport/common.h>
 
 /* Complete posted work requests that were never imported; copies only the completion's fields */
@@ -92,14 +93,50 @@ static bool take_flushed_recv(struct rxe_qp *qp)
 	return qp->rq.recv.shared ? qp->rq.recv.wqe.valid : rxe_rq_next(qp);
 }
 
+/* Does a process post receives without a doorbell, to a queue of the QP? */
+static bool has_silent_recvs(const struct rxe_qp *qp)
+{
+	return qp->is_user && !qp->rq.recv.shared;
+}
+
+/* No completion comes from a dead CQ, so there is no need to flush */
+static bool is_flushed_in_vain(const struct rxe_qp *qp)
+{
+	return has_silent_recvs(qp) && rxe_cq_is_dead(rxe_rcq(qp));
+}
+
+/* How many receives may be flushed now? See rxe_qp_slow.flush_left */
+static u32 get_allowance(struct rxe_qp_slow *slow)
+{
+	u32 more = xchg(&slow->flush_more, 0);
+
+	if (slow->flush_late && slow->flush_left < more)
+		slow->flush_left = more;
+	return slow->flush_left;
+}
+
+/* Return: true if there may be more that may be flushed */
+static bool spend_allowance(struct rxe_qp_slow *slow, u32 num, bool more)
+{
+	slow->flush_left -= num;
+	if (!slow->flush_left)
+		WRITE_ONCE(slow->flush_late, true);
+	return more && slow->flush_left;
+}
+
 static bool flush_rq(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
-	u32 left = RXE_FLUSH_MOST;
+	bool silent = has_silent_recvs(qp);
+	u32 most = RXE_FLUSH_MOST, left;
 
 	rxe_read_stop(&rq->read);
 	rxe_key_restore(&qp->ibqp, &rq->recv.ending);
-	while (left && take_flushed_recv(qp)) {
+	if (is_flushed_in_vain(qp))
+		return false;
+	if (silent)
+		most = min(most, get_allowance(qp->slow));
+	for (left = most; left && take_flushed_recv(qp); left--) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
 			.opcode = IB_WC_RECV,
@@ -107,9 +144,8 @@ static bool flush_rq(struct rxe_qp *qp)
 
 		rxe_count_recv_error(qp, wc.status);
 		rxe_recv_done(qp, &wc, true);
-		left--;
 	}
-	return !left;
+	return silent ? spend_allowance(qp->slow, most - left, !left) : !left;
 }
 
 /*
@@ -118,6 +154,11 @@ static bool flush_rq(struct rxe_qp *qp)
  * receives, less and less often while there are none. When the process arms the CQ
  * (rxe_req_notify_cq()), the QP is flushed at once, unless RXE_FLUSH_ARMED other QPs come
  * first.
+ *
+ * A process can post a ring full of receives by one store, again and again. Therefore only two
+ * rings full (those posted before ERR, and as many in ERR), or RXE_FLUSH_LATE receives if that is
+ * more, are flushed promptly. After that, the interval also grows while receives come, and an
+ * interval flushes RXE_FLUSH_LATE receives.
  */
 static void watch_rq(struct rxe_qp *qp)
 {
@@ -129,8 +170,7 @@ static void watch_rq(struct rxe_qp *qp)
 	if (list_empty(&slow->flushing))
 		list_add_tail(&slow->flushing, &cq->flushing);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	queue_delayed_work(system_power_efficient_wq, &slow->flush_work,
-			   msecs_to_jiffies(slow->flush_ms));
+	queue_delayed_work(rxe_wq, &slow->flush_work, msecs_to_jiffies(slow->flush_ms));
 }
 
 static void look_for_recvs(struct work_struct *work)
@@ -139,11 +179,26 @@ static void look_for_recvs(struct work_struct *work)
 						flush_work);
 	struct rxe_qp *qp = slow->qp;
 
-	if (rxe_ring_count_pending(qp->rq.recv.q.ring))
+	if (rxe_ring_count_pending(qp->rq.recv.q.ring) && !READ_ONCE(slow->flush_late))
 		slow->flush_ms = RXE_FLUSH_MIN_MS;
 	else
 		slow->flush_ms = min_t(u32, 2 * slow->flush_ms, RXE_FLUSH_MAX_MS);
-	rxe_task_kick(&qp->recv_task);	/* flushes, and queues this work again */
+	WRITE_ONCE(slow->flush_more, RXE_FLUSH_LATE);
+	/* Flushes, and queues this work again */
+	if (rxe_task_work(&qp->recv_task))
+		rxe_task_schedule(&qp->recv_task);
+}
+
+/**
+ * rxe_flush_armed - a process asks for an event: flush the receives that it posted in ERR
+ * @qp: the QP
+ *
+ * Context: any, under the CQ's lock.
+ */
+void rxe_flush_armed(struct rxe_qp *qp)
+{
+	cmpxchg(&qp->slow->flush_more, 0, RXE_FLUSH_MOST);
+	rxe_task_schedule(&qp->recv_task);
 }
 
 /* The QP takes no more receives from its SRQ, and all it took have completed [11.6.3.1] */
@@ -184,6 +239,8 @@ void rxe_flush_reset(struct rxe_qp *qp)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	cancel_delayed_work_sync(&qp->slow->flush_work);
 	qp->slow->flush_ms = RXE_FLUSH_MIN_MS;
+	qp->slow->flush_left = max_t(u32, 2 * qp->slow->cap.max_recv_wr, RXE_FLUSH_LATE);
+	qp->slow->flush_late = false;
 }
 
 /**
@@ -214,7 +271,7 @@ bool rxe_qp_flush(struct rxe_qp *qp)
 		more |= flush_rq(qp);
 		if (qp->rq.recv.shared)
 			tell_last_wqe(qp);
-		else if (qp->is_user)
+		else if (qp->is_user && !is_flushed_in_vain(qp))
 			watch_rq(qp);
 	}
 	if (qp->service->acked && recv_first)

@@ -33,5 +33,6 @@ bool rxe_sq_flush(struct rxe_qp *qp);
 void rxe_sq_check_drained(struct rxe_qp *qp);
 void rxe_flush_init(struct rxe_qp *qp);
 void rxe_flush_reset(struct rxe_qp *qp);
+void rxe_flush_armed(struct rxe_qp *qp);
 
 #endif /* RXE_TRANSPORT_FLUSH_H */

@@ -44,6 +44,9 @@ struct rxe_persist {
  * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
  * @flush_work: in ERR, QP of a process: looks for newly posted receives
  * @flush_ms: delay of @flush_work
+ * @flush_left: in ERR, QP of a process: receives that may be flushed now; only recv_task uses it
+ * @flush_late: @flush_left was 0 once: receives are flushed in intervals, or if the CQ is armed
+ * @flush_more: lifts @flush_left to this number if @flush_late; then it is 0
  * @persist: the persistent FLUSH in progress; only recv_task uses it
  * @windows: memory windows of type 2B that are bound on it
  * @np: CNPs for ECN marks on requests and responses; only recv_task uses it
@@ -68,6 +71,9 @@ struct rxe_qp_slow {
 	struct list_head	flushing;
 	struct delayed_work	flush_work;
 	u32			flush_ms;
+	u32			flush_left;
+	bool			flush_late;
+	u32			flush_more;
 	struct rxe_persist	persist;
 	struct rxe_windows	windows;
 	struct rxe_np		np;
