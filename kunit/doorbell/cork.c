@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doorbell/cork.c: which doorbells are corked.
+ * doorbell/cork.c: which doorbells are corked, and when a worker sends.
  */
 #include <rxe/transport.h>
 #include "../util.h"
@@ -122,6 +122,35 @@ static void vain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring(&cork, &now, 100, 0, STEP_NS), 100u);
 }
 
+/* Works may take each CPU once. A single CPU is the poster's */
+static void few_workers(struct kunit *test)
+{
+	u32 cpus;
+
+	KUNIT_EXPECT_FALSE(test, rxe_cork_has_worker(0, 1));
+	for (cpus = 2; cpus < 100; cpus++) {
+		KUNIT_ASSERT_TRUE(test, rxe_cork_has_worker(cpus - 1, cpus));
+		KUNIT_ASSERT_FALSE(test, rxe_cork_has_worker(cpus, cpus));
+		KUNIT_ASSERT_FALSE(test, rxe_cork_has_worker(1000, cpus));
+	}
+}
+
+/* A worker goes on until too many small messages wait. It begins for large messages */
+static void slow_worker(struct kunit *test)
+{
+	struct rxe_cork cork = {};
+	u32 most = rxe_knob(cork_most);
+
+	KUNIT_EXPECT_FALSE(test, rxe_cork_needs_worker(&cork, 1, false, true));
+	KUNIT_EXPECT_FALSE(test, rxe_cork_needs_worker(&cork, 1, true, false));
+	KUNIT_EXPECT_TRUE(test, rxe_cork_needs_worker(&cork, 1, true, true));
+	cork.working = true;
+	KUNIT_EXPECT_TRUE(test, rxe_cork_needs_worker(&cork, 1, false, false));
+	KUNIT_EXPECT_TRUE(test, rxe_cork_needs_worker(&cork, most - 1, false, false));
+	KUNIT_EXPECT_FALSE(test, rxe_cork_needs_worker(&cork, most, false, false));
+	KUNIT_EXPECT_TRUE(test, rxe_cork_needs_worker(&cork, most, true, false));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(stream),
 	KUNIT_CASE(ping_pong),
@@ -130,6 +159,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(drain),
 	KUNIT_CASE(pause),
 	KUNIT_CASE(vain),
+	KUNIT_CASE(few_workers),
+	KUNIT_CASE(slow_worker),
 	{}
 };
 

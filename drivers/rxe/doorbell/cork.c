@@ -16,7 +16,8 @@
  *     when there are cork_msgs, or when cork_ns have passed. A worker sends them.
  *   - If cork_stream messages leave at once, they are a stream, which is likely to continue.
  *     The next row needs one doorbell less.
- *   - If cork_most messages wait, the worker is too slow, and the poster sends them itself.
+ *   - If cork_most messages wait, the worker is too slow, and the poster sends them itself,
+ *     unless the worker is sending at this very moment.
  *   - A slow poster isn't corked: after cork_vain waits in a row that gathered less than
  *     cork_few messages, the next cork_skip messages don't wait.
  *   - Datagrams and paths without trains aren't corked, since waiting would save nothing.
@@ -24,6 +25,10 @@
  * Large messages: a worker sends a large message if the process doesn't wait for it, that is,
  * if the next completion belongs to another QP. It runs on an idle CPU if there is one. A thread
  * with many QPs thus uses more than its own CPU.
+ *
+ * If a worker for each CPU is queued or runs already, messages don't wait for one: posters send in
+ * their own context, at their own expense, and timers use the tasklet. Thus no backlog of one
+ * process delays others.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or cork_ns late.
@@ -33,6 +38,9 @@
 #include <compat/timer.h>
 
 static struct workqueue_struct *rxe_cork_wq;
+
+/* Works that are queued, and those that run. A work may be both */
+static atomic_t num_works = ATOMIC_INIT(0);
 
 /**
  * rxe_cork_start - create the workers, at module load
@@ -149,21 +157,47 @@ static void disarm_cork(struct rxe_qp *qp)
 	atomic_xchg(&qp->cork.armed, 0);
 }
 
+/* Counted before the work may run: send_by_worker() decrements */
+static void queue_worker(struct work_struct *work)
+{
+	atomic_inc(&num_works);
+	if (!queue_work(rxe_cork_wq, work))
+		atomic_dec(&num_works);
+}
+
 static void send_by_worker(struct work_struct *work)
 {
 	struct rxe_qp *qp = container_of(work, struct rxe_qp_slow, cork_work)->qp;
 
 	disarm_cork(qp);
 	if (rxe_task_work(get_sq_task(qp)))
-		queue_work(rxe_cork_wq, work);
+		queue_worker(work);
 	else
 		WRITE_ONCE(qp->cork.working, false);
+	atomic_dec(&num_works);
 }
 
 static void have_worker_send(struct rxe_qp *qp)
 {
 	WRITE_ONCE(qp->cork.working, true);
-	queue_work(rxe_cork_wq, &qp->slow->cork_work);
+	queue_worker(&qp->slow->cork_work);
+}
+
+/**
+ * rxe_cork_has_worker - may a worker send, or must the poster or the tasklet?
+ * @works: works that are queued or run, of all QPs
+ * @cpus: CPUs that are online
+ *
+ * Return: true if a worker may.
+ */
+bool rxe_cork_has_worker(u32 works, u32 cpus)
+{
+	return cpus > 1 && works < cpus;
+}
+
+static bool has_worker(void)
+{
+	return rxe_cork_has_worker(atomic_read(&num_works), num_online_cpus());
 }
 
 /* Note whether so many messages leave now that they are a stream */
@@ -184,18 +218,6 @@ static void drop_timer(struct rxe_qp *qp)
 	disarm_cork(qp);
 }
 
-/* Send the waiting messages: by a worker, or here if there is only one CPU */
-static void send_corked(struct rxe_qp *qp)
-{
-	note_stream(qp);
-	if (num_online_cpus() > 1) {
-		have_worker_send(qp);
-	} else {
-		disarm_cork(qp);
-		rxe_sq_kick(qp);
-	}
-}
-
 /* Does the next completion that the poster will find belong to another QP? */
 static bool is_other_next(const struct rxe_qp *qp)
 {
@@ -204,22 +226,38 @@ static bool is_other_next(const struct rxe_qp *qp)
 	return next && next != rxe_qp_num(qp);
 }
 
-/*
- * Should a worker send? Yes, if one is sending already: packets sent by two CPUs may be
- * reordered. Also for a large message, if the process polls other QPs first.
+/**
+ * rxe_cork_needs_worker - should a worker send, if there is one?
+ * @cork: the QP's cork
+ * @pending: messages that wait
+ * @large: the last of them is large
+ * @other: the next completion belongs to another QP
+ *
+ * A worker continues what one is sending already: packets sent by two CPUs may be reordered.
+ * Exception: it is too slow for many small messages. A worker also begins with a large
+ * message, if the process polls other QPs first.
+ *
+ * Return: true if so.
  */
-static bool needs_worker(struct rxe_qp *qp)
+bool rxe_cork_needs_worker(const struct rxe_cork *cork, u32 pending, bool large, bool other)
+{
+	if (READ_ONCE(cork->working))
+		return large || pending < rxe_knob(cork_most);
+	return large && other;
+}
+
+static bool needs_worker(struct rxe_qp *qp, u32 pending)
 {
 	const struct rxe_sq *sq = &qp->sq;
 	u32 least = qp->path.same_dev ? rxe_knob(worker_local_bytes) : rxe_knob(worker_bytes);
 	u32 head = READ_ONCE(sq->q.head);
+	bool large;
 
-	if (qp->service->datagram || num_online_cpus() == 1 ||
-	    !READ_ONCE(qp->rxe->tune.cork))
+	if (qp->service->datagram || !READ_ONCE(qp->rxe->tune.cork))
 		return false;
-	return READ_ONCE(qp->cork.working) ||
-	       (READ_ONCE(rxe_sendq_get_wqe(&sq->q, head - 1)->length) >= least &&
-		is_other_next(qp));
+	large = READ_ONCE(rxe_sendq_get_wqe(&sq->q, head - 1)->length) >= least;
+	return rxe_cork_needs_worker(&qp->cork, pending, large, large && is_other_next(qp)) &&
+	       has_worker();
 }
 
 /* Send in the poster's context; if that takes too long, the tasklet continues */
@@ -231,6 +269,18 @@ static void send_here(struct rxe_qp *qp)
 		rxe_task_schedule(task);
 }
 
+/* There are cork_msgs: send them */
+static void send_corked(struct rxe_qp *qp)
+{
+	note_stream(qp);
+	if (has_worker()) {
+		have_worker_send(qp);
+	} else {
+		disarm_cork(qp);
+		send_here(qp);
+	}
+}
+
 static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp_slow, cork_timer)->qp;
@@ -239,7 +289,13 @@ static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 	/* Learn nothing while a worker runs: it takes messages before many can gather */
 	if (pending && !READ_ONCE(qp->cork.working))
 		rxe_cork_late(&qp->cork, pending);
-	send_corked(qp);
+	note_stream(qp);
+	if (has_worker()) {
+		have_worker_send(qp);
+	} else {
+		disarm_cork(qp);
+		rxe_task_schedule(get_sq_task(qp));
+	}
 	return HRTIMER_NORESTART;
 }
 
@@ -258,7 +314,7 @@ void rxe_doorbell(struct rxe_qp *qp)
 		return;
 	if (!should_cork(qp, pending)) {
 		drop_timer(qp);
-		if (needs_worker(qp))
+		if (needs_worker(qp, pending))
 			have_worker_send(qp);
 		else
 			send_here(qp);
@@ -292,7 +348,8 @@ void rxe_cork_init(struct rxe_qp *qp)
 void rxe_cork_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->slow->cork_timer);
-	cancel_work_sync(&qp->slow->cork_work);
+	if (cancel_work_sync(&qp->slow->cork_work))
+		atomic_dec(&num_works);
 	qp->cork.working = false;
 	atomic_set(&qp->cork.armed, 0);
 }

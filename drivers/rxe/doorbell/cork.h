@@ -40,6 +40,8 @@ void rxe_doorbell(struct rxe_qp *qp);
 void rxe_cork_late(struct rxe_cork *cork, u32 gathered);
 bool rxe_cork_fits(struct rxe_cork *cork, u32 polled, bool more, u32 asked,
 		   ktime_t now);
+bool rxe_cork_has_worker(u32 works, u32 cpus);
+bool rxe_cork_needs_worker(const struct rxe_cork *cork, u32 pending, bool large, bool other);
 int rxe_cork_start(void);
 void rxe_cork_stop(void);
 void rxe_cork_init(struct rxe_qp *qp);
