@@ -177,6 +177,31 @@ static void read_hole(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, fake(test)->mem, data, 4 * MTU);
 }
 
+/*
+ * The first packet of a READ response never comes, since it is too big for the path. The last one
+ * always comes. That the peer sends it again doesn't spare the READ its error
+ */
+static void read_last_only(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+	u8 data[9] = {};
+
+	fake(test)->qp->attr.retry_cnt = 0;
+	sq->rtt.smooth = NSEC_PER_SEC;	/* no probe, however slow this host is */
+	fake_read(test, 1, 0, MTU + sizeof(data));
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(1), data, sizeof(data));
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	spin_lock_bh(&sq->lock);
+	sq->gap.patience = 0;
+	sq->rec.resent_end = sq->rec.resent_from;	/* long ago */
+	spin_unlock_bh(&sq->lock);
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST, PSN(1), data, sizeof(data));
+	peer_expect_failed(test, 1, IB_WC_RETRY_EXC_ERR);
+	fake_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
+}
+
 /* While a peer serves READs again, their requester waits for the rest, and counts no retry */
 static void read_again(struct kunit *test)
 {
@@ -292,6 +317,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fatal_naks),
 	KUNIT_CASE(read),
 	KUNIT_CASE(read_hole),
+	KUNIT_CASE(read_last_only),
 	KUNIT_CASE(read_again),
 	KUNIT_CASE(implied_nak),
 	KUNIT_CASE(read_wrong_length),
