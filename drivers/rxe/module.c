@@ -13,9 +13,9 @@
 #include <rxe/odp.h>
 #include <rxe/qp.h>
 #include <rxe/verbs.h>
-#include <rxe/work.h>
 #include <transport/receive.h>
 #include "device.h"
+#include "work.h"
 
 /* `rdma link add NAME type rxe netdev NDEV` */
 static int rxe_newlink(const char *name, struct net_device *ndev)

@@ -14,6 +14,7 @@
 #include <linux/init.h>
 #include <linux/workqueue.h>
 #include <rxe/work.h>
+#include "work.h"
 
 struct workqueue_struct *rxe_wq;
 

@@ -9,7 +9,4 @@ struct workqueue_struct;
 
 extern struct workqueue_struct *rxe_wq;
 
-int rxe_work_start(void);
-void rxe_work_stop(void);
-
 #endif /* RXE_WORK_H */

@@ -301,7 +301,8 @@ static void lose_completion(struct rxe_cq *cq, struct rxe_qp *qp)
 static void cq_overflow(struct kunit *test)
 {
 	struct fake *f = fake(test);
-	struct rxe_qp *receiver = new_qp(test, f->rcq, f->scq), *gone = new_qp(test, f->scq, f->scq);
+	struct rxe_qp *receiver = new_qp(test, f->rcq, f->scq);
+	struct rxe_qp *gone = new_qp(test, f->scq, f->scq);
 	struct rxe_qp *other = new_qp(test, f->rcq, f->rcq), *late = new_qp(test, f->scq, f->rcq);
 	struct rxe_qp *both = new_qp(test, f->scq, f->scq);
 	struct rxe_qpn entry = {};
