@@ -2,11 +2,9 @@
 # test: redirects, and ICMP errors for other requests, don't keep RDMA_CM from connecting
 # nodes: 1
 # level: core
-# timeout: 240
+# timeout: 120
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
-
-MADS=/tmp/mads.pcap
 
 # ends_by EVENT: a client requests a connection and gets EVENT. No program listens at the server, which rejects it
 ends_by() {
@@ -16,26 +14,29 @@ ends_by() {
 	grep -q "RDMA_CM_EVENT_$1" /tmp/client
 }
 
-# Captures the MADs that A sends for a connection, in $MADS
-asked() {
-	local status=0
-	capture_begin B veth $MADS -Q in 'udp dst port 4791' || return 1
-	ends_by REJECTED || status=1
-	capture_end
-	return $status
+# The forger, in B, has seen a request when the client gets the answer
+forger_up() {
+	coproc FORGER { ip netns exec B env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/icmp_forge.py" mads veth; }
+	answered && [ "$ANSWER" = ready ]
+}
+
+# Sets ANSWER to the forger's next line
+answered() {
+	read -r -t $((60 * PATIENCE)) ANSWER <&"${FORGER[0]}" && say "the forger: $ANSWER"
 }
 
 forge() { # unreachable|redirect [BITS]
-	ip netns exec B python3 "$TESTS/py/icmp_forge.py" veth $MADS "$@"
+	echo "$*" >&"${FORGER[1]}" && answered && [ "$ANSWER" = sent ]
+}
+
+# Sets TID to the transaction ID of the last request
+last_tid() {
+	echo last >&"${FORGER[1]}" && answered && TID=$ANSWER
 }
 
 # The message encloses the last request. The next one has another transaction ID
 unaffected() { # unreachable|redirect
-	asked && forge "$1" && ends_by REJECTED
-}
-
-last_tid() {
-	printf '%d\n' "$(tshark -r $MADS -T fields -e infiniband.mad.transactionid 2> /dev/null | tail -n 1)"
+	ends_by REJECTED && forge "$1" && ends_by REJECTED
 }
 
 # The message encloses the next request. Its transaction ID is known in advance: it is a number, XOR a constant.
@@ -43,18 +44,20 @@ last_tid() {
 # is 0 now, so it is all that changes next
 predicted() {
 	local before tid
-	asked && tid=$(last_tid) || return 1
-	before=$((tid ^ 2))
+	ends_by REJECTED && last_tid || return 1
+	tid=$TID before=$((TID ^ 2))
 	while [ $((before ^ tid)) = 2 ]; do
 		before=$tid
-		asked && tid=$(last_tid) || return 1
+		ends_by REJECTED && last_tid || return 1
+		tid=$TID
 	done
-	forge unreachable 2 && asked || return 1
-	say "transaction IDs: $before, $tid, $(last_tid)"
-	[ "$(last_tid)" = $((tid ^ 2)) ]
+	forge unreachable 2 && ends_by REJECTED && last_tid || return 1
+	say "transaction IDs: $before, $tid, $TID"
+	[ "$TID" = $((tid ^ 2)) ]
 }
 
 path_up veth
+try forger forger_up
 for kind in ipv4 ipv6; do
 	use_gid v2-$kind
 	cm_mode rxeA v2 || fail "$kind" "RDMA_CM can't be told to use v2"

@@ -264,7 +264,7 @@ forged_mtu() { # MTU
 
 # A forger doesn't learn whether the error has come, and sends it again
 forge_mtu() { # NS VICTIM PEER MTU
-	ip netns exec S env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/forged_mtu.py" "${@:2}" && has_path_mtu "$1" "$3" "$4"
+	ip netns exec S env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/icmp_forge.py" mtu "${@:2}" && has_path_mtu "$1" "$3" "$4"
 }
 
 has_path_mtu() { # NS PEER MTU
