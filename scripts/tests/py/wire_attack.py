@@ -3,10 +3,12 @@
 """Sends raw packets to wire_target, which runs in another namespace or machine.
 
 Each round sends packets that must not be received, and then one good UD packet that must be received.
-The good packet shows that the target works, and that nothing else was received. Prints "ok CASE" or
-"fail CASE why".
+The good packet shows that the target works, and that nothing else was received. Packets to the RC and
+the UC queue pair that must not be executed have a payload of MARK, which must not come to the target's
+memory. Afterwards, these queue pairs must execute a good packet. Prints "ok CASE" or "fail CASE why".
 """
 import argparse
+import itertools
 import random
 import socket
 import struct
@@ -17,7 +19,13 @@ import roce
 
 QKEY = 0x11223344
 RESERVED = sorted(set(range(0x20)) - set(roce.OPCODES))
-PSN_ERROR, INVALID_REQUEST = 0x60, 0x61
+PSN_ERROR, INVALID_REQUEST, ACCESS_ERROR = 0x60, 0x61, 0x62
+FIRST_PSN = 0x1000  # what the RC and the UC queue pair expect at first
+MTU = 1024
+SIZES = (0, 4, 252, 256, 260, 1024, 1028, 1400)
+MARK, LEGAL = b"w", b"x"  # payloads
+FIRSTS, ONLIES = {0x00, 0x06}, {0x04, 0x05, 0x0a, 0x0b, 0x17}
+REQUESTS = [op for op in roce.RC if not 0x0d <= op <= 0x12]
 
 
 class Attack:
@@ -34,7 +42,7 @@ class Attack:
         self.sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.sniffer.bind((args.netdev, 3))
         self.src, self.dst = roce.mac(args.src_mac), roce.mac(args.dst_mac)
-        self.good, self.failed = 0, 0
+        self.good, self.marked, self.failed = 0, 0, 0
         self.random = random.Random(args.seed)
 
     def frame(self, body, **kw):
@@ -69,34 +77,64 @@ class Attack:
             body += struct.pack(">I", rkey)
         return body + payload
 
-    def ask(self):
-        """Return: packets that the UD queue pair has received, and how often the others went to ERR"""
-        self.target.stdin.write("?\n")
+    def ask(self, line="?"):
+        """Return: what the target says of its queue pairs, by name"""
+        self.target.stdin.write(line + "\n")
         self.target.stdin.flush()
         words = self.target.stdout.readline().split()
         if not words:
             raise SystemExit("the target died")
-        return int(words[1]), int(words[3])
+        return dict(zip(words[::2], map(int, words[1::2])))
 
     def count(self):
-        return self.ask()[0]
+        return self.ask()["received"]
 
     def deaths(self):
-        return self.ask()[1]
+        return self.ask()["deaths"]
 
-    def judge(self, case):
-        """Send one good packet. It must arrive, and no other."""
+    def fresh(self):
+        """Have the target bring up the RC and the UC queue pair again. Return: how often it found a mark"""
+        return self.ask("fresh")["marked"]
+
+    def tell(self, case, why=""):
+        print(f"fail {case} {why}" if why else f"ok {case}", flush=True)
+        self.failed += bool(why)
+
+    def wait_until(self, done):
+        deadline = time.monotonic() + 20
+        while not done() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def good_arrives(self):
+        """Send one good packet. Return: what is wrong, if it doesn't arrive, or if others do"""
         self.send(self.frame(self.ud_body()))
         self.good += 1
-        deadline = time.monotonic() + 20
-        while (count := self.count()) < self.good and time.monotonic() < deadline:
-            time.sleep(0.01)
-        if count == self.good:
-            print(f"ok {case}", flush=True)
-        else:
-            print(f"fail {case} {count} packets received, expected {self.good}", flush=True)
-            self.good = count
-            self.failed += 1
+        self.wait_until(lambda: self.count() >= self.good)
+        want, self.good = self.good, self.count()
+        return "" if self.good == want else f"{self.good} packets received, expected {want}"
+
+    def judge(self, case):
+        self.tell(case, self.good_arrives())
+
+    def judge_connected(self, case, *wrong):
+        """No packet with a mark may have been executed, and the RC and the UC queue pair must work.
+
+        When the good packet has arrived, those before it have come to their queue pairs. wrong: what
+        is wrong already
+        """
+        wrong = [*wrong, self.good_arrives()]
+        self.fresh()
+        answer, psn = self.strike(self.rc_body(0x0a, LEGAL * 8))
+        if answer is None or answer >> 5 or psn != FIRST_PSN:
+            wrong.append(f"the RC queue pair answers {answer} for PSN {psn}")
+        self.send(self.frame(self.rc_body(0x24, LEGAL * 8)))
+        self.wait_until(lambda: self.ask()["uc"])
+        if self.ask()["uc"] != 1:
+            wrong.append("the UC queue pair receives nothing")
+        marked, self.marked = self.marked, self.fresh()
+        if marked != self.marked:
+            wrong.append("a packet was executed that must not be")
+        self.tell(case, "; ".join(filter(None, wrong)))
 
     def ud_cases(self):
         self.judge("good-packet")
@@ -134,31 +172,90 @@ class Attack:
                 self.send(self.frame(body[:cut]) if cut >= 5 else
                           self.frame(bytes(12))[:-(12 - cut)])
                 self.send(self.frame(body)[:-(len(body) - cut)])
-        self.judge("truncations")
+        self.judge_connected("truncations")
 
-    def connected_cases(self, name, opcodes):
-        """Packets to the RC or the UC queue pair, with any opcode, then with those of its service"""
-        qpn = self.uc if opcodes is roce.UC else self.rc
-        for opcode in range(256):
-            body = self.rc_body(opcode, b"x" * 8)
+    @staticmethod
+    def payload(opcode, size, pad=0):
+        """Return: size bytes, which are a mark if a fresh queue pair must not execute the packet"""
+        legal = (opcode & 0x1f in FIRSTS and size == MTU and not pad) or (
+            opcode & 0x1f in ONLIES and pad <= size <= MTU + pad and not (pad and opcode in roce.RETH))
+        return (LEGAL if legal else MARK) * size
+
+    def every_opcode(self, name, qpn, opcodes):
+        """Those of other services come first: they have no effect on a fresh queue pair"""
+        for opcode in [op for op in range(256) if op not in opcodes] + opcodes:
+            body = self.rc_body(opcode, (LEGAL if opcode in opcodes else MARK) * 8)
             self.send(self.frame(body[:5] + qpn.to_bytes(3, "big") + body[8:]))
-        self.judge(f"{name}-every-opcode")
+        self.judge_connected(f"{name}-every-opcode")
+
+    def bad_psn(self, name, opcodes):
+        """A message of UC may begin with any PSN"""
         for psn in (0, 0xfff, 0x1001, 0x1002, 0x801000, 0xffffff, 0x800fff):
             for opcode in opcodes:
-                self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
-        self.judge(f"{name}-bad-psn")
-        for opcode in [op for op in opcodes if op in roce.RETH or op in (0x13, 0x14)]:
+                payload = self.payload(opcode, 8) if opcodes is roce.UC else MARK * 8
+                self.send(self.frame(self.rc_body(opcode, payload, psn=psn)))
+        self.judge_connected(f"{name}-bad-psn")
+
+    def strike(self, body):
+        """Send a packet to the fresh RC queue pair, which is fresh again afterwards.
+
+        Return: syndrome and PSN of the answer. If no NAK comes, that is the ACK of a duplicate, which
+        follows the packet. Its PSN shows whether the packet was executed.
+        """
+        self.forget()
+        self.send(self.frame(body))
+        self.send(self.frame(self.rc_body(0x0a, LEGAL * 8, psn=FIRST_PSN - 1, ackreq=1)))
+        answer = self.next_answer()
+        self.fresh()
+        return answer
+
+    def rc_bad_reth(self):
+        """Each with one wrong value. The queue pair says what is wrong with it
+
+        FLUSH may name the whole region, and then its address doesn't matter.
+        """
+        wrong = [(va, 8, self.rkey) for va in (self.va - 1, self.va + 8191, 0, 2**64 - 4, 2**63)]
+        wrong += [(self.va, 8, rkey) for rkey in (self.rkey ^ 1, 0, 0xffffffff)]
+        why = []
+        for opcode in (0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x1c, 0x1d):
+            exact = opcode in (0x0a, 0x0b, 0x0c)
+            payload = MARK * roce.PAYLOAD.get(opcode, 8)
+            for va, length, rkey in wrong[5 if opcode == 0x1c else 0:]:
+                got, _ = self.strike(self.rc_body(opcode, payload, va=va, length=length, rkey=rkey))
+                if got != ACCESS_ERROR and (exact or got != INVALID_REQUEST):
+                    why.append(f"{opcode:#x} at {va:#x}, key {rkey:#x}: {got}")
+        for opcode in (0x0a, 0x0b):
+            for length in (0, 1, 9, 4096, 2**31, 2**32 - 1):
+                got, _ = self.strike(self.rc_body(opcode, MARK * 8, length=length))
+                if got not in (ACCESS_ERROR, INVALID_REQUEST):
+                    why.append(f"{opcode:#x} of {length} bytes: {got}")
+        self.judge_connected("rc-bad-reth", *why)
+
+    def uc_bad_reth(self):
+        for opcode in [op for op in roce.UC if op in roce.RETH]:
             for va in (self.va - 1, self.va + 8191, 0, 2**64 - 4, 2**63, self.va + 4):
                 for length in (0, 1, 8, 4096, 2**31, 2**32 - 1):
                     for rkey in (self.rkey, self.rkey ^ 1, 0, 0xffffffff):
-                        self.send(self.frame(self.rc_body(opcode, b"x" * 8, va=va, length=length,
-                                                          rkey=rkey, ackreq=1)))
-        self.judge(f"{name}-bad-reth")
-        for opcode in opcodes:
-            for pad in range(4):
-                for size in (0, 4, 252, 256, 260, 1024, 1028, 1400):
-                    self.send(self.frame(self.rc_body(opcode, b"y" * size, pad=pad)))
-        self.judge(f"{name}-bad-length")
+                        legal = (va, length, rkey) == (self.va + 4, 8, self.rkey)
+                        payload = self.payload(opcode, 8) if legal else MARK * 8
+                        self.send(self.frame(self.rc_body(opcode, payload, va=va, length=length,
+                                                          rkey=rkey)))
+        self.judge_connected("uc-bad-reth")
+
+    def rc_bad_length(self):
+        """A packet with a mark isn't acknowledged, either"""
+        why = []
+        for opcode, pad, size in itertools.product(REQUESTS, range(4), SIZES):
+            payload = self.payload(opcode, size, pad)
+            got, psn = self.strike(self.rc_body(opcode, payload, pad=pad))
+            if got is None or (payload[:1] == MARK and got >> 5 == 0 and psn == FIRST_PSN):
+                why.append(f"{opcode:#x} of {size} bytes, pad {pad}: {got}")
+        self.judge_connected("rc-bad-length", *why)
+
+    def uc_bad_length(self):
+        for opcode, pad, size in itertools.product(roce.UC, range(4), SIZES):
+            self.send(self.frame(self.rc_body(opcode, self.payload(opcode, size, pad), pad=pad)))
+        self.judge_connected("uc-bad-length")
 
     def forget(self):
         """Discard what has arrived until now"""
@@ -169,10 +266,8 @@ class Attack:
         except BlockingIOError:
             pass
 
-    def answer(self, opcode, psn):
+    def next_answer(self):
         """Return: syndrome and PSN of the RC queue pair's next ACK or NAK"""
-        self.forget()
-        self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
         self.sniffer.settimeout(20)
         while True:
             try:
@@ -183,6 +278,12 @@ class Attack:
                 continue	# not RoCE
             if packet.src == self.args.dst and getattr(packet, "opcode", None) == 0x11:
                 return packet.bth[12], packet.psn
+
+    def answer(self, opcode, psn):
+        """Return: what the RC queue pair answers to a packet"""
+        self.forget()
+        self.send(self.frame(self.rc_body(opcode, b"x" * 8, psn=psn)))
+        return self.next_answer()
 
     def stranger(self, body):
         """Packets from another address than the peer's"""
@@ -197,13 +298,10 @@ class Attack:
             before = self.deaths()
             self.stranger(self.rc_body(opcode, b"x" * 8))
             early, now = self.answer(opcode, 0x1001), self.answer(opcode, 0x1000)
-            deadline = time.monotonic() + 20
-            while self.deaths() == before and time.monotonic() < deadline:
-                time.sleep(0.01)
+            self.wait_until(lambda: self.deaths() > before)
             if (early, now, self.deaths()) != ((PSN_ERROR, 0x1000), (INVALID_REQUEST, 0x1000), before + 1):
                 wrong.append(f"{opcode:#x}: {early} {now}, {self.deaths() - before} deaths")
-        print(f"fail rc-reserved-opcode {'; '.join(wrong)}" if wrong else "ok rc-reserved-opcode", flush=True)
-        self.failed += bool(wrong)
+        self.tell("rc-reserved-opcode", "; ".join(wrong))
 
     def noise(self):
         for _ in range(self.args.noise):
@@ -234,15 +332,16 @@ class Attack:
         self.ud_cases()
         self.reserved_cases()
         self.truncations()
-        self.connected_cases("rc", roce.RC)
-        self.connected_cases("uc", roce.UC)
+        for name, qpn, opcodes in ("rc", self.rc, roce.RC), ("uc", self.uc, roce.UC):
+            self.every_opcode(name, qpn, opcodes)
+            self.bad_psn(name, opcodes)
+        self.rc_bad_reth()
+        self.uc_bad_reth()
+        self.rc_bad_length()
+        self.uc_bad_length()
         self.noise()
         self.target.stdin.close()
-        if self.target.wait():
-            print("fail target-memory memory beside the MR was written")
-            self.failed += 1
-        else:
-            print("ok target-memory")
+        self.tell("target-memory", self.target.wait() and "memory beside the MR was written")
         return 1 if self.failed else 0
 
 

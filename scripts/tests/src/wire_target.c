@@ -4,9 +4,12 @@
  *
  * It has a UD queue pair, which counts received datagrams, and an RC and a UC queue pair with a
  * writable MR. The peers of these two don't exist. If a packet puts one into the error state, it is
- * brought up again. The program prints the numbers of the queue pairs, and then "received N" after
- * each line on stdin. It ends when stdin ends.
+ * brought up again. The program prints the numbers of the queue pairs. After each line on stdin, it
+ * prints what the queue pairs have received. The line "fresh" brings the RC and the UC queue pair and
+ * the MR's bytes into their first state. If MARK is in the MR then, that is counted. The program
+ * ends when stdin ends.
  */
+#define _GNU_SOURCE
 #include <getopt.h>
 
 #include "verbs_util.h"
@@ -15,16 +18,19 @@
 #define RECVS	256
 #define LEN	8192
 #define CANARY	4096
+#define FILL	0x5a
+#define MARK	"wwww"
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_qp *rc, *uc, *ud;
-static struct ibv_mr *mr;
+static struct ibv_mr *mr, *ud_mr;
 static uint8_t *buf;		/* canary, MR of LEN bytes, canary */
+static uint8_t *ud_buf;		/* for datagrams, which thus overwrite no mark */
 static int gid_index, flush;
 static union ibv_gid peer_gid;
-static unsigned long received, deaths;
+static unsigned long received, uc_received, deaths, marked;
 
 static struct ibv_qp *new_qp(enum ibv_qp_type type)
 {
@@ -37,7 +43,8 @@ static struct ibv_qp *new_qp(enum ibv_qp_type type)
 
 static void post_recv(struct ibv_qp *qp)
 {
-	struct ibv_sge sge = { (uintptr_t)buf + CANARY, LEN, mr->lkey };
+	struct ibv_sge sge = qp == ud ? (struct ibv_sge){ (uintptr_t)ud_buf, LEN, ud_mr->lkey } :
+			     (struct ibv_sge){ (uintptr_t)buf + CANARY, LEN, mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = qp->qp_num, .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	ibv_post_recv(qp, &wr, &bad);
@@ -67,8 +74,10 @@ static void setup(const char *dev)
 	pd = new_pd(ctx);
 	cq = new_cq(ctx, 4 * RECVS);
 	buf = new_pages(LEN + 2 * CANARY);
-	memset(buf, 0x5a, LEN + 2 * CANARY);
+	memset(buf, FILL, LEN + 2 * CANARY);
 	mr = new_mr(pd, buf + CANARY, LEN, ACCESS_ALL | flush);
+	ud_buf = new_pages(LEN);
+	ud_mr = new_mr(pd, ud_buf, LEN, IBV_ACCESS_LOCAL_WRITE);
 	rc = new_qp(IBV_QPT_RC);
 	uc = new_qp(IBV_QPT_UC);
 	ud = new_qp(IBV_QPT_UD);
@@ -92,6 +101,7 @@ static void take_completions(void)
 	struct ibv_wc wc;
 
 	while (ibv_poll_cq(cq, 1, &wc) > 0) {
+		uc_received += wc.qp_num == uc->qp_num && wc.status == IBV_WC_SUCCESS;
 		if (wc.qp_num != ud->qp_num)
 			continue;
 		received += wc.status == IBV_WC_SUCCESS;
@@ -104,8 +114,29 @@ static void check_canary(void)
 	int i;
 
 	for (i = 0; i < CANARY; i++)
-		if (buf[i] != 0x5a || buf[CANARY + LEN + i] != 0x5a)
+		if (buf[i] != FILL || buf[CANARY + LEN + i] != FILL)
 			die("memory beside the MR was written");
+}
+
+/* The reset throws away the completions of receives that were posted before */
+static void start_fresh(void)
+{
+	revive(rc);
+	revive(uc);
+	take_completions();
+	marked += !!memmem(buf + CANARY, LEN, MARK, strlen(MARK));
+	memset(buf + CANARY, FILL, LEN);
+	uc_received = 0;
+}
+
+static void answer(const char *line)
+{
+	if (!strncmp(line, "fresh", 5))
+		start_fresh();
+	take_completions();
+	check_canary();
+	printf("received %lu deaths %lu uc %lu marked %lu\n", received, deaths, uc_received, marked);
+	fflush(stdout);
 }
 
 static const char usage[] =
@@ -139,10 +170,7 @@ int main(int argc, char **argv)
 			continue;
 		if (read(0, line, sizeof(line)) <= 0)
 			break;
-		take_completions();
-		check_canary();
-		printf("received %lu deaths %lu\n", received, deaths);
-		fflush(stdout);
+		answer(line);
 	}
 	check_canary();
 	return 0;
