@@ -5,7 +5,7 @@
  * Two processes, connected by TCP. In rounds of some seconds, each with new queue pairs, both sides
  * post random operations of RC, UC and UD. A work request may succeed or fail. It is a failure of
  * the test if a work request doesn't complete within HANG_MS, if one isn't flushed at the end of
- * the round, or if a kind of operation never succeeds.
+ * the round, or if a kind of operation never succeeds, as a send or as a receive.
  */
 #include <getopt.h>
 
@@ -25,6 +25,13 @@
 enum kind {
 	SEND, SEND_IMM, WRITE, WRITE_IMM, SEND_INV, READ, CMP_SWAP, FETCH_ADD, ATOMIC_WRITE, FLUSH,
 	BIND, KINDS
+};
+
+/* Kinds of receives */
+enum got { GOT_SEND, GOT_SEND_IMM, GOT_SEND_INV, GOT_WRITE_IMM, GOTS };
+
+static const char * const got_name[GOTS] = {
+	"receives of SEND", "receives of SEND_IMM", "receives of SEND_INV", "receives of WRITE_IMM",
 };
 
 #define UC_KINDS	(WRITE_IMM + 1)
@@ -67,7 +74,7 @@ static struct flow flow[QPS];
 static struct rc_attr attr;
 static struct end me, peer;
 static uint64_t seed = 1;
-static unsigned long done[32], rounds, succeeded[3][KINDS];	/* [0]: RC, [1]: UC, [2]: UD */
+static unsigned long done[32], rounds, succeeded[3][KINDS], got[3][GOTS];	/* [0]: RC, [1]: UC, [2]: UD */
 static unsigned int ex;			/* of enum EX_ */
 
 static bool is_ud(const struct flow *f)
@@ -255,6 +262,20 @@ static void post_ud(struct flow *f)
 	f->posted += !ibv_post_send(f->qp, &wr, &bad);
 }
 
+static void count_recv(const struct flow *f, const struct ibv_wc *wc)
+{
+	bool imm = wc->wc_flags & IBV_WC_WITH_IMM;
+
+	if (wc->status)
+		return;
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		got[service_of(f)][GOT_WRITE_IMM]++;
+	else if (wc->wc_flags & IBV_WC_WITH_INV)
+		got[service_of(f)][GOT_SEND_INV]++;
+	else
+		got[service_of(f)][imm ? GOT_SEND_IMM : GOT_SEND]++;
+}
+
 /* Handles completions. Return: false if there was none */
 static bool poll_all(bool repost)
 {
@@ -275,9 +296,11 @@ static bool poll_all(bool repost)
 				succeeded[service_of(f)][wc[i].wr_id / (2 * QPS)]++;
 			if (!f->posted--)
 				die("QP %u has completed more than was posted", f->qp->qp_num);
-		} else if (repost && !f->failed) {
-			post_recv(f);
+			continue;
 		}
+		count_recv(f, &wc[i]);
+		if (repost && !f->failed)
+			post_recv(f);
 	}
 	return n;
 }
@@ -346,7 +369,7 @@ static void drain(void)
 	ibv_destroy_ah(ah);
 }
 
-/* Return: true if each kind of operation has succeeded */
+/* Return: true if each kind of operation has succeeded, and has been received if it can be */
 static bool report_kinds(void)
 {
 	static const int kinds[] = { KINDS, UC_KINDS, UD_KINDS };
@@ -360,6 +383,12 @@ static bool report_kinds(void)
 				continue;
 			printf("  %s %-37s %lu\n", service_name(s), kind_name[k], succeeded[s][k]);
 			all &= succeeded[s][k] > 0;
+		}
+		for (k = 0; k < GOTS; k++) {
+			if ((k == GOT_SEND_INV && s) || (k == GOT_WRITE_IMM && s == 2))
+				continue;
+			printf("  %s %-37s %lu\n", service_name(s), got_name[k], got[s][k]);
+			all &= got[s][k] > 0;
 		}
 	}
 	return all;
