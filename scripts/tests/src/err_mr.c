@@ -2,7 +2,9 @@
 /*
  * verbs_err: memory regions: refused registrations, regions of zero bytes, rereg_mr.
  */
+#include <pthread.h>
 #include <rdma/ib_user_verbs.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "verbs_err.h"
@@ -140,31 +142,85 @@ bool c_rereg_pd(void)
 	return refused(p, W, 8, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
 }
 
+#define LATE		4	/* requests that are posted when the right is gone */
+
+struct writer {
+	struct pair *p;
+	unsigned int posted;
+	bool gone;		/* the right */
+	bool failed;
+};
+
+static void *post_writes(void *arg)
+{
+	struct writer *w = arg;
+	struct pair *p = w->p;
+	struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	unsigned int n;
+
+	for (n = 0; n < DEPTH; n++) {
+		while (n == DEPTH - LATE && !__atomic_load_n(&w->gone, __ATOMIC_ACQUIRE))
+			sched_yield();
+		w->failed |= post_one(p->a, &wr);
+		__atomic_store_n(&w->posted, n + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Requests succeed until one lacks the right. The others are flushed */
+static bool expect_refusal(struct ibv_cq *cq)
+{
+	bool refused = false;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < DEPTH; i++) {
+		CHECK(wait_wc(cq, &wc), "only %d of %d completed", i, DEPTH);
+		if (!refused && wc.status == IBV_WC_SUCCESS)
+			continue;
+		CHECK(wc.status == (refused ? IBV_WC_WR_FLUSH_ERR : IBV_WC_REM_ACCESS_ERR),
+		      "request %d completed with %s", i, ibv_wc_status_str(wc.status));
+		refused = true;
+	}
+	CHECK(refused, "all were executed");
+	return true;
+}
+
+/* Takes the right away when so many requests have been posted, while others are */
+static bool rereg_amid(struct pair *p, unsigned int posted)
+{
+	static uint8_t after[BUF_LEN];
+	struct writer w = { .p = p };
+	pthread_t thread;
+	int rc;
+
+	CHECK(!pthread_create(&thread, NULL, post_writes, &w), "no thread");
+	while (__atomic_load_n(&w.posted, __ATOMIC_ACQUIRE) < posted)
+		sched_yield();
+	rc = rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+		      IBV_ACCESS_LOCAL_WRITE);
+	memcpy(after, p->dst, BUF_LEN);
+	rnd_fill(p->src, BUF_LEN, posted);
+	__atomic_store_n(&w.gone, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	CHECK(!rc, "rereg_mr: %s", strerror(rc));
+	CHECK(!w.failed, "post_send refused a request");
+	if (!expect_refusal(p->ca))
+		return false;
+	CHECK(!memcmp(after, p->dst, BUF_LEN), "written after it, behind %u requests", posted);
+	return true;
+}
+
 /* When rereg_mr that takes a right away has returned, the right isn't used any more */
 bool c_rereg_load(void)
 {
-	static uint8_t after[BUF_LEN];
-	int i;
+	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
 		struct pair *p = pair_up();
-		struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
-		struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
-		struct ibv_wc wc;
-		int n;
 
-		for (n = 0; n < DEPTH; n++) {
-			p->src[n * 1000] += n;
-			CHECK(!post_one(p->a, &wr), "post_send refused it");
-		}
-		CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-				IBV_ACCESS_LOCAL_WRITE), "rereg_mr failed");
-		memcpy(after, p->dst, BUF_LEN);
-		rnd_fill(p->src, BUF_LEN, i);
-		while (wait_wc_ms(p->ca, &wc, 200))
-			;
-		CHECK(!memcmp(after, p->dst, BUF_LEN), "written after it, in round %d", i);
-		if (!pair_free(p))
+		if (!rereg_amid(p, 3 * i) || !pair_free(p))
 			return false;
 	}
 	return true;
