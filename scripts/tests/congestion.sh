@@ -72,10 +72,10 @@ marked_run() {
 	awk '{ exit !($4 > $1 && $5 > $2 && $6 > $3 && $6 - $3 <= $5 - $2) }' <<< "$before $after"
 }
 
-# Captures the CNPs that A receives while the command runs
+# Captures the CNPs that A receives while the command runs.  The filter selects the direction, as in admin.sh
 captured() { # COMMAND...
 	local status=0
-	capture_begin A veth $CNPS -Q in 'udp dst port 4791 and udp[8] = 0x81' || return 1
+	capture_begin A veth $CNPS "ether dst $(mac_of A veth) and udp dst port 4791 and udp[8] = 0x81" || return 1
 	"$@" || status=$?
 	capture_end
 	return $status
@@ -85,11 +85,10 @@ captured() { # COMMAND...
 like_hardware() {
 	local dscp ecn len opcode payload n=0
 	while read -r dscp ecn len opcode payload; do
-		[ "$((dscp)) $((ecn)) $((len)) $((opcode))" = "48 0 60 129" ] || return 1
+		[ "$dscp $ecn $len $opcode" = "48 0 60 129" ] || return 1
 		[[ $payload =~ ^8100ffff40[0-9a-f]{6}00000000(00){16}[0-9a-f]{8}$ ]] || return 1
 		n=$((n + 1))
-	done < <(tshark -r $CNPS -T fields -e ip.dsfield.dscp -e ip.dsfield.ecn -e ip.len \
-		-e infiniband.bth.opcode -e udp.payload 2> /tmp/tshark)
+	done < <(roce_fields $CNPS dscp ecn length opcode bytes)
 	say "$n CNPs"
 	[ $n -gt 0 ]
 }
@@ -107,11 +106,11 @@ own_class() {
 	queued=$(urgent) sent=$(counter rxeB np_cnp_sent)
 	captured flows -o write -T 400 >&2 || status=1
 	queued=$(($(urgent) - queued)) sent=$(($(counter rxeB np_cnp_sent) - sent))
-	dscps=$(tshark -r $CNPS -T fields -e ip.dsfield.dscp 2> /tmp/tshark | sort -u)
+	dscps=$(roce_fields $CNPS dscp | sort -u)
 	echo 6 > $PARAMS/np_cnp_prio && echo 48 > $PARAMS/np_cnp_dscp &&
 		ip netns exec B tc qdisc del dev veth root || status=1
 	say "$sent CNPs, $queued packets of their priority, DSCP $dscps"
-	[ $status = 0 ] && [ "$sent" -gt 0 ] && [ "$queued" = "$sent" ] && [ "$((dscps))" = 40 ]
+	[ $status = 0 ] && [ "$sent" -gt 0 ] && [ "$queued" = "$sent" ] && [ "$dscps" = 40 ]
 }
 
 # Each tracepoint fires for the right end
@@ -252,7 +251,7 @@ vlan_link_local() {
 	mark 99
 	capture_begin A veth $CNPS && marked_run A run_ud_pingpong || return 1
 	capture_end
-	tags=$(tshark -r $CNPS -Y 'infiniband.bth.opcode == 0x81' -T fields -e vlan.id 2> /tmp/tshark | sort | uniq -c)
+	tags=$(roce_fields $CNPS opcode vlan | awk '$1 == 129 { print $2 }' | sort | uniq -c)
 	say "CNPs by tag: $tags"
 	ip -n A link del veth.5 && ip -n B link del veth.5 && path veth && [ "$(awk '{ print $2 }' <<< "$tags")" = 5 ]
 }

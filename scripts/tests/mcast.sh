@@ -144,10 +144,9 @@ frames() {
 	capture_begin B veth /tmp/mcast.pcap 'udp port 4791 or ether proto 0x8915' && crosses "$1" "$2" &&
 		wait_for 10 eval '[ "$(tcpdump -r /tmp/mcast.pcap --count 2> /dev/null | cut -d " " -f 1)" -ge 10 ]' || return 1
 	capture_end
-	fields=$(tshark -n -r /tmp/mcast.pcap -T fields -E separator=' ' -e eth.dst -e ip.ttl -e ipv6.hlim \
-		-e infiniband.grh.hoplmt -e infiniband.bth.destqp 2> /dev/null | tr -d : | tr -s ' ' | sort | uniq -c)
+	fields=$(roce_fields /tmp/mcast.pcap mac hop qpn | sort | uniq -c)
 	say "$fields"
-	[ "$(awk -v mac="$3" '{ print $1, $2 == mac, $3, $4 }' <<< "$fields")" = "10 1 3 0xffffff" ]
+	[ "$(awk -v mac="$3" '{ print $1, $2 == mac, $3, $4 }' <<< "$fields")" = "10 1 3 $((0xffffff))" ]
 }
 
 # mckey joins the group by RDMA_CM, and data passes

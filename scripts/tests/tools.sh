@@ -242,6 +242,12 @@ frames() {
 	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ n = $1 } END { print n + 0 }'
 }
 
+# roce_fields FILE FIELD...: prints these fields (see py/roce_fields.py) of a capture's RoCE packets, a line for
+# each.  tshark would need many seconds to start in an emulated machine
+roce_fields() {
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/roce_fields.py" "$@"
+}
+
 has_frames() { # FILE COUNT: the capture has so many frames or more
 	[ "$(frames "$1")" -ge "$2" ]
 }

@@ -8,18 +8,7 @@ import argparse
 import collections
 import sys
 
-from roce import ETH_ROCE1, OPCODES, Packet, read_pcap
-
-
-def is_roce(frame):
-    ethertype, at = frame[12:14], 14
-    if ethertype == b"\x81\x00":
-        ethertype, at = frame[16:18], 18
-    if ethertype == ETH_ROCE1.to_bytes(2, "big"):
-        return True
-    if ethertype == b"\x08\x00":
-        return frame[at + 9] == 17 and frame[at + 22:at + 24] == b"\x12\xb7"
-    return ethertype == b"\x86\xdd" and frame[at + 6] == 17 and frame[at + 42:at + 44] == b"\x12\xb7"
+from roce import OPCODES, Packet, is_roce, read_pcap
 
 
 def scapy_icrc_errors(frames):

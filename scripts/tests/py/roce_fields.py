@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Print fields of the RoCE packets in a capture, a line for each packet.
+
+usage: roce_fields.py CAPTURE FIELD...
+
+Fields, which are decimal unless said otherwise:
+
+    mac      the destination's MAC address, hex, without colons
+    vlan     the VLAN ID, or -
+    dscp     the two parts of TOS or traffic class
+    ecn
+    length   bytes from the IP header on
+    hop      TTL or hop limit
+    opcode
+    qpn      the destination queue pair
+    bytes    all from the BTH to the ICRC, hex
+"""
+import sys
+
+import roce
+
+FIELDS = {
+    "mac": lambda frame, packet: frame[:6].hex(),
+    "vlan": lambda frame, packet: "-" if packet.vlan is None else packet.vlan,
+    "dscp": lambda frame, packet: packet.tclass >> 2,
+    "ecn": lambda frame, packet: packet.tclass & 3,
+    "length": lambda frame, packet: len(packet.ip) + len(packet.before) + len(packet.bth),
+    "hop": lambda frame, packet: packet.hop,
+    "opcode": lambda frame, packet: packet.opcode,
+    "qpn": lambda frame, packet: packet.qpn,
+    "bytes": lambda frame, packet: packet.bth.hex(),
+}
+
+
+def main():
+    for frame in filter(roce.is_roce, roce.read_pcap(sys.argv[1])):
+        packet = roce.Packet(frame)
+        print(*(FIELDS[name](frame, packet) for name in sys.argv[2:]))
+
+
+main()
