@@ -14,9 +14,9 @@ LOSSY=''		# not empty: packets get lost, also the last ones of a connection
 FROM=''		# not empty: RDMA_CM clients name their own address; by default, the route chooses it
 
 # cases PREFIX COMMAND...: runs a program that prints "ok|fail|skip CASE why", and reports its cases as
-# PREFIXCASE
+# PREFIXCASE.  It must print a case at least
 cases() { # PREFIX COMMAND...
-	local prefix=$1 status=0 failures=0 word name why
+	local prefix=$1 status='' failures=0 count=0 word name why
 	shift
 	while read -r word name why; do
 		case $word in
@@ -26,12 +26,20 @@ cases() { # PREFIX COMMAND...
 			failures=1
 			;;
 		skip) skip "$prefix$name" "$why" ;;
-		end) status=$name ;;
-		*) say "$word $name $why" ;;
+		end)
+			status=$name
+			continue
+			;;
+		*)
+			say "$word $name $why"
+			continue
+			;;
 		esac
+		count=$((count + 1))
 	done < <(s=0; "$@" || s=$?; echo "end $s")
 	# Status 1 means that a case failed, which is reported already
-	[ "$status" = $failures ] || fail "${prefix}exit" "status $status: $*"
+	[ "$status" = $failures ] || fail "${prefix}exit" "status ${status:-unknown}: $*"
+	[ $count -gt 0 ] || fail "${prefix}no-case" "no result: $*"
 	[ $failures = 0 ] || say_drops
 }
 
