@@ -454,7 +454,7 @@ stream_end() {
 resources_gone() {
 	rdma resource show | awk -v cqs="${1:-1}" '
 		{ for (i = 3; i < NF; i += 2) n[$i] = $(i + 1) }
-		n["ctx"] || n["cm_id"] || n["mr"] || n["pd"] > 1 || n["cq"] > cqs || n["qp"] > 1 { bad = 1 }
+		n["ctx"] || n["cm_id"] || n["mr"] || n["srq"] || n["pd"] > 1 || n["cq"] > cqs || n["qp"] > 1 { bad = 1 }
 		END { exit bad }'
 }
 
