@@ -30,23 +30,44 @@ asks_anew() {
 		ip neigh show dev portA | grep -q '^203.0.113.2 '
 }
 
-# An ARP request with an address of this host as sender gets no answer if the sender's MAC address is wrong,
-# or if the netdev with that address has no device.
-no_answer() { # SENDER'S-MAC
-	python3 - "$1" <<- 'END'
+# answers_to MAC: sends an ARP request with an address of this host and this MAC address as the sender, and
+# prints the number of answers.  Another host's request follows, which is always answered
+answers_to() {
+	python3 - portA "$1" <<- 'END'
+		import socket
+		import struct
 		import sys
-		from scapy.layers.l2 import ARP, Ether
-		from scapy.sendrecv import srp
-		ask = Ether(dst="ff:ff:ff:ff:ff:ff", src=sys.argv[1]) / \
-			ARP(hwsrc=sys.argv[1], psrc="203.0.113.1", pdst="203.0.113.2")
-		answered, _ = srp(ask, iface="portA", timeout=2, verbose=0)
-		sys.exit(len(answered))
+		s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x806))
+		s.bind((sys.argv[1], 0x806))
+		s.settimeout(20)
+
+		def ask(mac, address):
+		    mac = bytes.fromhex(mac.replace(":", ""))
+		    s.send(b"\xff" * 6 + mac + struct.pack(">HHHBBH6s4s6s4s", 0x806, 1, 0x800, 6, 4, 1, mac,
+		                                           address, bytes(6), bytes([203, 0, 113, 2])))
+
+		own, other = bytes([203, 0, 113, 1]), bytes([203, 0, 113, 77])
+		ask(sys.argv[2], own)
+		ask("02:00:00:00:00:77", other)
+		answers = 0
+		while True:
+		    frame = s.recv(2048)
+		    if frame[20:22] != b"\0\2":	# not an answer
+		        continue
+		    if frame[38:42] == other:
+		        break
+		    answers += frame[38:42] == own
+		print(answers)
 	END
 }
 
+# The answer is only for a genuine request: the MAC address is that of the netdev with the address, which has a
+# device
 quiet_for_others() {
-	no_answer 02:00:00:00:00:99 && rdma link delete rxeA &&
-		no_answer "$(cat /sys/class/net/portA/address)"
+	local mac
+	mac=$(cat /sys/class/net/portA/address)
+	[ "$(answers_to "$mac")" = 1 ] && [ "$(answers_to 02:00:00:00:00:99)" = 0 ] &&
+		rdma link delete rxeA && [ "$(answers_to "$mac")" = 0 ]
 }
 
 TYPES="v2-ipv4 v2-ipv6 v2-ll v1-ipv4 v1-ipv6 v1-ll"
