@@ -34,6 +34,43 @@ trains_split() {
 	[ "$off" -gt $((on + 500)) ]
 }
 
+# Changes the UDP source port of trains that leave A.  The ICRC covers the port, so it is wrong then
+mangle_trains() {
+	ip netns exec A nft -f - <<- END
+		table inet mangle {
+			chain out {
+				type filter hook postrouting priority 0;
+				udp dport 4791 meta length > 3000 counter udp sport set 49999
+			}
+		}
+	END
+}
+
+mangled() {
+	ip netns exec A nft list ruleset | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'
+}
+
+icrc_errors() {
+	cat /sys/class/infiniband/rxeB/ports/1/hw_counters/rx_icrc_encapsulated
+}
+
+# Trains within this machine are trusted: nobody looks at a wrong ICRC.  With trust_local off, it is found, and
+# the data may not arrive in time
+trust_seen() {
+	local on off trains status=0
+	mangle_trains || return 1
+	on=$(icrc_errors)
+	LIMIT=20 run_perftest write_bw 20 65536 || status=1
+	on=$(($(icrc_errors) - on)) trains=$(mangled)
+	switch_is trust_local 0 || status=1
+	off=$(icrc_errors)
+	LIMIT=20 run_perftest write_bw 20 65536 || true
+	off=$(($(icrc_errors) - off))
+	ip netns exec A nft flush ruleset && switch_is trust_local 1 || status=1
+	say "$trains trains changed: $on errors of the ICRC, $off with trust_local off"
+	[ $status = 0 ] && [ "$trains" -gt 5 ] && [ "$on" = 0 ] && [ "$off" -gt 0 ]
+}
+
 # With trains off, packets come one by one, and GRO makes trains of them.  A capture shows these by their
 # length.  A veth does no GRO if the sender has TSO.
 gro() {
@@ -90,4 +127,5 @@ for name in trains trust_local cork; do
 	try "veth-$name" off_and_on veth "$name"
 done
 try trains-split trains_split
+try trust_local-seen trust_seen
 try gro-makes-trains gro
