@@ -274,13 +274,24 @@ logged_since() {
 	[ "$(log_since "$1" | grep -c "$2")" -ge 1 ]
 }
 
-# dmesg_clean: if the kernel has complained since the test began, prints that and fails
+# dmesg_clean [FILE]: if the kernel has complained since the test began, or in a file with its log, prints that and
+# fails
 dmesg_clean() {
-	local bad
-	# Read all of dmesg's output: if grep closed the pipe, dmesg would fail, and that would look clean.
-	bad=$(dmesg | grep -E -A 10 "$BAD_DMESG") || return 0
+	local log bad
+	log=$(if [ $# -gt 0 ]; then cat "$1"; else dmesg; fi) || { echo "the kernel's log can't be read"; return 1; }
+	bad=$(grep -E -A 10 "$BAD_DMESG" <<< "$log") || return 0
 	head -n 11 <<< "$bad"
 	return 1
+}
+
+# dmesg_take: prints the kernel's log, and clears it.  With -S, that is one step: no line is lost
+dmesg_take() {
+	dmesg -S --read-clear
+}
+
+# lockdep_works: succeeds if lockdep, if the kernel has it, still looks.  Its first report turns it off
+lockdep_works() {
+	[ ! -e /proc/lockdep_stats ] || grep -q 'debug_locks: *1$' /proc/lockdep_stats
 }
 
 # --- between tests (for scripts/vm/run-test) ----------------------------------------------------------
