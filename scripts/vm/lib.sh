@@ -17,6 +17,7 @@
 
 VM_BOOT_SECONDS=${VM_BOOT_SECONDS:-600}
 VM_MEMORY=${VM_MEMORY:-2048}
+VM_CHECKERS=''		# words for the kernel's checkers
 # Processors and their clocks.  With VM_CPU_COUNTS, a running processor's clock counts
 # instructions, one per nanosecond.  While the processor is idle, the host's clock counts.
 VM_CPU=(-accel "tcg,thread=multi" -cpu max -smp 2)
@@ -55,7 +56,7 @@ vm_start_one() { # DIR NODE
 		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
 			-name "rxe-$node" "${VM_CPU[@]}" -m "$VM_MEMORY" \
 			-kernel image/vmlinuz -initrd initrd \
-			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M kmemleak=on memmap=16M!1G rxe.node=$node" \
+			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M kmemleak=on $VM_CHECKERS memmap=16M!1G rxe.node=$node" \
 			-drive file=image/root.ext4,format=raw,if=virtio,readonly=on \
 			-virtfs local,path=job,mount_tag=job,security_model=none,multidevs=remap \
 			-virtfs "local,path=$TOP,mount_tag=src,security_model=none,readonly=on,multidevs=remap" \
@@ -110,7 +111,7 @@ vm_wait_one() { # DIR NODE: wait until it is up; fails if it is dead or late
 
 # vm_boot SUITE DIR NODES: start machine a, or a and b, and wait until they are up
 vm_boot() {
-	local suite=$1 dir=$2 nodes node
+	local suite=$1 dir=$2 nodes node VM_CHECKERS=$VM_CHECKERS
 	case $3 in
 	1) nodes=a ;;
 	2) nodes="a b" ;;
@@ -118,6 +119,8 @@ vm_boot() {
 	esac
 	need qemu-system-x86_64=qemu-system-x86 ssh=openssh-client python3=python3-minimal
 	mkdir -p "$dir/job/log"
+	# Otherwise, KASAN would report only the first error after boot.
+	[ "$suite" != debug ] || VM_CHECKERS=kasan_multi_shot
 	ln -sfn "$("$TOP/scripts/vm/image" "$suite")" "$dir/image"
 	vm_initrd "$dir"
 	for node in $nodes; do
