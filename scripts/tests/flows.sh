@@ -30,13 +30,17 @@ judge() { # LINE
 	[ "$qdisc" = tbf ] || [ "$drops" = 0 ]
 }
 
+# The program sets up its devices and cleans up. It prints one measurement, and no complaint of the kernel
 measure() { # QDISC VERSION OP WAY QPS [NAME]
-	local name=${6-$1-$2-$3-$4-$5} line
-	# A program that sets up its devices and cleans up
-	line=$(bash "$TESTS/../bench.d/flows-measure" vms "$1" "$2" "$3" "$4" "$5" \
-		3000 0 3>&- < /dev/null | head -n 1) || true
-	say "$line"
-	try "$name" judge "${line:-- - - - - - nothing}"
+	local name=${6-$1-$2-$3-$4-$5} lines status=0
+	lines=$(bash "$TESTS/../bench.d/flows-measure" vms "$1" "$2" "$3" "$4" "$5" 3000 0 3>&- < /dev/null) ||
+		status=$?
+	say "$lines"
+	if [ $status = 0 ] && [ "$(wc -l <<< "$lines")" = 2 ] && [ "${lines##*$'\n'}" = end ]; then
+		try "$name" judge "${lines%%$'\n'*}"
+	else
+		fail "$name" "status $status: ${lines//$'\n'/; }"
+	fi
 }
 
 # As many bytes may be queued as on a fast wire: these are more packets than fq accepts of one flow
