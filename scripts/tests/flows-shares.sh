@@ -11,12 +11,13 @@
 : "${FLOWS:=fq_codel v2 read
 tbf v1 read}"
 
-# The queue pairs have as many MB/s as a single one, and share them evenly.  The clock counts
-# instructions, so no stall of the machine can explain a late answer.  Only the short queue of tbf drops.
+# The queue pairs have as many MB/s as a single one, most of the 25 MB/s of both directions, and share them
+# evenly.  The clock counts instructions, so no stall of the machine can explain a late answer.  Only the
+# short queue of tbf drops.
 judge() { # MB/S-OF-ONE LINE
 	local qdisc status rate jain lost timeouts duplicates drops
 	read -r qdisc _ _ _ _ _ status rate jain lost timeouts duplicates drops _ <<< "$2"
-	[ "$status" = ok ] && [ "$lost" = 0 ] && [ "$timeouts" = 0 ] && awk "BEGIN { exit !($jain >= .9 && $rate >= .9 * $1) }" || return 1
+	[ "$status" = ok ] && [ "$lost" = 0 ] && [ "$timeouts" = 0 ] && awk "BEGIN { exit !($jain >= .9 && $rate >= .9 * $1 && $rate >= 20) }" || return 1
 	[ "$qdisc" = tbf ] || [ "$drops" = 0 ] && [ "$duplicates" = 0 ]
 }
 
