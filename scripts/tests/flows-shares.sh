@@ -21,24 +21,35 @@ judge() { # MB/S-OF-ONE LINE
 	[ "$qdisc" = tbf ] || [ "$drops" = 0 ] && [ "$duplicates" = 0 ]
 }
 
-# Runs a program that sets up its devices and cleans up
+# Runs a program that sets up its devices and cleans up.  Its last line is "end", followed by its status
 measure() { # FLOW
-	local qdisc version op offloads
+	local qdisc version op offloads status=0
 	read -r qdisc version op offloads <<< "$1"
-	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 "${offloads:-}" 3>&- < /dev/null
+	bash /src/scripts/bench.d/flows-measure veth "$qdisc" "$version" "$op" both "1 8 64" 4000 0 "${offloads:-}" 3>&- < /dev/null ||
+		status=$?
+	echo "status $status"
 }
 
 judge_all() { # FLOW, with the output of measure() as input
-	local line qps rate seen=0 one=0
+	local line last='' qps rate seen=0 one=0
 	while read -r line; do
-		[ "$line" != end ] || break
+		case $line in
+		end)
+			last=$line
+			continue
+			;;
+		status*)
+			last+=" $line"
+			break
+			;;
+		esac
 		say "$line"
 		read -r _ _ _ _ qps _ _ rate _ <<< "$line"
 		[ "$qps" != 1 ] || one=$rate
 		seen=$((seen + 1))
 		try "${1// /-}-$qps" judge "$one" "$line"
 	done
-	[ $seen = 3 ] || fail "${1// /-}" "$seen measurements, not 3"
+	[ "$seen $last" = "3 end status 0" ] || fail "${1// /-}" "$seen measurements, not 3, then: $last"
 }
 
 while read -r flow; do
