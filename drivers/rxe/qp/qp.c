@@ -29,6 +29,7 @@ static struct kmem_cache *slow_cache;
 int __init rxe_qp_start(void)
 {
 	slow_cache = KMEM_CACHE(rxe_qp_slow, 0);
+	rxe_tasks_start();
 	return slow_cache ? 0 : -ENOMEM;
 }
 

@@ -16,8 +16,6 @@
  */
 static DEFINE_PER_CPU(u32, task_depth);
 
-static void begin_pass(struct tasklet_struct *t);
-
 /**
  * struct task_pass - a CPU's pass over its tasklets
  * @runs: runs of tasks in it, and in earlier passes if none was deferred since
@@ -30,9 +28,7 @@ struct task_pass {
 	struct tasklet_struct	next;
 };
 
-static DEFINE_PER_CPU(struct task_pass, task_pass) = {
-	.next = { .callback = begin_pass, .use_callback = true },
-};
+static DEFINE_PER_CPU(struct task_pass, task_pass);
 
 static void begin_pass(struct tasklet_struct *t)
 {
@@ -79,6 +75,22 @@ static void run_tasklet(struct tasklet_struct *t)
 bool rxe_task_is_behind(void)
 {
 	return __this_cpu_read(task_pass.deferring);
+}
+
+/**
+ * rxe_tasks_start - at module load, before the first task
+ *
+ * Not by static initializers: older kernels (6.12) don't relocate addresses in the per-CPU data of
+ * a module.
+ *
+ * Context: process.
+ */
+void __init rxe_tasks_start(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_setup(&per_cpu(task_pass, cpu).next, begin_pass);
 }
 
 /**

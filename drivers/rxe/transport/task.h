@@ -39,6 +39,7 @@ struct rxe_task {
 
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 		   bool (*fn)(struct rxe_qp *qp), bool (*end)(struct rxe_qp *qp));
+void rxe_tasks_start(void);
 void rxe_tasks_stop(void);
 bool rxe_task_is_behind(void);
 bool rxe_task_enter(struct rxe_task *task);
