@@ -76,20 +76,27 @@ static void names(struct kunit *test)
 	}
 }
 
-/* A netdev with too many queueing disciplines to look at counts as shaped */
+/* With too many queueing disciplines to look at, a container's netdev counts as shaped */
 static void many(struct kunit *test)
 {
 	struct Qdisc *leaves = kvcalloc(RXE_LOOK_QDISCS, sizeof(*leaves), GFP_KERNEL);
+	struct user_namespace *users = kunit_kzalloc(test, sizeof(*users), GFP_KERNEL);
+	struct net *net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
 	u32 i;
 
+	KUNIT_ASSERT_NOT_NULL(test, net);
 	KUNIT_ASSERT_NOT_NULL(test, leaves);
+	net->user_ns = users;
 	for (i = 0; i < RXE_LOOK_QDISCS; i++) {
 		leaves[i].ops = &fix.other;
 		hash_add_rcu(fix.ndev->qdisc_hash, &leaves[i].hash, i);
 		if (i < RXE_LOOK_QDISCS / 2)
 			KUNIT_EXPECT_FALSE_MSG(test, is_found(), "%u", i);
 	}
+	KUNIT_EXPECT_FALSE(test, is_found());
+	write_pnet(&fix.ndev->nd_net, net);
 	KUNIT_EXPECT_TRUE(test, is_found());
+	write_pnet(&fix.ndev->nd_net, &init_net);
 	for (i = 0; i < RXE_LOOK_QDISCS; i++)
 		hash_del_rcu(&leaves[i].hash);
 	KUNIT_EXPECT_FALSE(test, is_found());

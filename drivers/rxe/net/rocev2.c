@@ -98,6 +98,16 @@ static bool rxe_v2_is_known(const struct neighbour *neigh)
 	return IS_ERR_OR_NULL(neigh) || READ_ONCE(neigh->nud_state) & NUD_VALID;
 }
 
+/*
+ * By the destination, not by a packet: in an IPsec tunnel, the next hop of a packet isn't its own.
+ * Return: with a reference, for rxe_v2_put_neigh(); perhaps NULL or an ERR_PTR.
+ */
+static struct neighbour *rxe_v2_find_neigh(const struct dst_entry *dst, const struct rxe_path *path)
+{
+	return dst_neigh_lookup(dst, rxe_gid_is_ipv4(&path->dgid) ? &path->dgid.raw[12] :
+								     &path->dgid.raw[0]);
+}
+
 static void rxe_v2_put_neigh(struct neighbour *neigh)
 {
 	if (!IS_ERR_OR_NULL(neigh))
@@ -110,9 +120,10 @@ static void rxe_v2_put_neigh(struct neighbour *neigh)
  *
  * Return: false if the skb must be dropped.
  */
-static bool rxe_v2_may_wait(const struct dst_entry *dst, struct sk_buff *skb, bool datagram)
+static bool rxe_v2_may_wait(const struct dst_entry *dst, const struct rxe_path *path,
+			    struct sk_buff *skb, bool datagram)
 {
-	struct neighbour *neigh = dst_neigh_lookup_skb(dst, skb);
+	struct neighbour *neigh = rxe_v2_find_neigh(dst, path);
 	bool may = rxe_v2_is_known(neigh) || rxe_tx_park(skb, datagram);
 
 	if (!may)
@@ -133,7 +144,6 @@ static bool rxe_v2_may_wait(const struct dst_entry *dst, struct sk_buff *skb, bo
  */
 bool rxe_path_is_resolved(struct rxe_path *path)
 {
-	const void *daddr = rxe_gid_is_ipv4(&path->dgid) ? &path->dgid.raw[12] : &path->dgid.raw[0];
 	struct neighbour *neigh;
 	struct dst_entry *dst;
 	bool known;
@@ -143,7 +153,7 @@ bool rxe_path_is_resolved(struct rxe_path *path)
 	dst = rxe_route(path);
 	if (IS_ERR(dst))
 		return true;
-	neigh = dst_neigh_lookup(dst, daddr);
+	neigh = rxe_v2_find_neigh(dst, path);
 	known = rxe_v2_is_known(neigh);
 	rxe_v2_put_neigh(neigh);
 	return known;
@@ -192,7 +202,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		skb_dst_set_noref(skb, dst);
 	}
 	if (train->tx && unlikely(rxe_tx_is_loaded(train->tx, !train->sqpn)) && !path->mcast &&
-	    !rxe_v2_may_wait(dst, skb, !train->sqpn)) {
+	    !rxe_v2_may_wait(dst, path, skb, !train->sqpn)) {
 		kfree_skb(skb);
 		return 1;
 	}

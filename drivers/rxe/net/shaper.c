@@ -9,13 +9,15 @@
  * in the list, since it segments only the trains that it corrupts.
  *
  * The root of a container can add tens of thousands of queueing disciplines, and a look is repeated
- * for each path. So a look ends after RXE_LOOK_QDISCS of them, and then the netdev counts as one
- * that shapes.
+ * for each path. In a container's user namespace, a look therefore ends after RXE_LOOK_QDISCS of
+ * them, and then the netdev counts as one that shapes. On a host, a netdev with many queues has a
+ * queueing discipline for each (mq, mqprio).
  *
  * Context: bottom halves off; the netdev must not go away.
  */
 #include <linux/netdevice.h>
 #include <linux/string.h>
+#include <linux/user_namespace.h>
 #include <net/sch_generic.h>
 #include "internal.h"
 
@@ -62,11 +64,13 @@ static int rxe_lower_has_shaper(struct net_device *ndev, struct netdev_nested_pr
  * rxe_shaper_below - does a queueing discipline segment the trains that a netdev sends?
  * @ndev: netdev
  *
- * Return: true if there is one on it, or on a netdev below, or if there are too many to look at.
+ * Return: true if there is one on it, or on a netdev below, or if a container has too many to look
+ * at.
  */
 bool rxe_shaper_below(struct net_device *ndev)
 {
-	u32 left = RXE_LOOK_QDISCS;
+	bool host = dev_net(ndev)->user_ns == &init_user_ns;
+	u32 left = host ? U32_MAX : RXE_LOOK_QDISCS;
 	struct netdev_nested_priv priv = { .data = &left };
 	bool found;
 

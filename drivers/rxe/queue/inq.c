@@ -5,8 +5,8 @@
  *
  * Trains have limits in bytes, per QP and per device. A queued train is soon taken in, with two
  * exceptions: behind a packet that waits for a page, and behind a READ, whose response may take
- * as long as the network needs. In both cases, queued trains count in full, have a maximum age,
- * and small ones get memory of their own.
+ * as long as the network needs. In both cases, queued trains have a maximum age. Behind a page, and
+ * behind a READ that takes long, they count in full, and small ones get memory of their own.
  *
  * Context: bottom halves off; all but rxe_inq_queue() in recv_task, or while it is
  * paused.
@@ -79,7 +79,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 	if (unlikely(READ_ONCE(in->slow)))
 		account = RXE_AS_HELD;
 	else if (READ_ONCE(in->parked) || ((waits || in->bytes) && exceeds_free_part(rxe, bytes)))
-		account = waits ? RXE_AS_WAITING : RXE_AS_QUEUED;
+		account = waits && in->bytes ? RXE_AS_WAITING : RXE_AS_QUEUED;
 	return rxe_waiting_charge(rxe, skb, account);
 }
 
