@@ -84,9 +84,10 @@ verified() {
 	[ "$seen" = " $OPS" ] || fail "$prefix" "only these ended:$seen"
 }
 
-# resent: prints the counters of both ends that grow when something is sent again
+# resent: prints the counters of both ends that grow when something is sent again, also after an RNR NAK
 resent() {
-	local names="local_ack_timeout_err completer_retry_err duplicate_request out_of_seq_request rcvd_seq_err"
+	local names="local_ack_timeout_err completer_retry_err rnr_nak_retry_err rcvd_seq_err"
+	names+=" duplicate_request out_of_seq_request"
 	# shellcheck disable=SC2046,SC2086 # lists
 	grep -H . $(counter_files $CLI_DEV $names) && srv_host grep -H . $(counter_files $SRV_DEV $names)
 }
