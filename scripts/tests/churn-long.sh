@@ -2,6 +2,7 @@
 # test: like churn, with 200 adds and deletes under traffic
 # nodes: 2
 # level: long
+# suites: all
 # timeout: 1500
 ROUNDS=200
 . "$(dirname "$0")/churn.sh"

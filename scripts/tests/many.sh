@@ -2,6 +2,7 @@
 # test: a million MRs, a million AHs, all PDs, CQs, SRQs, and QPs until memory is short: the last takes no longer than the first
 # nodes: 1
 # level: long
+# suites: all
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"

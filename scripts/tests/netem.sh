@@ -2,6 +2,7 @@
 # test: bad wires of all kinds break and corrupt nothing; on a good one nothing is sent again
 # nodes: 2
 # level: long
+# suites: all
 # alone: yes
 # debug: yes
 # timeout: 900

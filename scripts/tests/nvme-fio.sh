@@ -2,7 +2,7 @@
 # test: NVMe over Fabrics: data that fio verifies, with loss, and while the link goes away
 # nodes: 2
 # level: long
-# suites: backports
+# suites: all
 # extra: yes
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
