@@ -36,6 +36,12 @@ params() { # a number is set; a value beyond its bounds is refused
 		[ "$(cat $PARAMS/np_cnp_dscp)" = 48 ] && echo 5 > $PARAMS/rp_ai_rate
 }
 
+# set_ce ip|ip6: prints nft's statement that marks a packet.  For "ip6 ecn set ce", nft writes the second
+# byte of the header only, which Linux 7.3 ignores.  So the whole traffic class is set, with DSCP 0
+set_ce() {
+	[ "$1" = ip ] && echo "ip ecn set ce" || echo "@nh,4,8 set 3"
+}
+
 # mark PERCENT [NS]: has so many of the ECN-capable packets to port 4791 marked in the namespace
 mark() {
 	local ns=${2:-B}
@@ -44,8 +50,8 @@ mark() {
 		table inet congestion {
 			chain in {
 				type filter hook prerouting priority 0;
-				udp dport 4791 ip ecn ect0 numgen random mod 100 < $1 ip ecn set ce
-				udp dport 4791 ip6 ecn ect0 numgen random mod 100 < $1 ip6 ecn set ce
+				udp dport 4791 ip ecn ect0 numgen random mod 100 < $1 $(set_ce ip)
+				udp dport 4791 ip6 ecn ect0 numgen random mod 100 < $1 $(set_ce ip6)
 			}
 		}
 	END
@@ -264,7 +270,7 @@ gro_marks() { # nft's word for the family
 		table inet marks {
 			chain out {
 				type filter hook postrouting priority 0
-				udp dport 4791 $1 ecn ect0 numgen random mod 100 < 20 counter $1 ecn set ce
+				udp dport 4791 $1 ecn ect0 numgen random mod 100 < 20 counter $(set_ce $1)
 			}
 		}
 	END
