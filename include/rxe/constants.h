@@ -128,7 +128,7 @@
 	CONSTANT(LOOK_NETDEVS, 256,						\
 		 "netdevs above and below that a look for captures or bridges reaches")	\
 	CONSTANT(LOOK_QDISCS, 1024,						\
-		 "queueing disciplines and netdevs of a container that a look for shapers reaches") \
+		 "qdiscs and netdevs of a container that a look for shapers reaches") \
 	CONSTANT(MADS, 128,							\
 		 "MADs of RDMA_CM that a device remembers as sent before")		\
 	CONSTANT(REFUSED_SECS, 6,						\

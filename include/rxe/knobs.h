@@ -136,7 +136,7 @@
 	KNOB(queue_qp_bytes, SZ_16M, SZ_1M, SZ_1G,				\
 	     "memory of received trains per QP")				\
 	KNOB(queue_dev_bytes, SZ_16M, SZ_1M, SZ_1G,				\
-	     "memory of received trains per device; queues that wait get no more beyond half of it")				\
+	     "memory of received trains per device; queues that wait: half")	\
 	KNOB(held_qp_bytes, SZ_4M, 0, SZ_1G,					\
 	     "memory of packets that came out of order, per QP")		\
 	KNOB(held_dev_bytes, SZ_8M, 0, SZ_1G,					\

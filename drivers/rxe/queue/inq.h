@@ -56,8 +56,8 @@ struct rxe_inq {
 };
 
 /*
- * The first queued train, or NULL, without the lock: only recv_task removes trains. What it reads of
- * the train depends on the address, so put_train() only has to order its stores.
+ * The first queued train, or NULL, without the lock: only recv_task removes trains. What it reads
+ * of the train depends on the address, so put_train() only has to order its stores.
  */
 static inline struct sk_buff *rxe_inq_first(const struct rxe_inq *in)
 {
