@@ -269,16 +269,23 @@ static void send_here(struct rxe_qp *qp)
 		rxe_task_schedule(task);
 }
 
+/* Have a worker send the waiting messages. Return: false if none can: the caller sends them */
+static bool hand_to_worker(struct rxe_qp *qp)
+{
+	note_stream(qp);
+	if (!has_worker()) {
+		disarm_cork(qp);
+		return false;
+	}
+	have_worker_send(qp);
+	return true;
+}
+
 /* There are cork_msgs: send them */
 static void send_corked(struct rxe_qp *qp)
 {
-	note_stream(qp);
-	if (has_worker()) {
-		have_worker_send(qp);
-	} else {
-		disarm_cork(qp);
+	if (!hand_to_worker(qp))
 		send_here(qp);
-	}
 }
 
 static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
@@ -289,13 +296,8 @@ static enum hrtimer_restart cork_timer_fired(struct hrtimer *timer)
 	/* Learn nothing while a worker runs: it takes messages before many can gather */
 	if (pending && !READ_ONCE(qp->cork.working))
 		rxe_cork_late(&qp->cork, pending);
-	note_stream(qp);
-	if (has_worker()) {
-		have_worker_send(qp);
-	} else {
-		disarm_cork(qp);
+	if (!hand_to_worker(qp))
 		rxe_task_schedule(get_sq_task(qp));
-	}
 	return HRTIMER_NORESTART;
 }
 
