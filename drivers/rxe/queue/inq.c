@@ -69,7 +69,7 @@ static bool exceeds_free_part(struct rxe_dev *rxe, u32 bytes)
 static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		     struct sk_buff *skb)
 {
-	bool waits = READ_ONCE(in->parked) || READ_ONCE(in->waiting);
+	bool parked = READ_ONCE(in->parked), waits = parked || READ_ONCE(in->waiting);
 	u32 bytes = in->bytes + skb->truesize;
 	enum rxe_account account = RXE_FREE;
 
@@ -78,7 +78,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 		return false;
 	if (unlikely(READ_ONCE(in->slow)))
 		account = RXE_AS_HELD;
-	else if (READ_ONCE(in->parked) || ((waits || in->bytes) && exceeds_free_part(rxe, bytes)))
+	else if (parked || ((waits || in->bytes) && exceeds_free_part(rxe, bytes)))
 		account = waits && in->bytes ? RXE_AS_WAITING : RXE_AS_QUEUED;
 	return rxe_waiting_charge(rxe, skb, account);
 }
