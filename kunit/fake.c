@@ -135,6 +135,17 @@ static void make_srq(struct kunit *test, struct fake *f)
 	f->srq = srq;
 }
 
+int fake_create_qp(struct fake *f, struct rxe_qp *qp, struct ib_qp_init_attr *init)
+{
+	qp->ibqp.device = &f->rxe->ibdev;
+	qp->ibqp.pd = &f->pd;
+	qp->ibqp.srq = init->srq;
+	qp->ibqp.qp_type = init->qp_type;
+	qp->ibqp.send_cq = init->send_cq;
+	qp->ibqp.recv_cq = init->recv_cq;
+	return rxe_create_qp(&qp->ibqp, init, NULL);
+}
+
 static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 {
 	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
@@ -150,15 +161,9 @@ static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	init.srq = f->srq ? &f->srq->ibsrq : NULL;
-	qp->ibqp.srq = init.srq;
-	qp->ibqp.device = &f->rxe->ibdev;
-	qp->ibqp.pd = &f->pd;
-	qp->ibqp.qp_type = init.qp_type;
-	qp->ibqp.send_cq = init.send_cq;
-	qp->ibqp.recv_cq = init.recv_cq;
 	qp->ibqp.event_handler = on_event;
 	qp->ibqp.qp_context = f;
-	KUNIT_ASSERT_EQ(test, rxe_create_qp(&qp->ibqp, &init, NULL), 0);
+	KUNIT_ASSERT_EQ(test, fake_create_qp(f, qp, &init), 0);
 	f->qp = qp;
 }
 

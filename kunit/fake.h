@@ -103,6 +103,9 @@ void fake_inject(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 void fake_inject_short(struct kunit *test, struct rxe_pkt *pkt, const void *payload, u32 len,
 		       u32 missing);
 
+/* Create one more QP, with what the RDMA core sets in it. Return: as rxe_create_qp() */
+int fake_create_qp(struct fake *f, struct rxe_qp *qp, struct ib_qp_init_attr *init);
+
 /* As fake_inject(), without waiting until the QP's tasks have nothing to do */
 void fake_arrive(struct kunit *test, struct rxe_pkt *pkt, const void *payload,
 		 u32 len);

@@ -273,12 +273,7 @@ static struct rxe_qp *new_qp(struct kunit *test, struct rxe_cq *scq, struct rxe_
 	};
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
-	qp->ibqp.device = &fake(test)->rxe->ibdev;
-	qp->ibqp.pd = &fake(test)->pd;
-	qp->ibqp.qp_type = init.qp_type;
-	qp->ibqp.send_cq = init.send_cq;
-	qp->ibqp.recv_cq = init.recv_cq;
-	KUNIT_ASSERT_EQ(test, rxe_create_qp(&qp->ibqp, &init, NULL), 0);
+	KUNIT_ASSERT_EQ(test, fake_create_qp(fake(test), qp, &init), 0);
 	WRITE_ONCE(qp->state, IB_QPS_RTS);
 	return qp;
 }
@@ -342,12 +337,7 @@ static int create(struct kunit *test, struct ib_qp_init_attr *init)
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	init->send_cq = &f->scq->ibcq;
 	init->recv_cq = &f->rcq->ibcq;
-	qp->ibqp.device = &f->rxe->ibdev;
-	qp->ibqp.pd = &f->pd;
-	qp->ibqp.qp_type = init->qp_type;
-	qp->ibqp.send_cq = init->send_cq;
-	qp->ibqp.recv_cq = init->recv_cq;
-	err = rxe_create_qp(&qp->ibqp, init, NULL);
+	err = fake_create_qp(f, qp, init);
 	if (!err)
 		rxe_destroy_qp(&qp->ibqp, NULL);
 	return err;

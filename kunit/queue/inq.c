@@ -423,6 +423,7 @@ static void make_older(struct kunit *test, u32 ms)
 	rxe_task_kick(&fake(test)->qp->recv_task);
 }
 
+/* The response to this READ can't leave, since the rate is limited */
 static void inject_read(struct kunit *test, u32 n)
 {
 	struct rxe_pkt pkt = {
@@ -433,14 +434,14 @@ static void inject_read(struct kunit *test, u32 n)
 		.dma_len = 1,
 	};
 
+	fake(test)->qp->sq.cc.next = KTIME_MAX;
+	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
 	fake_inject(test, &pkt, NULL, 0);
 }
 
-/* A READ of a byte whose response can't leave, since the rate is limited */
+/* A READ of a byte whose response can't leave */
 static void begin_read(struct kunit *test, u32 n)
 {
-	fake(test)->qp->sq.cc.next = KTIME_MAX;
-	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
 	inject_read(test, n);
 	fake_expect_nothing(test);
 	KUNIT_ASSERT_TRUE(test, fake(test)->qp->rq.read.active);
@@ -546,8 +547,6 @@ static void behind_read_recounted(struct kunit *test)
 
 	atomic_add(others, &rxe->num_qp);
 	rxe_task_pause(&fake(test)->qp->recv_task);
-	fake(test)->qp->sq.cc.next = KTIME_MAX;
-	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
 	inject_read(test, 0);
 	genuine(test, 1);
 	genuine(test, 2);

@@ -175,12 +175,7 @@ static void make_member(struct kunit *test, struct members *m, u32 n)
 	m->cq[n] = cq;
 	init.send_cq = &cq->ibcq;
 	init.recv_cq = &cq->ibcq;
-	qp->ibqp.device = &fake(test)->rxe->ibdev;
-	qp->ibqp.pd = &fake(test)->pd;
-	qp->ibqp.qp_type = init.qp_type;
-	qp->ibqp.send_cq = init.send_cq;
-	qp->ibqp.recv_cq = init.recv_cq;
-	KUNIT_ASSERT_EQ(test, rxe_create_qp(&qp->ibqp, &init, NULL), 0);
+	KUNIT_ASSERT_EQ(test, fake_create_qp(fake(test), qp, &init), 0);
 	m->qp[n] = qp;
 	to_rts(qp);
 	post_recv(test, qp, n);
