@@ -274,13 +274,13 @@ logged_since() {
 	[ "$(log_since "$1" | grep -c "$2")" -ge 1 ]
 }
 
-# dmesg_clean [FILE]: if the kernel has complained since the test began, or in a file with its log, prints that and
-# fails
+# dmesg_clean [FILE]: if the kernel has complained since the test began, or in a file with its log, prints the first
+# complaint with its call trace, and fails
 dmesg_clean() {
 	local log bad
 	log=$(if [ $# -gt 0 ]; then cat "$1"; else dmesg; fi) || { echo "the kernel's log can't be read"; return 1; }
-	bad=$(grep -E -A 10 "$BAD_DMESG" <<< "$log") || return 0
-	head -n 11 <<< "$bad"
+	bad=$(grep -E -A 31 "$BAD_DMESG" <<< "$log") || return 0
+	head -n 32 <<< "$bad"
 	return 1
 }
 

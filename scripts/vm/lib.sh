@@ -53,10 +53,12 @@ vm_start_one() { # DIR NODE
 		# Names of Unix sockets must be short, so QEMU runs in their folder.  With its
 		# option -daemonize, QEMU would leave the folder, and not find its peer's sockets.
 		cd "$dir" || exit
+		# A busy host may let a machine stand still for more than a minute.  Its kernel takes that
+		# for a fault of its own only after two minutes (watchdog_thresh is half of that).
 		exec setsid qemu-system-x86_64 -M q35 -nodefaults -no-user-config -no-reboot -display none \
 			-name "rxe-$node" "${VM_CPU[@]}" -m "$VM_MEMORY" \
 			-kernel image/vmlinuz -initrd initrd \
-			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 log_buf_len=4M kmemleak=on $VM_CHECKERS memmap=16M!1G rxe.node=$node" \
+			-append "console=ttyS0 panic=1 oops=panic no_timer_check tsc=reliable nokaslr mitigations=off net.ifnames=0 random.trust_cpu=on watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120 log_buf_len=4M kmemleak=on $VM_CHECKERS memmap=16M!1G rxe.node=$node" \
 			-drive file=image/root.ext4,format=raw,if=virtio,readonly=on \
 			-virtfs local,path=job,mount_tag=job,security_model=none,multidevs=remap \
 			-virtfs "local,path=$TOP,mount_tag=src,security_model=none,readonly=on,multidevs=remap" \
