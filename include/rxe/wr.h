@@ -194,8 +194,7 @@ static inline bool rxe_is_local(const struct rxe_swqe *wqe)
 
 /* ring/wr.c */
 bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags);
-u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
-		u64 length);
+u8 rxe_wr_check(const struct rxe_wr_rules *rules, struct rxe_swqe *wqe, u64 length);
 void rxe_wr_set_operands(struct rxe_swqe *wqe, u64 compare_add, u64 swap);
 
 /* ring/wqe.c: the ABI edge */

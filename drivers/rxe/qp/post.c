@@ -109,21 +109,18 @@ static int fill_wqe(struct rxe_qp *qp, const struct ib_send_wr *wr,
 {
 	const struct rxe_wr_rules *rules = &qp->sq.q.rules;
 	u32 opcode = get_opcode(wr);
-	u64 length;
 
 	if (!rxe_wr_offered(rules, opcode, wr->send_flags) || wr->num_sge < 0)
 		return -EINVAL;
-	length = get_wr_length(wr);
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = opcode;
 	wqe->flags = wr->send_flags;
 	wqe->imm = wr->ex.imm_data;
-	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
 	if (rxe_is_local(wqe) && wr->num_sge)
 		return -EINVAL;
-	if (rxe_wr_check(rules, wqe, length))
+	if (rxe_wr_check(rules, wqe, get_wr_length(wr)))
 		return -EINVAL;
 	if (rules->datagram ? fill_ud(wr, wqe) : fill_rc(wr, wqe))
 		return -EINVAL;

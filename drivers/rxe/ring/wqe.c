@@ -159,7 +159,6 @@ void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 	u32 opcode = READ_ONCE(wr->opcode);
 	u32 flags = READ_ONCE(wr->send_flags);
 	u32 num_sge = READ_ONCE(shared->dma.num_sge);
-	u64 length;
 
 	wqe->wr_id = READ_ONCE(wr->wr_id);
 	wqe->opcode = rxe_wr_opcode(opcode);
@@ -173,9 +172,7 @@ void rxe_import_send(const struct rxe_wr_rules *rules, const void *elem,
 		wqe->length = 0;
 		return;
 	}
-	length = import_data(rules, &shared->dma, wqe);
-	wqe->status = rxe_wr_check(rules, wqe, length);
-	wqe->length = length;
+	wqe->status = rxe_wr_check(rules, wqe, import_data(rules, &shared->dma, wqe));
 }
 
 /**

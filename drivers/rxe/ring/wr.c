@@ -105,19 +105,23 @@ bool rxe_wr_offered(const struct rxe_wr_rules *rules, u32 opcode, u32 flags)
 }
 
 /**
- * rxe_wr_check - is a work request within the queue's limits? [11.4.1.1]
+ * rxe_wr_check - set a work request's length, and check it against the queue's limits [11.4.1.1]
  * @rules: of the queue, which offers it
  * @wqe: the work request; opcode, flags and num_sge are set
- * @length: bytes of payload, or to fetch
+ * @length: bytes of payload, or of the SGEs to fetch into
+ *
+ * The SGEs of an atomic may have room for more than its 8 bytes, as on other adapters.
  *
  * Return: IB_WC_SUCCESS, or the enum ib_wc_status that it fails with. For a kernel
  * consumer, posting fails.
  */
-u8 rxe_wr_check(const struct rxe_wr_rules *rules, const struct rxe_swqe *wqe,
-		u64 length)
+u8 rxe_wr_check(const struct rxe_wr_rules *rules, struct rxe_swqe *wqe, u64 length)
 {
 	u8 kind = rxe_wr_type(wqe)->kind;
 
+	if (kind == RXE_WR_ATOMIC && length > sizeof(u64))
+		length = sizeof(u64);
+	wqe->length = length;
 	if (wqe->num_sge > rules->max_sge)
 		return IB_WC_LOC_QP_OP_ERR;
 	if (length > READ_ONCE(*rules->max_msg) ||

@@ -53,7 +53,10 @@ static uint64_t *answer(struct actor *a, uint32_t i)
 	return (uint64_t *)a->e[0].buf + i % DEEP;
 }
 
-/* Several fetch-and-adds are in flight, and are answered in order */
+/*
+ * Several fetch-and-adds are in flight, and are answered in order. Their SGEs have more room than
+ * an answer needs.
+ */
 static void *add(void *arg)
 {
 	struct actor *a = arg;
@@ -62,7 +65,7 @@ static void *add(void *arg)
 	for (i = 0; i < changes; i++) {
 		for (; posted < changes && posted < i + DEEP; posted++)
 			post(a->e, IBV_WR_ATOMIC_FETCH_AND_ADD,
-			     sge(&a->e[0], posted % DEEP * 8, 8), a->word_at);
+			     sge(&a->e[0], posted % DEEP * 8, 16), a->word_at);
 		a->status = status_of(&a->e[0]);
 		if (a->status)
 			break;
