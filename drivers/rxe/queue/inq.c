@@ -79,7 +79,7 @@ static bool has_room(struct rxe_dev *rxe, struct rxe_inq *in,
 	if (unlikely(READ_ONCE(in->slow)))
 		account = RXE_AS_HELD;
 	else if (parked || ((waits || in->bytes) && exceeds_free_part(rxe, bytes)))
-		account = waits && in->bytes ? RXE_AS_WAITING : RXE_AS_QUEUED;
+		account = !waits ? RXE_AS_QUEUED : in->bytes ? RXE_AS_WAITING : RXE_AS_FIRST;
 	return rxe_waiting_charge(rxe, skb, account);
 }
 

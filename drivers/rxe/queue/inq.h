@@ -17,9 +17,9 @@ struct rxe_qp;
  * (skb->truesize). Up to queue_free_bytes of a queue don't count against the device's limit,
  * since a queue is normally emptied soon. With many QPs, this free part is an equal share of
  * queue_free_dev_bytes. Exception: behind a parked packet, a queue has no free part. The first
- * train of a queue that waits for nothing is free in any case, since it is taken in soon. Behind
- * its first train, a queue that waits gets no more once half of queue_dev_bytes is in use. When a
- * queue begins to wait, all that it has is counted anew.
+ * train of a queue that waits for nothing is free in any case, since it is taken in soon. A queue
+ * that waits gets its first train until three quarters of queue_dev_bytes are in use, and more
+ * until one half is. When a queue begins to wait, all that it has is counted anew.
  * Behind a READ whose response takes longer than inq_age_ms, trains count as if they were held.
  * They are dropped after queue_age_ms. A held train is dropped after inq_age_ms.
  */

@@ -15,6 +15,7 @@
 enum rxe_account {
 	RXE_FREE,
 	RXE_AS_QUEUED,	/* queue_dev_bytes */
+	RXE_AS_FIRST,	/* three quarters of queue_dev_bytes, with what is queued: of a waiting QP */
 	RXE_AS_WAITING,	/* half of queue_dev_bytes, with what is queued */
 	RXE_AS_HELD,	/* held_dev_bytes */
 };
@@ -53,6 +54,9 @@ static inline bool rxe_waiting_charge(struct rxe_dev *rxe, struct sk_buff *skb,
 	case RXE_AS_QUEUED:
 		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
 						rxe_knob(queue_dev_bytes));
+	case RXE_AS_FIRST:
+		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
+						rxe_knob(queue_dev_bytes) / 4 * 3);
 	case RXE_AS_WAITING:
 		return rxe_waiting_charge_bytes(&rxe->rx_queued, skb->truesize,
 						rxe_knob(queue_dev_bytes) / 2);
