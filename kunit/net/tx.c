@@ -234,6 +234,27 @@ static void stuck_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 1u);
 }
 
+/* While senders wait only for skbs of their own, the little that others send says nothing */
+static void own_keeps_limit(struct kunit *test)
+{
+	u32 room;
+	int times = 3;
+
+	knob_set(txq_period_ns, NSEC_PER_MSEC);
+	knob_set(txq_stuck_ns, NSEC_PER_SEC);
+	fill(test, 0, BYTES);
+	room = rxe_tx_room(fix.tx[1]);
+	while (times--) {
+		struct sk_buff *skb = alloc_skb(1, GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		rxe_tx_own(fix.tx[1], NULL, skb);
+		usleep_range(10000, 20000);
+		kfree_skb(skb);
+	}
+	KUNIT_EXPECT_EQ(test, rxe_tx_room(fix.tx[1]), room);
+}
+
 /* Packets that wait for a neighbour's address hold up only their sender */
 static void park(struct kunit *test)
 {
@@ -392,6 +413,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stuck),
 	KUNIT_CASE(stuck_idle),
 	KUNIT_CASE(stuck_own),
+	KUNIT_CASE(own_keeps_limit),
 	KUNIT_CASE(park),
 	KUNIT_CASE(park_datagrams),
 	KUNIT_CASE(other_netdev),

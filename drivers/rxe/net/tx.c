@@ -59,7 +59,7 @@
  * @waiters: senders that wait or have their turn; read locklessly
  * @turn: one of the senders has its turn (rxe_tx.turn)
  * @round: number of the round in which senders are forced to send, since the queue is stuck
- * @left: bytes that left in this period
+ * @left: bytes that left in this period, while senders were in line
  * @since: when the period began
  * @drained: when an skb last left, updated while senders wait; read locklessly
  * @timing: the next skb that finds the queue empty is to be timed; lockless
@@ -323,11 +323,31 @@ static void txq_queue(struct rxe_txq *q, struct rxe_tx *tx)
 	list_move_tail(&tx->wait, tx->held ? &q->held : &q->waiting);
 }
 
+/*
+ * Does a sender want to send that may? Only then do the bytes that leave show what the netdev can
+ * do. Context: lock held
+ */
+static bool txq_has_line(const struct rxe_txq *q)
+{
+	return q->turn || !list_empty(&q->waiting);
+}
+
+/* Begin a period when a line begins. Context: lock held */
+static void txq_begin_line(struct rxe_txq *q)
+{
+	if (txq_has_line(q))
+		return;
+	q->since = ktime_get_coarse();
+	q->left = 0;
+}
+
 /* A held sender with enough room by now waits for a turn. Context: lock held */
 static void txq_release_held(struct rxe_txq *q, struct rxe_tx *tx)
 {
-	if (tx->held && !tx_must_be_held(tx))
-		txq_queue(q, tx);
+	if (!tx->held || tx_must_be_held(tx))
+		return;
+	txq_begin_line(q);
+	txq_queue(q, tx);
 }
 
 static void txq_count_waiters(struct rxe_txq *q, int change)
@@ -468,10 +488,7 @@ static void txq_add_waiter(struct rxe_txq *q, struct rxe_tx *tx)
 	bool waits;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (!q->waiters) {
-		q->since = ktime_get_coarse();
-		q->left = 0;
-	}
+	txq_begin_line(q);
 	WRITE_ONCE(q->timing, true);
 	txq_take_turn(q, tx);
 	waits = !list_empty(&tx->wait);
@@ -600,9 +617,11 @@ static noinline void txq_note_drained(struct rxe_txq *q, struct rxe_tx *tx, u32 
 
 	spin_lock_irqsave(&q->lock, flags);
 	WRITE_ONCE(q->drained, ktime_get_coarse());
-	if (q->waiters) {
+	if (txq_has_line(q)) {
 		q->left += bytes;
 		txq_adapt_limit(q);
+	}
+	if (q->waiters) {
 		txq_release_held(q, tx);
 		if (txq_has_drained(q, rest))
 			txq_give_turn(q);
