@@ -28,7 +28,8 @@
  *
  * If a worker for each CPU is queued or runs already, messages don't wait for one: posters send in
  * their own context, at their own expense, and timers use the tasklet. Thus no backlog of one
- * process delays others.
+ * process delays others. Workers begin with a high priority, so that a message isn't late. A work
+ * that RXE_TASK_TURNS don't finish goes on with the normal priority: a process can post for ever.
  *
  * Context: process, bottom halves on, unless noted. Doorbells of one QP may race:
  * at worst the guess is wrong, and a message leaves early or cork_ns late.
@@ -38,6 +39,7 @@
 #include <compat/timer.h>
 
 static struct workqueue_struct *rxe_cork_wq;
+static struct workqueue_struct *rxe_cork_long_wq;	/* for works that take long */
 
 /* Works that are queued, and those that run. A work may be both */
 static atomic_t num_works = ATOMIC_INIT(0);
@@ -51,7 +53,14 @@ int __init rxe_cork_start(void)
 {
 	rxe_cork_wq = alloc_workqueue("rdma_rxe", WQ_UNBOUND | WQ_HIGHPRI |
 				      WQ_SYSFS, num_possible_cpus());
-	return rxe_cork_wq ? 0 : -ENOMEM;
+	if (!rxe_cork_wq)
+		return -ENOMEM;
+	rxe_cork_long_wq = alloc_workqueue("rdma_rxe_long", WQ_UNBOUND | WQ_SYSFS,
+					   num_possible_cpus());
+	if (rxe_cork_long_wq)
+		return 0;
+	destroy_workqueue(rxe_cork_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -60,6 +69,7 @@ int __init rxe_cork_start(void)
 void rxe_cork_stop(void)
 {
 	destroy_workqueue(rxe_cork_wq);
+	destroy_workqueue(rxe_cork_long_wq);
 }
 
 /* In ERR, the task that completes the send queue flushes the posted work requests */
@@ -158,10 +168,10 @@ static void disarm_cork(struct rxe_qp *qp)
 }
 
 /* Counted before the work may run: send_by_worker() decrements */
-static void queue_worker(struct work_struct *work)
+static void queue_worker(struct workqueue_struct *wq, struct work_struct *work)
 {
 	atomic_inc(&num_works);
-	if (!queue_work(rxe_cork_wq, work))
+	if (!queue_work(wq, work))
 		atomic_dec(&num_works);
 }
 
@@ -171,7 +181,7 @@ static void send_by_worker(struct work_struct *work)
 
 	disarm_cork(qp);
 	if (rxe_task_work(get_sq_task(qp)))
-		queue_worker(work);
+		queue_worker(rxe_cork_long_wq, work);
 	else
 		WRITE_ONCE(qp->cork.working, false);
 	atomic_dec(&num_works);
@@ -180,7 +190,7 @@ static void send_by_worker(struct work_struct *work)
 static void have_worker_send(struct rxe_qp *qp)
 {
 	WRITE_ONCE(qp->cork.working, true);
-	queue_worker(&qp->slow->cork_work);
+	queue_worker(rxe_cork_wq, &qp->slow->cork_work);
 }
 
 /**
