@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Load and unload of the workqueue for rare events (work.c).
+ * Load and unload of the workqueues for rare events (work.c).
  */
 #ifndef RXE_WORK_LOCAL_H
 #define RXE_WORK_LOCAL_H

@@ -170,7 +170,7 @@ static void watch_rq(struct rxe_qp *qp)
 	if (list_empty(&slow->flushing))
 		list_add_tail(&slow->flushing, &cq->flushing);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	queue_delayed_work(rxe_wq, &slow->flush_work, msecs_to_jiffies(slow->flush_ms));
+	queue_delayed_work(rxe_flush_wq, &slow->flush_work, msecs_to_jiffies(slow->flush_ms));
 }
 
 static void look_for_recvs(struct work_struct *work)
