@@ -10,17 +10,34 @@
 
 #ifdef RXE_CRC32_SHASH
 
-/* Below this many bytes, calling the crypto API costs more than its instructions save */
-#define RXE_CRC32_MIN	64
+/* x86's hash uses a table for fewer bytes, and for those before and behind whole blocks */
+#define RXE_CRC32_MIN	79
+#define RXE_CRC32_BLOCK	16
 
 static struct crypto_shash *tfm;
+
+/*
+ * To undo a byte of 0: the CRC before it is the CRC behind it, shifted by 8 bits, XOR the entry
+ * for the highest byte of the CRC behind it.
+ */
+static u32 before_zero[256] __ro_after_init;
+
+static void __init fill_before_zero(void)
+{
+	u32 i, crc;
+
+	for (i = 0; i < ARRAY_SIZE(before_zero); i++) {
+		crc = crc32_le(i, "", 1);
+		before_zero[crc >> 24] = crc << 8 | i;
+	}
+}
 
 /**
  * rxe_crc32_init - find the fastest CRC-32 of this machine
  *
  * Return: 0. Without a "crc32" hash, the table is used.
  */
-int rxe_crc32_init(void)
+int __init rxe_crc32_init(void)
 {
 	struct crypto_shash *t = crypto_alloc_shash("crc32", 0, 0);
 
@@ -28,6 +45,7 @@ int rxe_crc32_init(void)
 		tfm = t;
 	else if (!IS_ERR(t))
 		crypto_free_shash(t);
+	fill_before_zero();
 	return 0;
 }
 
@@ -64,6 +82,31 @@ u32 rxe_crc32(u32 crc, const void *p, size_t len)
 	if (WARN_ON_ONCE(crypto_shash_update(desc, p, len)))
 		return crc32_le(crc, p, len);
 	return *state;
+}
+
+/**
+ * rxe_crc32_with_room - continue a CRC-32, if what is behind the data may be overwritten
+ * @crc: state so far
+ * @p: data, with four bytes of room behind it
+ * @len: bytes of data
+ *
+ * The data of most packets ends four bytes before a whole block. The hash would take the last 12
+ * bytes by a table. Instead, it takes four bytes of 0 as well, which are then undone.
+ *
+ * Return: new state, not inverted.
+ */
+u32 rxe_crc32_with_room(u32 crc, void *p, size_t len)
+{
+	u32 zeros = sizeof(u32);
+
+	if (!IS_ALIGNED((uintptr_t)p + len + zeros, RXE_CRC32_BLOCK) ||
+	    len + zeros < RXE_CRC32_MIN)
+		return rxe_crc32(crc, p, len);
+	memset(p + len, 0, zeros);
+	crc = rxe_crc32(crc, p, len + zeros);
+	while (zeros--)
+		crc = crc << 8 ^ before_zero[crc >> 24];
+	return crc;
 }
 
 #endif /* RXE_CRC32_SHASH */

@@ -27,6 +27,11 @@ static inline u32 rxe_crc32(u32 crc, const void *p, size_t len)
 	return crc32_le(crc, p, len);
 }
 
+static inline u32 rxe_crc32_with_room(u32 crc, void *p, size_t len)
+{
+	return crc32_le(crc, p, len);
+}
+
 #else
 
 #define RXE_CRC32_SHASH
@@ -34,6 +39,7 @@ static inline u32 rxe_crc32(u32 crc, const void *p, size_t len)
 int rxe_crc32_init(void);
 void rxe_crc32_exit(void);
 u32 rxe_crc32(u32 crc, const void *p, size_t len);
+u32 rxe_crc32_with_room(u32 crc, void *p, size_t len);
 
 #endif
 

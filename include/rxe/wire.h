@@ -181,7 +181,7 @@ bool rxe_pkt_parse(struct rxe_pkt *pkt, const void *hdr, u32 avail, u32 len);
 void *rxe_pkt_build(const struct rxe_pkt *pkt, void *hdr);
 
 /*
- * ICRC [7.8.1] [A17.3.3]. To compute it, start with the network headers; rxe_icrc() does the
+ * ICRC [7.8.1] [A17.3.3]. To compute it, start with the network headers; rxe_icrc_put() does the
  * rest. To check it, let rxe_icrc_bth() count byte 4 of the BTH as ones. Then update the state
  * with all bytes from the BTH on, ICRC included.
  */
@@ -192,6 +192,7 @@ u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to);
 u32 rxe_icrc_bth(u32 state, u8 bth4);
 u32 rxe_icrc_update(u32 state, const void *data, size_t len);
 __le32 rxe_icrc(u32 state, const void *pkt, size_t len);
+void rxe_icrc_put(u32 state, void *pkt, size_t len);
 bool rxe_icrc_good(u32 state);
 
 #endif /* RXE_WIRE_H */

@@ -268,6 +268,28 @@ static void by_definition(struct kunit *test)
 			crc_by_bit(~0u, p, 4096));
 }
 
+/* Put behind a packet of any length and alignment, the ICRC is the same, and nothing else changes */
+static void put_behind(struct kunit *test)
+{
+	u8 *p = kunit_kmalloc(test, 4096, GFP_KERNEL), *q = kunit_kmalloc(test, 4096, GFP_KERNEL);
+	u32 len, off;
+	__le32 icrc;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	for (off = 0; off < 17; off++) {
+		for (len = 12; len < 600; len++) {
+			rnd_fill(p, off + len + 8, len);
+			memcpy(q, p, off + len + 8);
+			icrc = rxe_icrc(off, p + off, len);
+			memcpy(p + off + len, &icrc, sizeof(icrc));
+			rxe_icrc_put(off, q + off, len);
+			if (memcmp(p, q, off + len + 8))
+				KUNIT_FAIL(test, "offset %u length %u", off, len);
+		}
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(golden, vector_gen_params),
 	KUNIT_CASE_PARAM(every_bit, vector_gen_params),
@@ -276,6 +298,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(every_id),
 	KUNIT_CASE(pieces),
 	KUNIT_CASE(by_definition),
+	KUNIT_CASE(put_behind),
 	{}
 };
 

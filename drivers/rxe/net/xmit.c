@@ -22,9 +22,8 @@ static void rxe_seal_packet(struct seal *seal, void *pkt, u32 len)
 {
 	u32 state = rxe_l3_icrc_start(seal->l3_icrc, seal->proto, seal->l3,
 				      seal->n++, len);
-	__le32 icrc = rxe_icrc(state, pkt, len - RXE_ICRC_BYTES);
 
-	memcpy(pkt + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
+	rxe_icrc_put(state, pkt, len - RXE_ICRC_BYTES);
 }
 
 /* Packets in contiguous memory */

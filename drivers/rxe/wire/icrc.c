@@ -11,6 +11,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <compat/crc32.h>
+#include <compat/unaligned.h>
 #include <rxe/wire.h>
 
 /* The CRC state behind the eight bytes of ones */
@@ -191,6 +192,18 @@ __le32 rxe_icrc(u32 state, const void *pkt, size_t len)
 {
 	state = rxe_icrc_bth(state, ((const u8 *)pkt)[4]);
 	return cpu_to_le32(~rxe_icrc_update(state, pkt, len));
+}
+
+/**
+ * rxe_icrc_put - put the ICRC behind a packet [7.8.1]
+ * @state: behind its network headers
+ * @pkt: from its BTH on, contiguous, with room for the ICRC
+ * @len: bytes at @pkt, ICRC not included
+ */
+void rxe_icrc_put(u32 state, void *pkt, size_t len)
+{
+	state = rxe_icrc_bth(state, ((const u8 *)pkt)[4]);
+	put_unaligned_le32(~rxe_crc32_with_room(state, pkt, len), pkt + len);
 }
 
 /**
