@@ -77,7 +77,7 @@ struct rxe_netns {
 /* registry.c */
 extern unsigned int rxe_net_id;
 struct rxe_dev *rxe_net_find(struct net *net, const struct net_device *ndev, u8 roce);
-bool rxe_net_alone(struct net *net);
+bool rxe_net_is_alone(const struct rxe_dev *rxe);
 struct sock *rxe_net_sock(const struct rxe_dev *rxe, u8 proto);
 void rxe_net_release_socks(struct rxe_netns *ns, u8 first, u8 last);
 struct net_device *rxe_addr_owner(struct net *net, const struct in6_addr *addr);

@@ -63,17 +63,17 @@ bool rxe_net_has_dev(const struct net_device *ndev)
 }
 
 /**
- * rxe_net_alone - is a device the only one of its namespace?
- * @net: its namespace
+ * rxe_net_is_alone - is a device the only one of its namespace?
+ * @rxe: the device
  *
- * Context: any.
+ * Context: RCU read side.
  * Return: true if it is; may be out of date at once.
  */
-bool rxe_net_alone(struct net *net)
+bool rxe_net_is_alone(const struct rxe_dev *rxe)
 {
-	struct rxe_netns *ns = net_generic(net, rxe_net_id);
+	const struct rxe_netns *ns = READ_ONCE(rxe->netns);
 
-	return READ_ONCE(ns->users) == 1;
+	return ns && READ_ONCE(ns->users) == 1;
 }
 
 /**

@@ -207,7 +207,7 @@ int rxe_v2_send(struct sk_buff *skb, struct rxe_path *path,
 		return 1;
 	}
 	rxe_v2_set_offloads(skb, train, dst->dev);
-	memset(skb->cb, 0, sizeof(skb->cb));
+	/* skb->cb is 0 as it was allocated: the stack's options */
 	err = rxe_l3(path->proto)->local_out(dev_net(dst->dev), rxe_v2_get_sock(skb, path), skb);
 	return !!net_xmit_eval(err);
 }
@@ -268,7 +268,7 @@ static struct rxe_dev *rxe_v2_find_dev(const struct sk_buff *skb, u8 proto,
 	struct net *net = dev_net(ndev);
 	struct rxe_dev *rxe = rxe_net_find(net, ndev, RXE_ENABLE_V2), *other = NULL;
 
-	if (!rxe || !rxe_net_alone(net)) {
+	if (!rxe || !rxe_net_is_alone(rxe)) {
 		owner = rxe_v2_find_owner(ndev, skb, proto);
 		if (owner && owner != ndev && rxe_v2_leads_to(ndev, owner))
 			other = rxe_net_find(net, owner, RXE_ENABLE_V2);
@@ -416,6 +416,8 @@ static unsigned int rxe_v2_run_hook(struct sk_buff *skb, u32 l4, u8 proto)
 	    udp_hdr(skb)->dest != htons(RXE_ROCE_UDP_PORT) || rxe_v2_is_elsewhere(skb) ||
 	    rxe_v2_must_leave(skb))
 		return NF_ACCEPT;
+	if (likely(in_softirq()))
+		return rxe_v2_handle_skb(skb, l4, proto);
 	local_bh_disable();
 	verdict = rxe_v2_handle_skb(skb, l4, proto);
 	local_bh_enable();
