@@ -164,7 +164,31 @@ struct rxe_train {
  */
 void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 		      struct rxe_train *train, u32 len, u32 npkts);
-void *rxe_train_push(struct rxe_train *train, u32 len);
+void *rxe_train_push_other(struct rxe_train *train, u32 len);
+
+/**
+ * rxe_train_push - memory for the next packet
+ * @train: from rxe_train_start()
+ * @len: bytes, BTH to ICRC, a multiple of 4; as long as the first packet, or
+ *	shorter if it is the last
+ *
+ * Inline for one more packet of the same length, in memory that is reserved already.
+ *
+ * Return: contiguous memory for the packet but for its ICRC, which
+ * rxe_train_xmit() fills in; NULL when the train is full or memory is short.
+ */
+static inline void *rxe_train_push(struct rxe_train *train, u32 len)
+{
+	void *data = train->next;
+
+	if (!train->ready || len != train->pkt)
+		return rxe_train_push_other(train, len);
+	train->next += len;
+	train->ready--;
+	train->npkts++;
+	train->bytes += len;
+	return data;
+}
 
 /* Is there room for a packet of @len bytes? */
 static inline bool rxe_train_takes(const struct rxe_train *train, u32 len)

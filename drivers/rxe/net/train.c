@@ -383,15 +383,13 @@ void rxe_train_close(struct rxe_train *train)
 }
 
 /**
- * rxe_train_push - memory for the next packet
+ * rxe_train_push_other - memory for the next packet, of any length
  * @train: from rxe_train_start()
- * @len: bytes, BTH to ICRC, a multiple of 4; as long as the first packet, or
- *	shorter if it is the last
+ * @len: bytes, BTH to ICRC, a multiple of 4
  *
- * Return: contiguous memory for the packet but for its ICRC, which
- * rxe_train_xmit() fills in; NULL when the train is full or memory is short.
+ * Return: as rxe_train_push().
  */
-void *rxe_train_push(struct rxe_train *train, u32 len)
+void *rxe_train_push_other(struct rxe_train *train, u32 len)
 {
 	void *data;
 
@@ -410,8 +408,10 @@ void *rxe_train_push(struct rxe_train *train, u32 len)
 	}
 	train->npkts++;
 	train->bytes += len;
-	if (len < train->pkt)	/* GSO's rule: only the last may be shorter */
+	if (len < train->pkt) {	/* GSO's rule: only the last may be shorter */
 		train->max_pkts = train->npkts;
+		train->ready = 0;
+	}
 	return data;
 }
 
@@ -443,7 +443,7 @@ void *rxe_train_start(struct rxe_dev *rxe, struct rxe_path *path,
 	void *data = NULL;
 
 	if (rxe_train_begin(rxe, path, train, len, npkts)) {
-		data = rxe_train_push(train, len);
+		data = rxe_train_push_other(train, len);
 		if (!data)
 			rxe_train_drop(train);
 	}

@@ -160,14 +160,14 @@ void rxe_data_skip(struct rxe_data *data, u32 len)
 }
 
 /**
- * rxe_data_read - copy payload to contiguous memory
+ * rxe_data_read_runs - copy payload that isn't contiguous to contiguous memory
  * @data: the payload; advances
  * @dst: where to
  * @len: bytes
  *
  * Return: false if the payload is too short.
  */
-bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
+bool rxe_data_read_runs(struct rxe_data *data, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = len;

@@ -82,9 +82,30 @@ void *rxe_skb_run(const struct sk_buff *skb, u32 off, u32 *len);
 bool rxe_skb_icrc(const struct sk_buff *skb, u32 off, u32 len, u32 *state);
 void rxe_data_rewind(struct rxe_data *data);
 void rxe_data_skip(struct rxe_data *data, u32 len);
-bool rxe_data_read(struct rxe_data *data, void *dst, u32 len);
+bool rxe_data_read_runs(struct rxe_data *data, void *dst, u32 len);
 bool rxe_data_write(struct rxe_data *data, u32 len, const struct rxe_key *key,
 		    u64 va);
+
+/**
+ * rxe_data_read - copy payload to contiguous memory
+ * @data: the payload; advances
+ * @dst: where to
+ * @len: bytes
+ *
+ * Inline for the next bytes of a contiguous piece, as in most packets.
+ *
+ * Return: false if the payload is too short.
+ */
+static inline bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
+{
+	if (data->run < len)
+		return rxe_data_read_runs(data, dst, len);
+	memcpy(dst, data->at, len);
+	data->at += len;
+	data->run -= len;
+	data->taken += len;
+	return true;
+}
 
 /* sge.c */
 int rxe_map(struct rxe_source *source, const struct rxe_swqe *wqe, u32 off, u32 len,
