@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 #include <rxe/constants.h>
 #include <rxe/memory.h>
+#include <rxe/recent.h>
 #include <rxe/stats.h>
 
 struct rxe_netns;
@@ -144,6 +145,8 @@ struct rxe_mads {
  * @qps: QPN -> struct rxe_qpn; readers in RCU, writers in process context, so the
  *	xarray's plain lock is enough; the same holds for @keys and @ahs
  * @keys: key index -> struct rxe_key
+ * @recent_qps: a short cut to @qps
+ * @recent_keys: a short cut to @keys
  * @ahs: AH number -> struct rxe_ah_ref of user AHs
  * @counters: ID of a struct rdma_counter -> its counters (qp/counter.c)
  * @next_counter: where @counters looks for a free number; protected by its lock
@@ -185,6 +188,8 @@ struct rxe_dev {
 	struct rxe_netns	*netns;
 	struct xarray		qps;
 	struct xarray		keys;
+	struct rxe_recent	recent_qps;
+	struct rxe_recent	recent_keys;
 	struct xarray		ahs;
 	struct xarray		counters;
 	u32			next_counter;

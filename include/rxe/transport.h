@@ -44,6 +44,7 @@
  * struct rxe_qpn - a QP's entry in the table of QP numbers
  * @ref: one for the table, one for each user of a lookup
  * @rcu: frees it after the last lookup
+ * @num: the QP number
  * @qp: valid while a reference is held
  *
  * Separate from the QP, since the RDMA core frees the QP's memory right after
@@ -52,6 +53,7 @@
 struct rxe_qpn {
 	struct kref		ref;
 	struct rcu_head		rcu;
+	u32			num;
 	struct rxe_qp		*qp;
 };
 
@@ -160,6 +162,14 @@ static inline struct rxe_cq *rxe_rcq(const struct rxe_qp *qp)
 static inline bool rxe_sq_is_in_flush(const struct rxe_qp *qp)
 {
 	return qp->service->acked && READ_ONCE(qp->state) == IB_QPS_ERR;
+}
+
+/* Does the QP's state allow receiving? */
+static inline bool rxe_qp_can_receive(const struct rxe_qp *qp)
+{
+	const u32 states = BIT(IB_QPS_RTR) | BIT(IB_QPS_RTS) | BIT(IB_QPS_SQD) | BIT(IB_QPS_SQE);
+
+	return BIT(READ_ONCE(qp->state)) & states;
 }
 
 static inline u32 rxe_qp_num(const struct rxe_qp *qp)

@@ -43,6 +43,8 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid)
 	err = xa_err(xa_store(&rxe->keys, index, key, RXE_GFP_USER));
 	if (err)
 		xa_erase(&rxe->keys, index);
+	else
+		rxe_recent_add(&rxe->recent_keys, index, key);
 	return err;
 }
 
@@ -55,10 +57,13 @@ int rxe_key_publish(struct rxe_dev *rxe, struct rxe_key *key, bool valid)
  */
 void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key)
 {
-	xa_erase(&rxe->keys, key->name >> RXE_KEY_VARIANT_BITS);
+	u32 index = key->name >> RXE_KEY_VARIANT_BITS;
+
+	xa_erase(&rxe->keys, index);
+	rxe_recent_remove(&rxe->recent_keys, index, key);
 	spin_lock_bh(&key->lock);
 	WRITE_ONCE(key->value, 0);
-	key->name = 0;
+	WRITE_ONCE(key->name, 0);
 	spin_unlock_bh(&key->lock);
 }
 
@@ -72,7 +77,13 @@ void rxe_key_retire(struct rxe_dev *rxe, struct rxe_key *key)
  */
 struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value)
 {
-	return xa_load(&to_rxe_dev(pd->device)->keys, value >> RXE_KEY_VARIANT_BITS);
+	struct rxe_dev *rxe = to_rxe_dev(pd->device);
+	u32 index = value >> RXE_KEY_VARIANT_BITS;
+	struct rxe_key *key = rxe_recent_peek(&rxe->recent_keys, index);
+
+	if (likely(key && READ_ONCE(key->name) >> RXE_KEY_VARIANT_BITS == index))
+		return key;
+	return xa_load(&rxe->keys, index);
 }
 
 /**

@@ -228,12 +228,15 @@ static int publish_qp(struct rxe_qp *qp)
 		return err;
 	}
 	qp->ibqp.qp_num = qpn;
+	entry->num = qpn;
+	rxe_recent_add(&rxe->recent_qps, qpn, entry);
 	return 0;
 }
 
 static void unpublish_qp(struct rxe_qp *qp)
 {
 	xa_erase(&qp->rxe->qps, rxe_qp_num(qp));
+	rxe_recent_remove(&qp->rxe->recent_qps, rxe_qp_num(qp), qp->entry);
 	rxe_qp_put(qp);
 	wait_for_completion(&qp->slow->idle);
 }

@@ -18,8 +18,10 @@
  */
 struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn)
 {
-	struct rxe_qpn *entry = xa_load(&rxe->qps, qpn);
+	struct rxe_qpn *entry = rxe_recent_peek(&rxe->recent_qps, qpn);
 
+	if (unlikely(!entry || entry->num != qpn))
+		entry = xa_load(&rxe->qps, qpn);
 	if (!entry || !kref_get_unless_zero(&entry->ref))
 		return NULL;
 	return entry->qp;
@@ -58,20 +60,6 @@ static void release_qpn(struct kref *ref)
 void rxe_qp_put(struct rxe_qp *qp)
 {
 	kref_put(&qp->entry->ref, release_qpn);
-}
-
-/**
- * rxe_qp_can_receive - does the QP's state allow receiving?
- * @qp: the QP
- *
- * Return: true in RTR, RTS, SQD and SQE.
- */
-bool rxe_qp_can_receive(const struct rxe_qp *qp)
-{
-	u8 state = READ_ONCE(qp->state);
-
-	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
-	       state == IB_QPS_SQD || state == IB_QPS_SQE;
 }
 
 /**

@@ -13,7 +13,6 @@ struct rxe_qp;
 struct rxe_qp *rxe_qp_get(struct rxe_dev *rxe, u32 qpn);
 struct rxe_qp *rxe_qp_get_bh(struct rxe_dev *rxe, u32 qpn);
 void rxe_qp_put(struct rxe_qp *qp);
-bool rxe_qp_can_receive(const struct rxe_qp *qp);
 bool rxe_qp_to_err(struct rxe_qp *qp);
 void rxe_qp_to_sqe(struct rxe_qp *qp);
 void rxe_qp_event_init(struct rxe_qp *qp);
