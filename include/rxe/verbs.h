@@ -139,8 +139,15 @@ void rxe_cq_remove_user(struct rxe_cq_user *user);
 void rxe_cq_settle(struct rxe_cq *cq);
 void rxe_cq_forget(struct rxe_cq *cq, const struct ib_qp *ibqp);
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
-void rxe_cq_event(struct rxe_cq *cq);
+void rxe_cq_raise_event(struct rxe_cq *cq);
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);
+
+/* Call the completion handler if an event is due; context: as rxe_cq_raise_event() */
+static inline void rxe_cq_event(struct rxe_cq *cq)
+{
+	if (READ_ONCE(cq->event_due))
+		rxe_cq_raise_event(cq);
+}
 
 /*
  * ib_device_ops by object; compat/ops.h adapts prototypes that differ between

@@ -357,13 +357,13 @@ struct sk_buff *rxe_early_due(struct rxe_early *early, u32 expected)
 }
 
 /**
- * rxe_early_missing - count the missing packets before the first early one
- * @early: the early packets
+ * rxe_early_count_missing - count the missing packets before the first early one
+ * @early: the early packets; there may be some
  * @expected: the expected PSN
  *
  * Return: packets; 0 if none came early, or the held packets are about to be taken in.
  */
-u32 rxe_early_missing(const struct rxe_early *early, u32 expected)
+u32 rxe_early_count_missing(const struct rxe_early *early, u32 expected)
 {
 	struct sk_buff *first = rxe_early_peek(early);
 	s32 npkts = S32_MAX, skipped = -1;

@@ -63,7 +63,13 @@ void rxe_early_skip(struct rxe_early *early, u32 psn);
 void rxe_early_passed(struct rxe_dev *rxe, struct rxe_early *early, struct sk_buff *skb,
 		      u32 expected);
 struct sk_buff *rxe_early_due(struct rxe_early *early, u32 expected);
-u32 rxe_early_missing(const struct rxe_early *early, u32 expected);
+u32 rxe_early_count_missing(const struct rxe_early *early, u32 expected);
 void rxe_early_expire(struct rxe_dev *rxe, struct rxe_early *early);
+
+/* Count the missing packets before the first early one; 0 if none came early */
+static inline u32 rxe_early_missing(const struct rxe_early *early, u32 expected)
+{
+	return rxe_early_came(early) ? rxe_early_count_missing(early, expected) : 0;
+}
 
 #endif /* RXE_QUEUE_EARLY_H */

@@ -228,7 +228,7 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 			       struct rxe_data *data)
 {
 	struct rxe_swqe *wqe = find_answered_wqe(qp, pkt->psn);
-	struct rxe_list list;
+	struct rxe_list list __uninitialized;
 	u32 done, want;
 	int err;
 
@@ -265,7 +265,7 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		.len	= sizeof(pkt->atomic_orig),
 	};
 	struct rxe_data data = { .seg = &orig };
-	struct rxe_list list;
+	struct rxe_list list __uninitialized;
 	int err;
 
 	if (!wqe || rxe_wr_type(wqe)->kind != RXE_WR_ATOMIC) {

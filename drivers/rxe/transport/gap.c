@@ -52,10 +52,9 @@ static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
 }
 
 /**
- * rxe_gap_lost - should the expected packet be requested again?
+ * rxe_gap_is_lost - should the expected packet be requested again, since a later one came?
  * @qp: the QP
  * @gap: the gap
- * @missing: a later packet came
  * @psn: the expected PSN
  *
  * A packet out of sequence isn't executed, and the expected packet is requested [9.7.4.1.1].
@@ -63,17 +62,10 @@ static void arm_gap_timer(struct rxe_qp *qp, ktime_t at)
  *
  * Return: true if the caller should request it.
  */
-bool rxe_gap_lost(struct rxe_qp *qp, struct rxe_gap *gap, bool missing,
-		  u32 psn)
+bool rxe_gap_is_lost(struct rxe_qp *qp, struct rxe_gap *gap, u32 psn)
 {
-	ktime_t now, until;
+	ktime_t now = ktime_get(), until = rxe_gap_until(gap, psn, now);
 
-	if (!missing) {
-		rxe_gap_end(gap);
-		return false;
-	}
-	now = ktime_get();
-	until = rxe_gap_until(gap, psn, now);
 	if (ktime_before(now, until)) {
 		arm_gap_timer(qp, until);
 		return false;

@@ -44,13 +44,15 @@ static bool is_peer_ready(const struct rxe_qp *qp, const struct rxe_qp *peer,
 	       (response || !peer->rq.read.active);
 }
 
-/* Enter the peer's receive task. Return: the peer; NULL if packets must be queued */
-static struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
+/*
+ * Enter the receive task of a peer on the same device. Return: the peer; NULL if packets must be
+ * queued. Not inline: a sender to the wire doesn't need the registers.
+ */
+static noinline struct rxe_qp *enter_peer(struct rxe_qp *qp, bool response)
 {
 	struct rxe_qp *peer;
 
-	if (!qp->path.same_dev || !rxe_path_is_intact(&qp->path) ||
-	    !READ_ONCE(qp->rxe->tune.zero_copy))
+	if (!rxe_path_is_intact(&qp->path) || !READ_ONCE(qp->rxe->tune.zero_copy))
 		return NULL;
 	rxe_out_flush(qp, response ? &qp->rq.reply.out : &qp->sq.sender.out);
 	peer = rxe_qp_get_bh(qp->rxe, qp->attr.dest_qp_num);
@@ -81,7 +83,7 @@ void rxe_outlet_requests(struct rxe_outlet *outlet, struct rxe_qp *qp)
 {
 	*outlet = (struct rxe_outlet) {
 		.qp	= qp,
-		.peer	= enter_peer(qp, false),
+		.peer	= qp->path.same_dev ? enter_peer(qp, false) : NULL,
 		.out	= &qp->sq.sender.out,
 		.tx	= qp->sq.sender.tx,
 	};
@@ -110,7 +112,7 @@ void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 {
 	struct rxe_rq *rq = &qp->rq;
 
-	if (!rq->reply.back)
+	if (qp->path.same_dev && !rq->reply.back)
 		rq->reply.back = enter_peer(qp, true);
 	*outlet = (struct rxe_outlet) {
 		.qp	= qp,
@@ -123,14 +125,12 @@ void rxe_outlet_responses(struct rxe_outlet *outlet, struct rxe_qp *qp,
 
 /**
  * rxe_local_back_end - leave the peer's task at the end of a run of recv_task
- * @qp: the responder
+ * @qp: the responder, which has entered it (rxe_reply.back)
  */
 void rxe_local_back_end(struct rxe_qp *qp)
 {
 	struct rxe_qp *peer = qp->rq.reply.back;
 
-	if (!peer)
-		return;
 	qp->rq.reply.back = NULL;
 	leave_peer(peer, false);
 }
@@ -162,7 +162,8 @@ static void finish_packet(struct rxe_qp *peer, const struct rxe_pkt *pkt,
 	rxe_count_add(peer->rxe, SENT_BYTES, bytes);
 	rxe_count(peer->rxe, RCVD_PKTS);
 	rxe_count_add(peer->rxe, RCVD_BYTES, bytes);
-	rxe_data_skip(data, pkt->payload_len - data->taken);
+	if (pkt->payload_len != data->taken)
+		rxe_data_skip(data, pkt->payload_len - data->taken);
 }
 
 /*

@@ -9,14 +9,12 @@
 #include <transport/common.h>
 
 /**
- * rxe_out_flush - send the train
+ * rxe_out_xmit - send the train
  * @qp: the QP
- * @out: its requests or responses
+ * @out: its requests or responses; there is a train
  */
-void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
+void rxe_out_xmit(struct rxe_qp *qp, struct rxe_out *out)
 {
-	if (!out->train.npkts)
-		return;
 	out->train.l3_icrc = &out->l3_icrc;
 	out->train.sqpn = rxe_qp_num(qp);
 	if (rxe_train_xmit(qp->rxe, &qp->path, &out->train))

@@ -34,9 +34,16 @@ static inline void rxe_out_reset(struct rxe_out *out)
 	rxe_firsts_reset(&out->firsts);
 }
 
-void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out);
+void rxe_out_xmit(struct rxe_qp *qp, struct rxe_out *out);
 void *rxe_out_begin(struct rxe_qp *qp, struct rxe_out *out, u32 len, u32 hint);
 void rxe_out_again(struct rxe_qp *qp, struct rxe_out *out, u32 psn, u32 npkts);
+
+/* Send the train, if there is one */
+static inline void rxe_out_flush(struct rxe_qp *qp, struct rxe_out *out)
+{
+	if (out->train.npkts)
+		rxe_out_xmit(qp, out);
+}
 
 /**
  * rxe_out_push - get memory for a packet, in this train or the next

@@ -80,12 +80,14 @@ static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 {
 	u8 service = qp->service->opcode;
 	struct rxe_pkt *pkt = &p->pkt;
-	u8 hdr[RXE_MAX_HDR_BYTES];
+	u8 hdr[RXE_MAX_HDR_BYTES] __uninitialized;
 	u32 avail = min_t(u32, p->len, sizeof(hdr));
 
 	p->good_len = 0;
 	if (p->run >= sizeof(hdr))
 		memcpy(hdr, p->at, sizeof(hdr));
+	else if (p->run >= avail)
+		memcpy(hdr, p->at, avail);
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
 	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
@@ -349,7 +351,7 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 {
 	struct rxe_rx *rx = rxe_rx(skb);
 	bool serving = qp->rq.read.active;
-	struct packet p;
+	struct packet p __uninitialized;
 
 	if (!is_from_peer(qp, skb)) {
 		rxe_drop(qp->rxe, RXE_DROP_ADDR, rxe_rx_count_left(skb));

@@ -357,7 +357,8 @@ bool rxe_recv_end(struct rxe_qp *qp)
 
 	rxe_complete_end(qp);
 	rxe_respond_end(qp);
-	rxe_local_back_end(qp);
+	if (qp->rq.reply.back)
+		rxe_local_back_end(qp);
 	rxe_out_flush(qp, &qp->rq.reply.out);
 	rxe_tx_end_turn(qp->rq.reply.tx);
 	note_waiting(qp, &qp->requests, qp->rq.read.active);
@@ -370,7 +371,8 @@ bool rxe_recv_end(struct rxe_qp *qp)
 	state = READ_ONCE(qp->state);
 	if (state == IB_QPS_ERR || state == IB_QPS_SQE)
 		more = rxe_qp_flush(qp);
-	rxe_sq_check_drained(qp);
+	else if (state == IB_QPS_SQD)
+		rxe_sq_check_drained(qp);
 	rxe_cq_event(rxe_scq(qp));
 	if (rxe_rcq(qp) != rxe_scq(qp))
 		rxe_cq_event(rxe_rcq(qp));

@@ -19,7 +19,7 @@ void rxe_reply_reset(struct rxe_reply *reply)
 
 static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
 {
-	struct rxe_outlet outlet;
+	struct rxe_outlet outlet __uninitialized;
 	struct rxe_data none = {};
 
 	rxe_outlet_responses(&outlet, qp, NULL);
@@ -34,7 +34,7 @@ static void send_reply(struct rxe_qp *qp, struct rxe_pkt *pkt, u32 hint)
  */
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 {
-	struct rxe_pkt pkt;
+	struct rxe_pkt pkt __uninitialized;
 
 	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
@@ -61,7 +61,7 @@ void rxe_send_nak(struct rxe_qp *qp, u8 syndrome)
  */
 void rxe_send_empty_response(struct rxe_qp *qp, u32 psn)
 {
-	struct rxe_pkt pkt;
+	struct rxe_pkt pkt __uninitialized;
 
 	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY;
@@ -77,7 +77,7 @@ void rxe_send_empty_response(struct rxe_qp *qp, u32 psn)
  */
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig)
 {
-	struct rxe_pkt pkt;
+	struct rxe_pkt pkt __uninitialized;
 
 	rxe_pkt_init_response(qp, &pkt);
 	pkt.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;

@@ -217,6 +217,14 @@ static s32 get_train_room(const struct rxe_qp *qp)
 	return rxe_train_get_room(&qp->sq.sender.out.train, pkt) ?: rxe_train_get_most(qp);
 }
 
+/* Most packets of a pick */
+static s32 get_pick_most(const struct rxe_qp *qp)
+{
+	u32 bytes = min_t(u32, RXE_PICK_BYTES, rxe_tx_room(qp->sq.sender.tx));
+
+	return max_t(s32, bytes >> ilog2(qp->mtu), RXE_PICK_PKTS);
+}
+
 /*
  * Pick packets of a SEND or WRITE within the window. Pick few at a time, since another
  * thread may wait for this CPU. Exception: up to RXE_PICK_TAIL packets beyond a full train
@@ -224,9 +232,7 @@ static s32 get_train_room(const struct rxe_qp *qp)
  */
 static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 {
-	u32 bytes = min_t(u32, RXE_PICK_BYTES, rxe_tx_room(qp->sq.sender.tx));
-	s32 most = max_t(s32, bytes >> ilog2(qp->mtu), RXE_PICK_PKTS);
-	s32 npkts = min(room, left), fits;
+	s32 npkts = max(min(room, left), 0), fits;
 
 	pick->hint = npkts;
 	if (npkts > RXE_PICK_TAIL) {
@@ -234,10 +240,12 @@ static void pick_data(struct rxe_qp *qp, struct pick *pick, s32 room, s32 left)
 		if (npkts > fits + RXE_PICK_TAIL)
 			npkts = fits;
 	}
-	npkts = clamp(npkts, 0, most);
+	if (npkts > RXE_PICK_PKTS)
+		npkts = min(npkts, get_pick_most(qp));
 	pick->npkts = npkts;
 	/* sending may pause at the end of the window, or if other senders wait */
-	pick->ack_req = npkts == room || rxe_tx_shared(qp->sq.sender.tx);
+	pick->ack_req = npkts < left &&
+			(npkts == room || rxe_tx_shared(qp->sq.sender.tx));
 }
 
 /* Packets that may leave by the window; may be negative */
@@ -665,10 +673,19 @@ static bool have_queues_room(const struct rxe_qp *qp, struct run *run)
 	return !must_await_turn(qp);
 }
 
+/* Is it worth another pick? Any work that comes after this look runs the task again */
+static bool has_more_to_pick(const struct rxe_qp *qp)
+{
+	const struct rxe_sq *sq = &qp->sq;
+
+	return READ_ONCE(sq->resend.npkts) || READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
+	       rxe_ring_count_pending(sq->q.ring);
+}
+
 /* Return: true if the budget was spent, and there may be more to send */
 static bool send_run(struct rxe_qp *qp, struct pick *p)
 {
-	struct run run;
+	struct run run __uninitialized;
 	bool go_on;
 
 	qp->sq.sender.out.trains = 0;
@@ -677,7 +694,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_pkt_init(qp, &run.pkt);
 	do {
 		go_on = emit_pick(qp, &run, p) && has_budget_left(qp, &run);
-	} while (go_on && have_queues_room(qp, &run) && pick_run(qp, p));
+	} while (go_on && have_queues_room(qp, &run) && has_more_to_pick(qp) && pick_run(qp, p));
 	rxe_outlet_end(&run.outlet);
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
@@ -695,7 +712,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
  */
 bool rxe_rc_requester(struct rxe_qp *qp)
 {
-	struct pick p;
+	struct pick p __uninitialized;
 	bool more = false;
 
 	qp->sq.memops.left = RXE_MEMOPS_MOST;

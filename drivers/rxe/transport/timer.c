@@ -197,7 +197,7 @@ void rxe_rtt_start(struct rxe_sq *sq, u32 psn, bool fetch)
  */
 void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 {
-	struct rxe_cc_sample sample;
+	struct rxe_cc_sample sample __uninitialized;
 	struct rxe_allowance was;
 	ktime_t now;
 

@@ -69,8 +69,6 @@ static bool cq_take_event(struct rxe_cq *cq)
 	unsigned long flags;
 	bool due;
 
-	if (!READ_ONCE(cq->event_due))
-		return false;
 	spin_lock_irqsave(&cq->lock, flags);
 	due = cq->event_due;
 	cq->event_due = false;
@@ -88,7 +86,7 @@ static void cq_kick_tasklet(struct rxe_cq *cq, bool here)
 }
 
 /**
- * rxe_cq_event - call the completion handler if an event is due
+ * rxe_cq_raise_event - call the completion handler if an event is still due
  * @cq: completion queue
  *
  * The handler of a process's CQ is called directly if this is the right CPU. The handler of a
@@ -97,7 +95,7 @@ static void cq_kick_tasklet(struct rxe_cq *cq, bool here)
  *
  * Context: bottom halves off, no driver lock held.
  */
-void rxe_cq_event(struct rxe_cq *cq)
+void rxe_cq_raise_event(struct rxe_cq *cq)
 {
 	bool here = cq->cpu == raw_smp_processor_id();
 
