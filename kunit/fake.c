@@ -14,9 +14,8 @@ static void seal_pkt(struct sk_buff *skb, u32 n, u8 *bth, u32 len)
 {
 	struct rxe_l3_icrc l3_icrc = {};
 	u32 state = rxe_rx_icrc_start(&l3_icrc, skb, n, len);
-	__le32 icrc = rxe_icrc(state, bth, len - RXE_ICRC_BYTES);
 
-	memcpy(bth + len - RXE_ICRC_BYTES, &icrc, sizeof(icrc));
+	rxe_icrc_put(state, bth, len - RXE_ICRC_BYTES);
 }
 
 /* Add ICRCs, as if the train had come by wire */
@@ -268,7 +267,7 @@ void fake_exit(struct kunit *test)
 
 static bool task_idle(struct rxe_task *task)
 {
-	return !READ_ONCE(task->running) &&
+	return !(atomic_read(&task->state) & RXE_TASK_RUNNING) &&
 	       !test_bit(TASKLET_STATE_SCHED, &task->tasklet.state) &&
 	       !test_bit(TASKLET_STATE_RUN, &task->tasklet.state);
 }

@@ -78,7 +78,7 @@ static void wait_for(struct kunit *test, struct ctx *c)
 {
 	unsigned long deadline = jiffies + 5 * HZ;
 
-	while (READ_ONCE(c->task.running) ||
+	while ((atomic_read(&c->task.state) & RXE_TASK_RUNNING) ||
 	       test_bit(TASKLET_STATE_SCHED, &c->task.tasklet.state) ||
 	       test_bit(TASKLET_STATE_RUN, &c->task.tasklet.state)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));

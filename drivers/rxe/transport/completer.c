@@ -260,11 +260,7 @@ static void take_read_response(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	struct rxe_swqe *wqe = find_answered_wqe(qp, pkt->psn);
-	const struct rxe_seg orig = {
-		.va	= (uintptr_t)&pkt->atomic_orig,
-		.len	= sizeof(pkt->atomic_orig),
-	};
-	struct rxe_data data = { .seg = &orig };
+	struct rxe_data data = { .at = &pkt->atomic_orig, .run = sizeof(pkt->atomic_orig) };
 	struct rxe_list list __uninitialized;
 	int err;
 
@@ -273,7 +269,7 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return;
 	}
 	list = make_response_list(qp, wqe);
-	err = rxe_scatter(&list, 0, &data, orig.len);
+	err = rxe_scatter(&list, 0, &data, data.run);
 	if (err) {
 		refuse_placement(qp, err);
 		return;

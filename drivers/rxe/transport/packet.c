@@ -105,12 +105,10 @@ static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
  * A train that GRO made has each packet in an skb, the first in the train's own.
  * Return: false if the packet isn't there.
  */
-static bool find_frame(struct packet *p)
+static noinline bool find_frame(struct packet *p)
 {
 	u32 pkt = rxe_rx(p->skb)->pkt;
 
-	if (!skb_has_frag_list(p->skb))
-		return true;
 	for (; p->frame && p->off - p->begin >= pkt; p->begin += pkt)
 		p->frame = p->frame == p->skb ?
 			   skb_shinfo(p->skb)->frag_list : p->frame->next;
@@ -122,7 +120,7 @@ static bool find_frame(struct packet *p)
 /* Inlined for rxe_take_train(), which calls it per packet; keep_early() is rare */
 static __always_inline bool check_packet(struct rxe_qp *qp, struct packet *p)
 {
-	if (!find_frame(p)) {
+	if (skb_has_frag_list(p->skb) && !find_frame(p)) {
 		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 		return false;
 	}

@@ -140,7 +140,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 	struct rxe_rq *rq = &qp->rq;
 	u32 hint = max(rxe_count_pkts(rq->read.resid, qp->mtu), rq->reply.batch);
 	u32 begin = rq->read.resid, stop = begin - min(begin, room);
-	struct rxe_pkt pkt;
+	struct rxe_pkt pkt __uninitialized;
 
 	outlet->spent = 0;
 	rxe_pkt_init_response(qp, &pkt);
@@ -210,7 +210,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 	struct rxe_rq *rq = &qp->rq;
 	struct rxe_seg seg = { .va = rq->read.va, .len = rq->read.resid };
 	struct rxe_data data = { .seg = &seg };
-	struct rxe_outlet outlet;
+	struct rxe_outlet outlet __uninitialized;
 	u32 room;
 	int err;
 

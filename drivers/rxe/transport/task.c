@@ -116,43 +116,67 @@ void rxe_tasks_stop(void)
 void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 		   bool (*fn)(struct rxe_qp *qp), bool (*end)(struct rxe_qp *qp))
 {
-	spin_lock_init(&task->lock);
+	atomic_set(&task->state, RXE_TASK_PAUSED);
 	task->qp = qp;
 	task->fn = fn;
 	task->end = end;
-	task->paused = true;
 	tasklet_setup(&task->tasklet, run_tasklet);
+}
+
+/*
+ * Start a task that isn't idle, or request a run. Return: true if it runs on this CPU now. The
+ * barrier makes the caller's work visible to the CPU that takes the request.
+ */
+static noinline bool task_start_or_request(struct rxe_task *task, bool must)
+{
+	int busy, state = atomic_read(&task->state);
+
+	do {
+		busy = state & (RXE_TASK_RUNNING | RXE_TASK_PAUSED);
+		if (busy && !must)
+			return false;
+	} while (!atomic_try_cmpxchg(&task->state, &state,
+				     busy ? state | RXE_TASK_AGAIN : RXE_TASK_RUNNING));
+	return !busy;
 }
 
 /* Mark the task as running on this CPU. @must: a task that runs already runs once more */
 static bool task_start(struct rxe_task *task, bool must)
 {
-	bool go;
+	int idle = 0;
 
-	spin_lock(&task->lock);
-	go = !task->running && !task->paused;
-	task->running |= go;
-	if (go || must)
-		WRITE_ONCE(task->again, !go);
-	spin_unlock(&task->lock);
-	if (go)
-		__this_cpu_inc(task_depth);
-	return go;
+	if (!atomic_try_cmpxchg_acquire(&task->state, &idle, RXE_TASK_RUNNING) &&
+	    !task_start_or_request(task, must))
+		return false;
+	__this_cpu_inc(task_depth);
+	return true;
+}
+
+/*
+ * The task ends a run, in which it was paused, or another run was requested. A paused task remembers
+ * that there is more to do. Return: as task_stop()
+ */
+static noinline bool task_stop_requested(struct rxe_task *task, bool more)
+{
+	int paused, state = atomic_read(&task->state);
+
+	do {
+		paused = state & RXE_TASK_PAUSED;
+		more |= !!(state & RXE_TASK_AGAIN);
+	} while (!atomic_try_cmpxchg(&task->state, &state,
+				     paused && more ? paused | RXE_TASK_AGAIN : paused));
+	return more && !paused;
 }
 
 /* Return: true if the task must run once more */
 static bool task_stop(struct rxe_task *task, bool more)
 {
+	int running = RXE_TASK_RUNNING;
+
 	__this_cpu_dec(task_depth);
-	spin_lock(&task->lock);
-	task->running = false;
-	more |= task->again;
-	if (task->paused) {
-		task->again = more;
-		more = false;
-	}
-	spin_unlock(&task->lock);
-	return more;
+	if (likely(atomic_try_cmpxchg_release(&task->state, &running, 0)))
+		return more;
+	return task_stop_requested(task, more);
 }
 
 /**
@@ -193,15 +217,11 @@ void rxe_task_end(struct rxe_task *task, bool more)
 	rxe_task_leave(task, more);
 }
 
-/* Has another run been requested meanwhile? The lock makes the work for it visible */
+/* Has another run been requested meanwhile? Acquire: the work for it is visible */
 static bool task_take_request(struct rxe_task *task)
 {
-	if (!READ_ONCE(task->again))
-		return false;
-	spin_lock(&task->lock);
-	task->again = false;
-	spin_unlock(&task->lock);
-	return true;
+	return (atomic_read(&task->state) & RXE_TASK_AGAIN) &&
+	       (atomic_fetch_andnot_acquire(RXE_TASK_AGAIN, &task->state) & RXE_TASK_AGAIN);
 }
 
 /*
@@ -293,16 +313,8 @@ void rxe_task_schedule(struct rxe_task *task)
  */
 void rxe_task_pause(struct rxe_task *task)
 {
-	bool running;
-
-	do {
-		spin_lock_bh(&task->lock);
-		task->paused = true;
-		running = task->running;
-		spin_unlock_bh(&task->lock);
-		if (running)
-			cond_resched();
-	} while (running);
+	while (atomic_fetch_or(RXE_TASK_PAUSED, &task->state) & RXE_TASK_RUNNING)
+		cond_resched();
 }
 
 /**
@@ -311,9 +323,7 @@ void rxe_task_pause(struct rxe_task *task)
  */
 void rxe_task_resume(struct rxe_task *task)
 {
-	spin_lock_bh(&task->lock);
-	task->paused = false;
-	spin_unlock_bh(&task->lock);
+	atomic_fetch_andnot_release(RXE_TASK_PAUSED, &task->state);
 	tasklet_schedule(&task->tasklet);
 }
 

@@ -6,19 +6,29 @@
 #ifndef RXE_TRANSPORT_TASK_H
 #define RXE_TRANSPORT_TASK_H
 
+#include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
-#include <linux/spinlock.h>
 
 struct rxe_qp;
 
 /**
+ * enum rxe_task_flags - the state of a task; 0 if it is idle
+ * @RXE_TASK_RUNNING: some CPU is in @fn
+ * @RXE_TASK_AGAIN: a run was requested while running or paused
+ * @RXE_TASK_PAUSED: must not start
+ */
+enum rxe_task_flags {
+	RXE_TASK_RUNNING	= BIT(0),
+	RXE_TASK_AGAIN		= BIT(1),
+	RXE_TASK_PAUSED		= BIT(2),
+};
+
+/**
  * struct rxe_task - a function of a QP that never runs twice at a time
- * @lock: protects the flags
- * @running: some CPU is in @fn
- * @again: a run was requested while running or paused
- * @paused: must not start
+ * @state: enum rxe_task_flags. A CPU that requests a run sets a flag, or runs the task itself: in
+ *	one word, so that no request is lost
  * @tasklet: continues the task when a budget is spent
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
@@ -27,10 +37,7 @@ struct rxe_qp;
  *	off. NULL if no caller does
  */
 struct rxe_task {
-	spinlock_t		lock;	/* the flags below */
-	bool			running;
-	bool			again;
-	bool			paused;
+	atomic_t		state;
 	struct tasklet_struct	tasklet;
 	struct rxe_qp		*qp;
 	bool			(*fn)(struct rxe_qp *qp);
