@@ -25,6 +25,8 @@
 		 "least cost of a packet, in bytes of a task's budget")		\
 	CONSTANT(TRAIN_BYTES, SZ_64K - 1,					\
 		 "largest train with all headers, bytes")			\
+	CONSTANT(RECENT, 256,							\
+		 "queue pairs, and keys, that are found without a search")	\
 	CONSTANT(LINEAR_BYTES, 512,						\
 		 "largest packet in the linear part of an skb, bytes")		\
 	CONSTANT(BLOCK_ORDER, PAGE_SHIFT < 15 ? 15 - PAGE_SHIFT : 0,		\

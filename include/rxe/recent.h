@@ -7,8 +7,7 @@
 #define RXE_RECENT_H
 
 #include <linux/rcupdate.h>
-
-#define RXE_RECENT	256
+#include <rxe/constants.h>
 
 /**
  * struct rxe_recent - the last object with each value of the low bits

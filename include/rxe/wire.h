@@ -191,7 +191,6 @@ u32 rxe_icrc_start_ipv6(const void *ip6h, const void *udph);
 u32 rxe_icrc_ip_id(u32 state, u16 from, u16 to);
 u32 rxe_icrc_bth(u32 state, u8 bth4);
 u32 rxe_icrc_update(u32 state, const void *data, size_t len);
-__le32 rxe_icrc(u32 state, const void *pkt, size_t len);
 void rxe_icrc_put(u32 state, void *pkt, size_t len);
 bool rxe_icrc_good(u32 state);
 

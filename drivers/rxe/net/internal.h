@@ -129,8 +129,7 @@ void rxe_tx_set_ops(const struct rxe_net_ops *ops);
 
 /* rx.c */
 u32 rxe_skb_pkt(const struct sk_buff *skb, u32 bytes);
-u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
-		      u32 n, u32 len);
+void rxe_l3_icrc_begin(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3, u32 len);
 void rxe_rx_deliver(struct rxe_dev *rxe, struct sk_buff *skb, u32 hdr_len,
 		    u8 proto, u32 pkt);
 void rxe_rx_same_dev(struct rxe_dev *rxe, struct sk_buff *skb,

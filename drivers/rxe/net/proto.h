@@ -9,6 +9,8 @@
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <rxe/net.h>
+#include <rxe/wire.h>
+#include "internal.h"
 
 struct net;
 struct sock;
@@ -95,6 +97,33 @@ static inline void rxe_l3_fix_header(void *l3, u8 proto, u32 n, u32 len)
 		udp->len = htons(len);
 	}
 	row->fix_header(l3, n, len);
+}
+
+/**
+ * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
+ * @l3_icrc: of the train or the path, @l3_icrc->len 0 at first
+ * @proto: enum rxe_proto
+ * @l3: the train's IP header (UDP behind it) or GRH
+ * @n: which packet
+ * @len: its bytes, BTH to ICRC
+ *
+ * The packet's header is the train's, but with the packet's length, and with the
+ * @n-th ID after the train's. Inline, since it is called for each packet.
+ *
+ * Return: state for rxe_icrc_bth().
+ */
+static inline u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
+				    u32 n, u32 len)
+{
+	u16 id = ntohs(((const struct iphdr *)l3)->id) + n;
+
+	if (unlikely(l3_icrc->len != len))
+		rxe_l3_icrc_begin(l3_icrc, proto, l3, len);
+	if (rxe_l3(proto)->ids && l3_icrc->id != id) {
+		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state, l3_icrc->id, id);
+		l3_icrc->id = id;
+	}
+	return l3_icrc->state;
 }
 
 /**

@@ -39,34 +39,17 @@ static u32 get_first_icrc_state(u8 proto, const void *l3, u32 len)
 }
 
 /**
- * rxe_l3_icrc_start - ICRC state behind the network headers of a train's packet
- * @l3_icrc: of the train or the path, @l3_icrc->len 0 at first
+ * rxe_l3_icrc_begin - compute the ICRC state behind the network headers of a train's first packet
+ * @l3_icrc: of the train or the path
  * @proto: enum rxe_proto
  * @l3: the train's IP header (UDP behind it) or GRH
- * @n: which packet
- * @len: its bytes, BTH to ICRC
- *
- * The packet's header is the train's, but with the packet's length, and with the
- * @n-th ID after the train's.
- *
- * Return: state for rxe_icrc_bth().
+ * @len: the packet's bytes, BTH to ICRC
  */
-u32 rxe_l3_icrc_start(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3,
-		      u32 n, u32 len)
+void rxe_l3_icrc_begin(struct rxe_l3_icrc *l3_icrc, u8 proto, const void *l3, u32 len)
 {
-	u16 first = ntohs(((const struct iphdr *)l3)->id);
-	u16 id = first + n;
-
-	if (l3_icrc->len != len) {
-		l3_icrc->state = get_first_icrc_state(proto, l3, len);
-		l3_icrc->len = len;
-		l3_icrc->id = first;
-	}
-	if (rxe_l3(proto)->ids && l3_icrc->id != id) {
-		l3_icrc->state = rxe_icrc_ip_id(l3_icrc->state, l3_icrc->id, id);
-		l3_icrc->id = id;
-	}
-	return l3_icrc->state;
+	l3_icrc->state = get_first_icrc_state(proto, l3, len);
+	l3_icrc->len = len;
+	l3_icrc->id = ntohs(((const struct iphdr *)l3)->id);
 }
 
 /**

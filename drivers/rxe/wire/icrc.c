@@ -181,20 +181,6 @@ u32 rxe_icrc_update(u32 state, const void *data, size_t len)
 }
 
 /**
- * rxe_icrc - the ICRC of a packet, as it stands on the wire [7.8.1]
- * @state: behind its network headers
- * @pkt: from its BTH on, contiguous
- * @len: bytes at @pkt, ICRC not included
- *
- * Return: little-endian ICRC field.
- */
-__le32 rxe_icrc(u32 state, const void *pkt, size_t len)
-{
-	state = rxe_icrc_bth(state, ((const u8 *)pkt)[4]);
-	return cpu_to_le32(~rxe_icrc_update(state, pkt, len));
-}
-
-/**
  * rxe_icrc_put - put the ICRC behind a packet [7.8.1]
  * @state: behind its network headers
  * @pkt: from its BTH on, contiguous, with room for the ICRC

@@ -43,7 +43,6 @@
 #define ilog2(n)		(31 - __builtin_clz(n))
 #define __ffs(n)		__builtin_ctzl(n)
 #define cpu_to_be32(x)		htobe32(x)
-#define cpu_to_le32(x)		htole32(x)
 
 #define GET_PUT(bits, bytes) \
 static inline u##bits get_unaligned_be##bits(const void *p) \
@@ -64,6 +63,20 @@ static inline void put_unaligned_be##bits(u64 v, void *p) \
 \
 	for (i = (bytes) - 1; i >= 0; i--, v >>= 8) \
 		b[i] = v; \
+}
+
+static inline void put_unaligned_le32(u32 v, void *p)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline u32 get_unaligned_le32(const void *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
 }
 
 typedef u32 u24;
