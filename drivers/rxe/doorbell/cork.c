@@ -175,16 +175,25 @@ static void queue_worker(struct workqueue_struct *wq, struct work_struct *work)
 		atomic_dec(&num_works);
 }
 
-static void send_by_worker(struct work_struct *work)
+/* Two works, since cancel_work_sync() finds a work only in the workqueue where it was queued last */
+static void send_by_worker(struct rxe_qp *qp)
 {
-	struct rxe_qp *qp = container_of(work, struct rxe_qp_slow, cork_work)->qp;
-
 	disarm_cork(qp);
 	if (rxe_task_work(get_sq_task(qp)))
-		queue_worker(rxe_cork_long_wq, work);
+		queue_worker(rxe_cork_long_wq, &qp->slow->long_work);
 	else
 		WRITE_ONCE(qp->cork.working, false);
 	atomic_dec(&num_works);
+}
+
+static void run_cork_work(struct work_struct *work)
+{
+	send_by_worker(container_of(work, struct rxe_qp_slow, cork_work)->qp);
+}
+
+static void run_long_work(struct work_struct *work)
+{
+	send_by_worker(container_of(work, struct rxe_qp_slow, long_work)->qp);
 }
 
 static void have_worker_send(struct rxe_qp *qp)
@@ -348,7 +357,8 @@ void rxe_doorbell(struct rxe_qp *qp)
  */
 void rxe_cork_init(struct rxe_qp *qp)
 {
-	INIT_WORK(&qp->slow->cork_work, send_by_worker);
+	INIT_WORK(&qp->slow->cork_work, run_cork_work);
+	INIT_WORK(&qp->slow->long_work, run_long_work);
 	rxe_hrtimer_setup(&qp->slow->cork_timer, cork_timer_fired, CLOCK_MONOTONIC,
 			  HRTIMER_MODE_REL_SOFT);
 }
@@ -360,7 +370,9 @@ void rxe_cork_init(struct rxe_qp *qp)
 void rxe_cork_reset(struct rxe_qp *qp)
 {
 	hrtimer_cancel(&qp->slow->cork_timer);
-	if (cancel_work_sync(&qp->slow->cork_work))
+	if (cancel_work_sync(&qp->slow->cork_work))	/* first, since it queues the other one */
+		atomic_dec(&num_works);
+	if (cancel_work_sync(&qp->slow->long_work))
 		atomic_dec(&num_works);
 	qp->cork.working = false;
 	atomic_set(&qp->cork.armed, 0);

@@ -21,7 +21,7 @@ struct rxe_qp;
  * @row: doorbells since the process last waited for an answer, up to cork_row
  * @vain: up to cork_vain: corks in a row that gathered few messages. Above cork_vain: the
  *	excess is the number of messages that don't wait
- * @working: rxe_qp_slow.cork_work is sending or queued
+ * @working: a worker is sending or queued
  * @stream: the last messages were a stream; the next row is shorter by one
  */
 struct rxe_cork {

@@ -40,7 +40,8 @@ struct rxe_persist {
  * @gap_timer: runs recv_task when it has waited long enough for a missing packet
  * @pace_timer: fires in softirq, when the next packet may leave; see struct rxe_pace
  * @cork_timer: fires when messages have waited for cork_ns
- * @cork_work: the worker that sends corked and large messages
+ * @cork_work: a worker sends corked and large messages
+ * @long_work: a worker goes on with what @cork_work didn't finish
  * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
  * @flush_work: in ERR, QP of a process: looks for newly posted receives
  * @flush_ms: delay of @flush_work
@@ -68,6 +69,7 @@ struct rxe_qp_slow {
 	struct hrtimer		pace_timer;
 	struct hrtimer		cork_timer;
 	struct work_struct	cork_work;
+	struct work_struct	long_work;
 	struct list_head	flushing;
 	struct delayed_work	flush_work;
 	u32			flush_ms;
