@@ -309,6 +309,27 @@ static void empty(struct kunit *test)
 	}
 }
 
+/* Key 0 names nothing, although the value and the name of a key that became invalid are 0 */
+static void zero(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct rxe_key *key = &c->mr->key, *kept;
+	u32 value = key->value, name = key->name;
+
+	rcu_read_lock();
+	KUNIT_ASSERT_EQ(test, rxe_key_get(&c->pd, NULL, value, 0, IOVA, 8, &kept), 0);
+	key->value = 0;
+	KUNIT_EXPECT_EQ(test, rxe_key_keep(&c->pd, NULL, 0, 0, IOVA, 8, &kept), -EACCES);
+	key->name = 0;
+	rxe_recent_add(&c->rxe.recent_keys, 0, key);
+	KUNIT_EXPECT_NULL(test, rxe_key_find(&c->pd, 0));
+	KUNIT_EXPECT_NULL(test, rxe_key_find(&c->pd, 255));
+	rxe_recent_remove(&c->rxe.recent_keys, 0, key);
+	rcu_read_unlock();
+	key->value = value;
+	key->name = name;
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(keys),
 	KUNIT_CASE(access),
@@ -320,6 +341,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(freed),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(empty),
+	KUNIT_CASE(zero),
 	{}
 };
 

@@ -79,8 +79,11 @@ struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value)
 {
 	struct rxe_dev *rxe = to_rxe_dev(pd->device);
 	u32 index = value >> RXE_KEY_VARIANT_BITS;
-	struct rxe_key *key = rxe_recent_peek(&rxe->recent_keys, index);
+	struct rxe_key *key;
 
+	if (unlikely(!index))	/* that of no key, but also in the name of a retired one */
+		return NULL;
+	key = rxe_recent_peek(&rxe->recent_keys, index);
 	if (likely(key && READ_ONCE(key->name) >> RXE_KEY_VARIANT_BITS == index))
 		return key;
 	return xa_load(&rxe->keys, index);
@@ -126,8 +129,8 @@ static bool key_permits(const struct rxe_key *key, const struct ib_pd *pd,
 {
 	const struct ib_pd *owner;
 
-	/* Pairs with the release that makes the key valid */
-	if (smp_load_acquire(&key->value) != value)
+	/* Pairs with the release that makes the key valid. An invalid key's value is 0 */
+	if (!value || smp_load_acquire(&key->value) != value)
 		return false;
 	owner = READ_ONCE(key->pd);
 	if (owner != pd && (owner || !rxe_window_is_for(key, pd, remote)))
