@@ -33,6 +33,7 @@
 #define PKT_MAX		9000
 #define FRAME_MAX	65536
 #define POOL		512		/* captured packets that are kept per end */
+#define LEAST		10		/* of each kind that are sent */
 #define TRAIN_MAX	48
 #define SPARES		8
 #define UDP_L4		5		/* VIRTIO_NET_HDR_GSO_UDP_L4, from 6.2 on */
@@ -69,7 +70,7 @@ static struct in_addr spares[SPARES];
 static unsigned int nspares;
 static const char *only;
 static uint64_t seed = 1;
-static unsigned long captured, sent, refused, sent_pkts;
+static unsigned long captured, sent, refused, sent_pkts, sent_trains;
 
 static unsigned int pick(unsigned int n)
 {
@@ -644,6 +645,7 @@ static void emit(struct shot *s, struct end *e, unsigned int from, unsigned int 
 		refused++;
 	} else {
 		sent++;
+		sent_trains += to - from > 1;
 		sent_pkts += i - from;
 	}
 }
@@ -709,12 +711,37 @@ static void report(void)
 {
 	unsigned int i;
 
-	printf("captured %lu packets, sent %lu in %lu frames, %lu more were refused by the netdev\n",
-	       captured, sent_pkts, sent, refused);
+	printf("captured %lu packets, sent %lu in %lu frames, %lu of them trains; "
+	       "%lu more were refused by the netdev\n",
+	       captured, sent_pkts, sent, sent_trains, refused);
 	for (i = 0; i < ARRAY_LEN(mutations); i++)
 		printf("  %-12s %lu\n", mutations[i].name, mutations[i].count);
 	for (i = 0; i < MODES; i++)
 		printf("  %-12s %lu\n", mode_name[i], mode_count[i]);
+}
+
+/* Return: fewer than LEAST; says so */
+static bool too_few(const char *what, unsigned long count)
+{
+	if (count < LEAST)
+		fprintf(stderr, "%s: only %lu\n", what, count);
+	return count < LEAST;
+}
+
+/* Has all been sent that can be? The netdev may refuse a kind of frames wholly */
+static bool is_complete(void)
+{
+	bool few = too_few("captured packets", captured) | too_few("frames sent", sent);
+	unsigned int i;
+
+	if (only)
+		return !few;
+	few |= too_few("trains sent", sent_trains);
+	for (i = 0; i < ARRAY_LEN(mutations); i++)
+		few |= too_few(mutations[i].name, mutations[i].count);
+	for (i = 0; i < MODES; i++)
+		few |= too_few(mode_name[i], mode_count[i]);
+	return !few;
 }
 
 static void run(unsigned int seconds, unsigned int rate)
@@ -766,5 +793,5 @@ int main(int argc, char **argv)
 	open_end(&ends[1], argv[optind + 1]);
 	run(seconds, rate);
 	report();
-	return !sent || !captured;
+	return !is_complete();
 }
