@@ -33,6 +33,26 @@ bool c_limit_mr(void)
 	return pair_free(p);
 }
 
+/* Only implicit on-demand paging reaches max_mr_size: it registers all addresses */
+bool c_limit_mr_size(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_mr *mr = ibv_reg_mr(p->pd, NULL, dev.max_mr_size, IBV_ACCESS_ON_DEMAND);
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+
+	CHECK(mr, "max_mr_size itself: %s", strerror(errno));
+	CHECK(!(dev.max_mr_size + 1), "a region can be larger than max_mr_size");
+	sge = sge_of(p->src, BUF_LEN, mr->lkey);
+	wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS))
+		return false;
+	CHECK(!memcmp(p->src, p->dst, BUF_LEN), "wrong bytes");
+	CHECK(!ibv_dereg_mr(mr), "dereg_mr: %s", strerror(errno));
+	return pair_free(p);
+}
+
 /* rereg_mr takes one right away, and the others remain [11.2.7.5] */
 bool c_rereg_mr(void)
 {
