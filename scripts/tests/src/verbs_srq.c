@@ -65,7 +65,7 @@ static void connect_pair(struct setup *s, int i)
 }
 
 /* Makes @qps pairs. The SRQ and the memory of receives have their own protection domain */
-static struct setup *make(int qps, uint32_t max_wr)
+static struct setup *make_of(int qps, uint32_t max_wr, uint32_t max_sge)
 {
 	struct setup *s = calloc(1, sizeof(*s));
 	int i;
@@ -77,7 +77,7 @@ static struct setup *make(int qps, uint32_t max_wr)
 	s->srq_pd = new_pd(place[1].ctx);
 	s->scq = new_cq(place[0].ctx, QPS * DEPTH);
 	s->rcq = new_cq(place[1].ctx, QPS * DEPTH + SLOTS);
-	s->srq = new_srq(s->srq_pd, max_wr, 4);
+	s->srq = new_srq(s->srq_pd, max_wr, max_sge);
 	if (!s->srq)
 		die("create_srq: %s", strerror(errno));
 	s->src = new_pages(QPS * SLOT);
@@ -90,6 +90,11 @@ static struct setup *make(int qps, uint32_t max_wr)
 		connect_pair(s, i);
 	}
 	return s;
+}
+
+static struct setup *make(int qps, uint32_t max_wr)
+{
+	return make_of(qps, max_wr, 4);
 }
 
 static bool finish(struct setup *s)
@@ -234,6 +239,65 @@ static bool c_create_limits(void)
 	CHECK(ibv_dealloc_pd(pd), "the PD went before the SRQ");
 	CHECK(!ibv_destroy_srq(srq) && !ibv_dealloc_pd(pd), "destroy: %s", strerror(errno));
 	return true;
+}
+
+/* Sends @n messages by pair 0, which take the work requests from @id on */
+static bool pass_n(struct setup *s, uint32_t id, int n)
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < n; i++)
+		CHECK(!send_one(s, 0), "post_send failed");
+	for (i = 0; i < n; i++)
+		CHECK(wait_wc(s->scq, &wc) && wc.status == IBV_WC_SUCCESS, "send %d", i);
+	for (i = 0; i < n; i++)
+		if (!expect_recv(s, id + i, IBV_WC_SUCCESS))
+			return false;
+	return true;
+}
+
+/* max_srq_wr receives wait at once. Messages take all of them, in order */
+static bool c_most_wrs(void)
+{
+	uint32_t most = dev.max_srq_wr, id, n;
+	struct setup *s = make(2, most);
+
+	if (!post_n(s, most))
+		return false;
+	CHECK(post(s, s->dst_mr->lkey) == ENOMEM, "max_srq_wr+1 work requests");
+	if (!pass(s, 1, 0))
+		return false;
+	for (id = 1; id < most - 1; id += n) {
+		n = most - 1 - id < DEPTH ? most - 1 - id : DEPTH;
+		if (!pass_n(s, id, n))
+			return false;
+	}
+	return pass(s, 1, most - 1) && finish(s);
+}
+
+/* A message is scattered to max_srq_sge entries: a byte each, and the rest to the last one */
+static bool c_most_sges(void)
+{
+	struct setup *s = make_of(1, 1, dev.max_srq_sge);
+	struct ibv_sge sge[dev.max_srq_sge + 1];
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = dev.max_srq_sge + 1 }, *bad;
+	int i, last = dev.max_srq_sge - 1;
+
+	for (i = 0; i <= last + 1; i++)
+		sge[i] = (struct ibv_sge) { (uintptr_t)slot(s, i), i < last ? 1 : SLOT - last,
+					    s->dst_mr->lkey };
+	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "max_srq_sge+1 entries");
+	wr.num_sge--;
+	CHECK(!ibv_post_srq_recv(s->srq, &wr, &bad), "max_srq_sge entries refused");
+	rnd_fill(s->src, SLOT, 1);
+	CHECK(!send_one(s, 0), "post_send failed");
+	if (!expect_recv(s, 0, IBV_WC_SUCCESS))
+		return false;
+	for (i = 0; i < SLOT; i++)
+		CHECK(s->src[i] == (i < last ? *slot(s, i) : slot(s, last)[i - last]),
+		      "byte %d is wrong", i);
+	return finish(s);
 }
 
 /* With an SRQ, the sizes of the QP's own receive queue are ignored (ibv_create_qp(3)) */
@@ -635,9 +699,9 @@ static bool c_spoilt_index(void)
 	return true;
 }
 
-#define CASES(X) X(create_limits) X(attributes) X(in_order) X(limit) X(resize) X(load) \
-	X(load_resize) X(load_resize_order) X(last_wqe) X(rnr) X(write_imm) X(foreign_lkey) \
-	X(ud) X(spoilt_wqe) X(spoilt_index)
+#define CASES(X) X(create_limits) X(most_wrs) X(most_sges) X(attributes) X(in_order) X(limit) \
+	X(resize) X(load) X(load_resize) X(load_resize_order) X(last_wqe) X(rnr) X(write_imm) \
+	X(foreign_lkey) X(ud) X(spoilt_wqe) X(spoilt_index)
 #define CASE(n) { #n, c_ ## n },
 
 static const struct test_case cases[] = { CASES(CASE) };
