@@ -170,8 +170,8 @@ bool c_limit_inline(void)
 	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
 
 	more.cap.max_inline_data++;
-	CHECK(!ibv_create_qp(p->pd, &more) && errno == EINVAL, "%u bytes of inline data",
-	      more.cap.max_inline_data);
+	CHECK(!ibv_create_qp(p->pd, &more) && errno == EINVAL, "%d bytes of inline data",
+	      MAX_INLINE + 1);
 	CHECK(!qp_to_state(p->a, IBV_QPS_SQD), "to SQD failed");
 	wr.send_flags |= IBV_SEND_INLINE;
 	CHECK(post_one(p->a, &wr) == EINVAL, "%u bytes posted", sge.length);
@@ -184,6 +184,15 @@ bool c_limit_inline(void)
 		return false;
 	CHECK(!memcmp(p->dst, p->src, MAX_INLINE) && !p->dst[MAX_INLINE], "wrong bytes");
 	return pair_free(p);
+}
+
+/* The test "huge" sends messages of max_msg_sz. One byte more is refused before the L_Key is */
+bool c_limit_msg(void)
+{
+	struct pair *p = pair_up();
+
+	return refused(p, W, port.max_msg_sz + 1, ADDR(p, 0), p->dst_mr->rkey,
+		       IBV_WC_LOC_LEN_ERR);
 }
 
 /* Return: 0 or an errno. While the send queue is full, waits for it */

@@ -86,7 +86,7 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(ah_bad_gid_index) X(ah_no_grh) X(modify_transitions) X(modify_missing_attr) \
 	X(modify_bad_values) X(modify_bad_port) X(modify_cur_state) X(query_qp) \
 	X(post_before_rts) X(limit_qp) X(limit_cq) X(limit_mr) X(limit_post) X(limit_wrs) X(limit_sges) \
-	X(limit_sges_read) X(limit_inline) X(limit_cqe) X(limit_mr_size) X(busy_objects) \
+	X(limit_sges_read) X(limit_inline) X(limit_msg) X(limit_cqe) X(limit_mr_size) X(busy_objects) \
 	X(rereg_mr) X(post_refused_forgotten) X(post_sqd_kept) X(write_imm_bad_rkey) \
 	X(inline_read) X(inline_atomic) X(flags_unknown) X(flags_harmless) X(flush_recv_late) \
 	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(rereg_pd) \
