@@ -8,6 +8,8 @@
 . "$TESTS/tools.sh"
 
 PORT1=/sys/class/infiniband/rxe0/ports/1
+GIDS=1024		# places of the table
+LAST=255		# the last index that a program can use: verbs have 8 bits for it
 
 # entries ADDRESS NETDEV: prints the types of the address's GIDs that belong to the netdev, sorted
 entries() {
@@ -68,6 +70,33 @@ many() {
 	wait_for 20 eval "[ \$(count) = 0 ]" && has_both 198.18.0.1 v0 && has_both 2001:db8:9::1 v0
 }
 
+# Prints the number of GIDs in the table
+in_table() {
+	{ cat $PORT1/gid_attrs/types/* 2> /dev/null || true; } | wc -l
+}
+
+# fill add|del NUMBER: so many addresses of 198.19.0.0/16
+fill() {
+	ip -batch <(for i in $(seq 0 $(($2 - 1))); do echo "addr $1 198.19.$((i / 250)).$((i % 250 + 1))/32 dev v0"; done)
+}
+
+# The table takes addresses until it is full, and the last GID for programs works.  One more address gets no GIDs, which
+# the RDMA core logs, and it takes none from others
+full_table() {
+	local had num
+	had=$(in_table) && num=$(((GIDS - had) / 2)) && fill add $num &&
+		wait_for 20 eval "[ \$(in_table) = $GIDS ]" || return 1
+	cases last- verbs_err -d rxe0 -g $LAST recv-exact-fit ud-send
+	ip addr add 198.19.9.9/32 dev v0 && wait_for 10 no_room 198.19.9.9 && has_none 198.19.9.9 v0 &&
+		[ "$(in_table)" = $GIDS ] && has_both 198.18.0.1 v0 && ip addr del 198.19.9.9/32 dev v0 &&
+		fill del $num && wait_for 20 eval "[ \$(in_table) = $had ]" || return 1
+	comes_and_goes 198.19.9.9/32 v0
+}
+
+no_room() { # ADDRESS
+	[ "$(dmesg | grep -c "unable to add gid $(gid_of "$1") error=-28")" = 2 ]
+}
+
 mode_round() {
 	cm_mode rxe0 v1 && grep -q 'RoCE v1' /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_mode &&
 		cm_mode rxe0 v2 && grep -q 'RoCE v2' /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_mode
@@ -95,5 +124,6 @@ try vlan-ipv6 wait_for 10 has_both 2001:db8:5::1 v0.5
 try vlan-goes vlan_goes
 try devinfo devinfo_shows
 try hundred-addresses many
+try full-table full_table
 try default-roce-mode mode_round
 try moves-without-vlan moves_without_vlan
