@@ -168,13 +168,16 @@ static void check(const char *name, const char *want, const char *fmt, ...)
 		case_ok(name);
 }
 
-/* Takes @want completions, @sent included, and others that are there. Return: datagrams */
+/*
+ * Takes @want completions, and others that are there. @sent: grows by those of sends. Return:
+ * datagrams
+ */
 static int completions(struct end *e, int want, uint32_t seq, int *sent)
 {
 	struct ibv_wc wc;
-	int n = 0;
+	int n = 0, got = 0;
 
-	while (n + *sent < want ? wait_wc(e->cq, &wc) : ibv_poll_cq(e->cq, 1, &wc)) {
+	for (; got < want ? wait_wc(e->cq, &wc) : ibv_poll_cq(e->cq, 1, &wc); got++) {
 		if (take(e, &wc, seq))
 			n++;
 		else
@@ -249,7 +252,25 @@ static union ibv_gid numbered(uint32_t n)
 	return gid;
 }
 
-/* Attaches a QP to as many groups as possible, and prints their number and the errno */
+/* The member of a group sends to it, and gets its own copy */
+static int sends_to(struct end *e, union ibv_gid to)
+{
+	union ibv_gid before = group;
+	struct ibv_ah *ah = new_ah(&to);
+	int sent = 0, got;
+
+	group = to;	/* take() expects it in the GRH */
+	post_send(e, ah, GROUP_QPN, 1);
+	got = completions(e, 2, 1, &sent);
+	group = before;
+	ibv_destroy_ah(ah);
+	return got;
+}
+
+/*
+ * Attaches a QP to as many groups as possible, and prints their number and the errno. The last
+ * group works
+ */
 static void most_groups(void)
 {
 	struct end e = new_end(QKEY);
@@ -263,6 +284,7 @@ static void most_groups(void)
 	}
 	snprintf(want, sizeof(want), "%d %d", dev.max_mcast_grp, ENOMEM);
 	check("most-groups", want, "%d %d", n, err);
+	check("last-group", "1", "%d", sends_to(&e, numbered(n - 1)));
 	for (err = 0; n-- && !err; ) {
 		gid = numbered(n);
 		err = detach(e.qp, &gid, 0);
@@ -271,24 +293,30 @@ static void most_groups(void)
 	end_end(&e);
 }
 
+/* Each of the most members gets a copy, also the one that sends */
 static void most_members(void)
 {
-	struct ibv_cq *cq = new_cq(ctx, 64);
-	int most = dev.max_mcast_qp_attach, n, err = 0;
-	struct ibv_qp *qp[most + 1];
+	int most = dev.max_mcast_qp_attach, n, i, err = 0, sent = 0, copies = 0;
+	struct ibv_ah *ah = new_ah(&group);
+	struct end e[most + 1];
 	char want[32];
 
 	for (n = 0; n <= most; n++)
-		qp[n] = new_qp(cq, IBV_QPT_UD);
+		e[n] = new_end(QKEY);
 	for (n = 0; n <= most && !err; n += !err)
-		err = attach(qp[n], &group, 0);
+		err = attach(e[n].qp, &group, 0);
 	snprintf(want, sizeof(want), "%d %d", most, ENOMEM);
 	check("most-members", want, "%d %d", n, err);
+	post_send(&e[0], ah, GROUP_QPN, 1);
+	for (i = 0; i <= most; i++)
+		copies += completions(&e[i], (i < n) + !i, 1, &sent);
+	snprintf(want, sizeof(want), "%d", most);
+	check("copy-per-member", want, "%d", copies);
 	while (n--)
-		detach(qp[n], &group, 0);
-	for (n = 0; n <= most; n++)
-		ibv_destroy_qp(qp[n]);
-	ibv_destroy_cq(cq);
+		detach(e[n].qp, &group, 0);
+	for (i = 0; i <= most; i++)
+		end_end(&e[i]);
+	ibv_destroy_ah(ah);
 }
 
 static void refused(void)
