@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: a million MRs, a million AHs, all PDs, CQs, SRQs, and QPs until memory is short: the last takes no longer than the first
+# test: a million MRs, a million AHs, all contexts, PDs, CQs, SRQs, and QPs until memory is short: the last takes no longer than the first
 # nodes: 1
 # level: long
 # suites: all
@@ -9,7 +9,7 @@
 
 ENOMEM=12
 MILLION=1048576		# MRs or AHs of a device
-OTHERS=65536		# PDs, CQs or SRQs
+OTHERS=65536		# contexts, PDs, CQs or SRQs
 # Limit of the time per object, relative to the time with a sixteenth of the objects.  If the time grew
 # with the number, it would be 16 times as long.  Load of the host hardly triples it.
 SLACK=3
@@ -53,9 +53,10 @@ full() {
 	many "$1" && [ "$num" = $MILLION ] && [ "$err" = $ENOMEM ] && in_proportion
 }
 
-# held KIND: prints how many other objects there are while verbs_many runs, its own PD and CQ included
+# held KIND: prints how many other objects there are while verbs_many runs, its own context, PD and CQ included
 held() {
 	case $1 in
+	ctx) echo 1 ;;
 	srq) echo 0 ;;
 	*) rdma resource show rxe0 | sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" | awk '{ print $1 + 1 }' ;;
 	esac
@@ -85,6 +86,10 @@ for kind in mr ah; do
 	try most-$kind full $kind
 	try gone-$kind wait_for 5 resources_gone
 done
+# Each context has two files
+ulimit -n $((3 * OTHERS))
+try last-ctx to_the_last ctx
+try gone-ctx wait_for 5 resources_gone
 # Each CQ and SRQ is mapped.  By default, a process may not have so many mappings.
 sysctl -qw vm.max_map_count=200000
 for kind in pd cq srq; do

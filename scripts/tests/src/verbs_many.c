@@ -15,6 +15,9 @@
 #include "verbs_util.h"
 
 #define QUARTERS 4
+#define LEN	 64		/* bytes of a message */
+#define GRH_LEN	 40		/* bytes before a datagram */
+#define QKEY	 0x11111111
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
@@ -56,6 +59,11 @@ static void *make_resized(void)
 	return NULL;
 }
 
+static void *make_ctx(void)
+{
+	return ibv_open_device(ctx->device);
+}
+
 static void *make_pd(void)
 {
 	return ibv_alloc_pd(ctx);
@@ -84,43 +92,95 @@ static void *make_ah(void)
 	return ibv_create_ah(pd, &ah_attr);
 }
 
-/* Sends a message from a queue pair to itself */
-static void send_message(struct ibv_pd *in, struct ibv_cq *recv_cq, struct ibv_srq *srq)
+/* What a message is sent with */
+struct with {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;	/* NULL: the receive is posted to the queue pair */
+	struct ibv_mr *mr;
+	struct ibv_ah *ah;	/* of a datagram; NULL: the queue pair is connected */
+};
+
+static struct ibv_qp *new_qp(const struct with *w)
 {
 	struct ibv_qp_init_attr ia = {
-		.send_cq = cq, .recv_cq = recv_cq, .srq = srq, .qp_type = IBV_QPT_RC,
+		.send_cq = w->cq, .recv_cq = w->cq, .srq = w->srq,
+		.qp_type = w->ah ? IBV_QPT_UD : IBV_QPT_RC,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_mr *mr = new_mr(in, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_sge sge = { (uintptr_t)page, 1, mr->lkey };
-	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 };
-	struct ibv_send_wr *bad, send = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
-	struct ibv_qp *qp = create_qp(in, &ia);
+	struct ibv_qp *qp = create_qp(w->pd, &ia);
 	struct addr self = qp_addr(qp, gid);
+
+	if (w->ah)
+		ud_up(qp, QKEY, self.psn);
+	else
+		rc_up(qp, &attr, self.psn, &self);
+	return qp;
+}
+
+/* Sends a message from a queue pair to itself */
+static void send_message(const struct with *w)
+{
+	struct ibv_sge from = { (uintptr_t)page, LEN, w->mr->lkey };
+	struct ibv_sge to = { (uintptr_t)page + LEN, w->ah ? GRH_LEN + LEN : LEN, w->mr->lkey };
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 1, .sg_list = &to, .num_sge = 1 };
+	struct ibv_qp *qp = new_qp(w);
+	struct ibv_send_wr *bad, send = { .opcode = IBV_WR_SEND, .sg_list = &from, .num_sge = 1,
+					  .wr.ud = { w->ah, qp->qp_num, QKEY } };
 	struct ibv_wc wc;
 
-	rc_up(qp, &attr, self.psn, &self);
-	if (srq ? ibv_post_srq_recv(srq, &recv, &bad_recv) : ibv_post_recv(qp, &recv, &bad_recv))
+	rnd_fill(page, sizeof(page), qp->qp_num);
+	if (w->srq ? ibv_post_srq_recv(w->srq, &recv, &bad_recv) :
+		     ibv_post_recv(qp, &recv, &bad_recv))
 		die("\nthe last one takes no receive");
-	if (ibv_post_send(qp, &send, &bad) || !wait_wc(recv_cq, &wc) || wc.status || wc.wr_id != 1)
+	if (ibv_post_send(qp, &send, &bad) || !wait_wc(w->cq, &wc) || wc.status || wc.wr_id != 1 ||
+	    memcmp(page, page + to.length, LEN))
 		die("\nno message arrives with the last one");
-	if (ibv_destroy_qp(qp) || ibv_dereg_mr(mr))
+	if (ibv_destroy_qp(qp))
 		die("\nwhat used the last one can't be destroyed");
+}
+
+/* Sends a message with a memory region that is made for it */
+static void use(struct with w)
+{
+	w.mr = new_mr(w.pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
+	send_message(&w);
+	if (ibv_dereg_mr(w.mr))
+		die("\nthe memory region can't be deregistered");
+}
+
+static void use_ctx(void *obj)
+{
+	struct with w = { .pd = new_pd(obj), .cq = new_cq(obj, 1) };
+
+	use(w);
+	if (ibv_destroy_cq(w.cq) || ibv_dealloc_pd(w.pd))
+		die("\nwhat used the last context can't be destroyed");
 }
 
 static void use_pd(void *obj)
 {
-	send_message(obj, cq, NULL);
+	use((struct with) { .pd = obj, .cq = cq });
 }
 
 static void use_cq(void *obj)
 {
-	send_message(pd, obj, NULL);
+	use((struct with) { .pd = pd, .cq = obj });
 }
 
 static void use_srq(void *obj)
 {
-	send_message(pd, cq, obj);
+	use((struct with) { .pd = pd, .cq = cq, .srq = obj });
+}
+
+static void use_mr(void *obj)
+{
+	send_message(&(struct with) { .pd = pd, .cq = cq, .mr = obj });
+}
+
+static void use_ah(void *obj)
+{
+	use((struct with) { .pd = pd, .cq = cq, .ah = obj });
 }
 
 static const struct kind {
@@ -132,11 +192,12 @@ static const struct kind {
 	{ "qp", make_qp, (int (*)(void *))ibv_destroy_qp, NULL },
 	{ "cq", make_cq, (int (*)(void *))ibv_destroy_cq, use_cq },
 	{ "resized-cq", make_resized, (int (*)(void *))ibv_destroy_cq, use_cq },
+	{ "ctx", make_ctx, (int (*)(void *))ibv_close_device, use_ctx },
 	{ "pd", make_pd, (int (*)(void *))ibv_dealloc_pd, use_pd },
 	{ "srq", make_srq, (int (*)(void *))ibv_destroy_srq, use_srq },
-	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr, NULL },
+	{ "mr", make_mr, (int (*)(void *))ibv_dereg_mr, use_mr },
 	{ "odp", make_odp, (int (*)(void *))ibv_dereg_mr, NULL },
-	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah, NULL },
+	{ "ah", make_ah, (int (*)(void *))ibv_destroy_ah, use_ah },
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -186,7 +247,7 @@ static void lock_program(void)
 
 static const char usage[] =
 "usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] [-f|-k] KIND\n"
-"KIND: qp|cq|resized-cq|pd|srq|mr|odp|ah\n"
+"KIND: ctx|qp|cq|resized-cq|pd|srq|mr|odp|ah\n"
 "Makes as many as there can be, or NUM, and destroys them. -l: with the program locked in\n"
 "memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
