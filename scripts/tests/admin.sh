@@ -41,14 +41,19 @@ shows() { # LINES...
 	diff <(printf '%s\n' "$@") $TC >&2
 }
 
-# refused FILE TEXT WORDS [ERROR]: the file refuses the text and keeps its value, and the last line of
-# a device in the log has the words.  The kernel limits the rate of such lines, so that line may be of
-# an earlier case.
+# refused FILE TEXT WORDS [ERROR]: the file refuses the text and keeps its value, and the log gets one line of
+# rxeA, with the words.  The kernel drops such lines when ten have come in 5 s, which no setting changes.
+# So the text is refused again until the limit lets a line pass.
 refused() {
-	local before
-	before=$(cat "$1")
-	! (echo "$2" > "$1") 2> /tmp/error && grep -q "${4:-Invalid argument}" /tmp/error &&
-		dmesg | grep '] rxe' | tail -n 1 | grep -q "$3" && [ "$before" = "$(cat "$1")" ]
+	local before lines
+	before=$(cat "$1") lines=$(log_lines)
+	wait_for 10 refused_loudly "$lines" "$@" && log_since "$lines" >&2 &&
+		[ "$(log_since "$lines" | grep -c 'rxeA: ')" = 1 ] && [ "$before" = "$(cat "$1")" ]
+}
+
+refused_loudly() { # LINES FILE TEXT WORDS [ERROR]
+	! (echo "$3" > "$2") 2> /tmp/error && grep -q "${5:-Invalid argument}" /tmp/error &&
+		logged_since "$1" "rxeA: .*$4"
 }
 
 global() {
