@@ -80,6 +80,48 @@ in_band() {
 	[ $(($(band A $priority) - a)) -ge 5 ] && [ $(($(band B $priority) - b)) -ge 5 ]
 }
 
+# Puts every opcode on the wire.  The queue pairs of A have SL 3 and DSCP 10, those of B SL 4 and DSCP 20
+each_its_own() {
+	PORT=$((PORT + 1))
+	both wait_tcp wire_gen -d rxeB -g "$SRV_GID" -s 4 -t 0x50 --listen $PORT -- \
+		wire_gen -d rxeA -g "$CLI_GID" -s 3 -t 0x28 --connect "203.0.113.2:$PORT"
+}
+
+# own_priority A B: the SLs and classes of the ends differ.  Each end sends all of its packets by the queue of its
+# own SL, and with its own "PCP DSCP".  What B sends are acknowledgements and responses of RC, of all kinds
+own_priority() {
+	local before after mac from_a from_b kinds
+	before="$(band A 3) $(band A 4) $(band B 3) $(band B 4)"
+	capture_begin A veth /tmp/own.pcap && each_its_own >&2 || return 1
+	capture_end
+	after="$(band A 3) $(band A 4) $(band B 3) $(band B 4)"
+	mac=$(mac_of A veth | tr -d :)
+	roce_fields /tmp/own.pcap mac pcp dscp opcode > /tmp/own
+	from_a=$(awk -v mac="$mac" '$1 != mac { print $2, $3 }' /tmp/own | sort -u)
+	from_b=$(awk -v mac="$mac" '$1 == mac { print $2, $3 }' /tmp/own | sort -u)
+	kinds=$(awk -v mac="$mac" '$1 == mac { print $4 }' /tmp/own | sort -nu | xargs)
+	say "bands of priorities 3 and 4, of A and of B: $before, then $after"
+	say "A sent \"$from_a\"; B sent \"$from_b\", opcodes $kinds"
+	awk '{ exit !($5 - $1 > 20 && $6 == $2 && $7 == $3 && $8 - $4 > 10) }' <<< "$before $after" &&
+		[ "$from_a" = "$1" ] && [ "$from_b" = "$2" ] && [ "$kinds" = "13 14 15 16 17 18" ]
+}
+
+# ets PRIORITY: a queueing discipline with four strict classes and four that share the rest
+ets() {
+	local ns status=0
+	for ns in A B; do
+		ip netns exec $ns tc qdisc del dev veth root &&
+			ip netns exec $ns tc qdisc add dev veth root handle 1: ets bands 8 strict 4 \
+				quanta 4000 3000 2000 1000 priomap 0 1 2 3 4 5 6 7 || return 1
+	done
+	in_band "$1" verbs "$1" || status=1
+	ip netns exec A tc -s class show dev veth >&2
+	for ns in A B; do
+		ip netns exec $ns tc qdisc del dev veth root && queues $ns || return 1
+	done
+	return $status
+}
+
 # Answers get no priority from a completion's SL field, which holds the kind of header.
 answers() {
 	local before
@@ -130,6 +172,7 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	try $type-answers answers
 done
 use_gid v2-ipv4
+try own-priority own_priority "- 10" "- 20"
 try tos marked "tos 0xa8" 10 cm 0xa8
 try default-tos in_band 2 default_tos 0x50 cm
 try default-tos-header marked "tos 0x50" 10 default_tos 0x50 cm
@@ -140,8 +183,17 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	use_gid $type
 	try $type-pcp-sl marked "vlan 5, p 5" 10 verbs 3
 	try $type-pcp-tos marked "vlan 5, p 6" 10 cm 0x80
+	try $type-own-priority own_priority "5 10" "6 20"
 	try $type-ingress ingress
 done
+untagged
+use_gid v2-ipv4
+if modprobe -q sch_ets; then
+	try ets-strict ets 3
+	try ets-shared ets 5
+else
+	skip ets "this kernel has no ETS"
+fi
 if modprobe -q sch_mqprio; then
 	try mqprio mqprio
 else

@@ -8,6 +8,7 @@ Fields, which are decimal unless said otherwise:
 
     mac      the destination's MAC address, hex, without colons
     vlan     the VLAN ID, or -
+    pcp      the tag's priority, or -
     dscp     the two parts of TOS or traffic class
     ecn
     length   bytes from the IP header on
@@ -23,6 +24,7 @@ import roce
 FIELDS = {
     "mac": lambda frame, packet: frame[:6].hex(),
     "vlan": lambda frame, packet: "-" if packet.vlan is None else packet.vlan,
+    "pcp": lambda frame, packet: "-" if packet.pcp is None else packet.pcp,
     "dscp": lambda frame, packet: packet.tclass >> 2,
     "ecn": lambda frame, packet: packet.tclass & 3,
     "length": lambda frame, packet: len(packet.ip) + len(packet.before) + len(packet.bth),
