@@ -85,13 +85,28 @@ flavour() {
 	try "$name" check "$name" --tclass $TCLASS --hop $HOP "$@"
 }
 
+# A connection from A with DCQCN.  B gets all of its packets with a mark, and answers with CNPs
+congested() {
+	echo dcqcn > /sys/class/infiniband/rxeA/congestion_control && ip netns exec B nft -f - <<- END || return 1
+		table inet congestion {
+			chain in {
+				type filter hook prerouting priority 0;
+				udp dport 4791 ip ecn ect0 ip ecn set ce
+			}
+		}
+	END
+	use_gid v2-ipv4 && run_perftest write_bw 10 10000 && ip netns exec B nft flush ruleset &&
+		echo window > /sys/class/infiniband/rxeA/congestion_control
+}
+
 # tshark decodes each frame as InfiniBand, and finds none malformed or worth a warning.  It must not guess the
 # protocol of the payload, which is random.  A UDP checksum of 0 is right in RoCE, over IPv6, too.
 tshark_clean() {
 	local all known bad
 	mergecap -w /tmp/all.pcap /tmp/v*-*.pcap || return 1
 	tshark -n -r /tmp/all.pcap --disable-protocol rpcordma -o udp.ignore_ipv6_zero_checksum:TRUE -Y 'udp.dstport != 9 || infiniband' -T fields -e frame.number -e infiniband.bth.opcode -e _ws.malformed \
-		-e _ws.expert.severity -e _ws.expert.message -E separator='|' > /tmp/fields 2> /tmp/tshark.err
+		-e _ws.expert.severity -e ip.src -e ip.dsfield -e ip.len -e infiniband.reserved -e infiniband.bth.destqp \
+		-e infiniband.bth.psn -e _ws.expert.message -E separator='|' > /tmp/fields 2> /tmp/tshark.err
 	all=$(wc -l < /tmp/fields)
 	known=$(awk -F'|' '$2 != ""' /tmp/fields | wc -l)
 	# A warning is 0x600000 (6291456), an error 0x800000.  Some versions print decimal numbers, others hex
@@ -100,6 +115,21 @@ tshark_clean() {
 	say "$all frames, $known of them InfiniBand"
 	[ -z "$bad" ] || { echo "$bad" | head -n 20 >&2; return 1; }
 	[ "$all" -gt 100 ] && [ "$all" = "$known" ]
+}
+
+# What tshark has found in each CNP: it comes from B, has DSCP 48, isn't ECN-capable, and has 60 bytes of IP.  Of
+# the byte behind the P_Key, BECN alone is set (tshark has no name for it).  It goes to the queue pair to which B's
+# acknowledgements go, with PSN 0
+cnps_decoded() {
+	local qpn src tos len reserved dest psn n=0
+	qpn=$(roce_fields /tmp/v2-cnp.pcap opcode qpn | awk '$1 == 17 { print $2 }' | sort -u)
+	while IFS='|' read -r _ _ _ _ src tos len reserved dest psn _; do
+		[ "$src $((tos)) $len $reserved $((dest)) $psn" = "203.0.113.2 192 60 40 $qpn 0" ] ||
+			{ say "$src TOS $tos length $len reserved $reserved QP $dest, not $qpn, PSN $psn"; return 1; }
+		n=$((n + 1))
+	done < <(grep '^[0-9]*|\(129\|0x81\)|' /tmp/fields)
+	say "$n CNPs"
+	[ $n -gt 0 ]
 }
 
 scapy_agrees() {
@@ -117,6 +147,7 @@ check_trains() {
 	PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/wire_check.py" /tmp/trains-all.pcap --version 2 --kind ipv4 --mtu 4096 >&2
 }
 
+hooks_on
 path_up veth
 wire_true
 flavour v2-ipv4 v2 203.0.113.1 203.0.113.2 --version 2 --kind ipv4 --sport $SPORT
@@ -135,5 +166,7 @@ if capture /tmp/trains-all.pcap trains; then
 else
 	fail trains "the traffic failed"
 fi
+try cnp capture /tmp/v2-cnp.pcap congested
 try scapy-icrc scapy_agrees
 try tshark tshark_clean
+try tshark-cnp cnps_decoded
