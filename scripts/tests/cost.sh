@@ -29,7 +29,15 @@ loop reg 65536 .44
 veth nvme-read 65536 .32
 veth nvme-write 65536 .33"
 
-declare -A instructions		# "MODULE PATH OPERATION SIZE"
+# OPERATION SIZE: congestion control costs these at most a hundredth, while no CNP comes
+CONTROLLED="write 64
+pingpong 64
+write 65536
+send 65536
+read 65536
+uc-write 65536"
+
+declare -A instructions		# "MODULE PATH OPERATION SIZE"; for the above "ALGORITHM OPERATION SIZE"
 
 # A thousand messages that are posted one after the other leave in trains with corks, and singly without
 cork_gathers() {
@@ -56,6 +64,30 @@ sends_cheap() {
 	ends_down "$1"
 	say "send $2: $plain, with $3 $with"
 	[ "$plain" ] && [ "$with" ] && awk "BEGIN { exit !($with <= $4 * $plain) }"
+}
+
+# Measures on one veth pair without and with congestion control, in turn, and keeps the least of three runs
+measure_controlled() {
+	local n op size name now key
+	ends_up ours veth || return 1
+	for n in 1 2 3; do
+		for name in window dcqcn; do
+			echo $name | tee /sys/class/infiniband/rxe[01]/congestion_control > /dev/null || return 1
+			while read -r op size; do
+				now=$(cost_of "$op" "$size") || return 1
+				now=${now%% *} key="$name $op $size"
+				say "$key: $now"
+				! awk "BEGIN { exit !($now < ${instructions[$key]:-1e12}) }" || instructions[$key]=$now
+			done <<< "$CONTROLLED"
+		done
+	done
+	ends_down veth
+}
+
+controlled_cheap() { # OPERATION SIZE
+	local without=${instructions[window $*]:-} with=${instructions[dcqcn $*]:-}
+	say "$*: $without, with DCQCN $with"
+	[ "$without" ] && [ "$with" ] && awk "BEGIN { exit !($with <= 1.01 * $without) }"
 }
 
 multicast() { # MEMBERS
@@ -140,3 +172,7 @@ for size in 64 65536; do
 	try "uc-send-$size" sends_cheap veth $size -u 1.10
 done
 try multicast-members members_cheap
+measure_controlled || fail dcqcn "can't be measured"
+while read -r op size; do
+	try "dcqcn-$op-$size" controlled_cheap "$op" "$size"
+done <<< "$CONTROLLED"
