@@ -84,17 +84,6 @@ if ! cli ping -c 1 -W 20 $SRV4 > /dev/null; then
 	exit
 fi
 goodput_up
-goodput -s 1048576 -n 1 > /tmp/first || true
-if grep -q "doesn't show trains" /tmp/card; then
-	goodput_down
-	# Packet sockets know trains of UDP from 6.2 on.  Later kernels give the error for a malformed train
-	if has_linux 6.2; then
-		fail all "the card can't receive: $(cat /tmp/card)"
-	else
-		skip all "this kernel doesn't show trains of UDP to packet sockets"
-	fi
-	exit
-fi
 all good 0 -s 1048576 -n 16
 all good-small 0 -s 704 -n 2000
 try good-trains trains_left 50

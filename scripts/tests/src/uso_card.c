@@ -3,7 +3,8 @@
  * uso_card: two network cards that segment UDP, and the wire between them.
  *
  * Receives what arrives at each of two netdevs, trains (UDP GSO) as a whole, and sends it by the
- * other netdev in packets. The "card" sets the IPv4 IDs of the packets of a train: they count up
+ * other netdev in packets. Linux before 6.2 doesn't tell a packet socket the size of a train's
+ * packets (PACKET_VNET_HDR), so the "card" finds it in the headers of RoCE. The "card" sets the IPv4 IDs of the packets of a train: they count up
  * from the train's own ID, as they should, or are all the same. Packets to RoCE's port are lost at
  * random, if an option says so.
  *
@@ -16,26 +17,28 @@
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
+#include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <signal.h>
 
 #include "verbs_util.h"
 
 #define ROCE_PORT	4791
-#define GSO_UDP_L4	5	/* VIRTIO_NET_HDR_GSO_UDP_L4 */
-#define NEEDS_CSUM	1	/* VIRTIO_NET_HDR_F_NEEDS_CSUM */
 #define RCVBUF		(64 << 20)
+#define BTH		12
+#define RETH		16
+#define ICRC		4
+#define READ_REQUEST	0x0c
+#define MIN_PACKET	(BTH + ICRC)
 
-/* struct virtio_net_hdr */
-struct vnet {
-	uint8_t flags, gso_type;
-	uint16_t hdr_len, gso_size, csum_start, csum_offset;
-};
+/* The offsets of fields in a BTH */
+#define PKEY		2
+#define DEST_QP		5
+#define PSN		9
 
 struct frame {
-	struct vnet vnet;
 	uint8_t data[70000];
-} __attribute__((packed));
+};
 
 static volatile sig_atomic_t ended;
 static bool same_id;
@@ -55,7 +58,6 @@ static int open_netdev(const char *name)
 
 	addr.sll_ifindex = promisc.mr_ifindex = if_nametoindex(name);
 	if (fd < 0 || !addr.sll_ifindex ||
-	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ||
@@ -102,12 +104,11 @@ static void out(int fd, struct frame *f, size_t len)
 		lost++;
 		return;
 	}
-	f->vnet = (struct vnet) {};
-	if (send(fd, f, sizeof(f->vnet) + len, 0) < 0 && errno != ENOBUFS && errno != ENETDOWN)
+	if (send(fd, f, len, 0) < 0 && errno != ENOBUFS && errno != ENETDOWN)
 		die("send: %s", strerror(errno));
 }
 
-/* Sets lengths, ID and checksums of packet @n of a train */
+/* Sets lengths, ID and checksums of packet @n of a train, or of a single packet */
 static void finish(uint8_t *data, size_t len, unsigned int n)
 {
 	struct udphdr *udp = roce(data);
@@ -130,17 +131,43 @@ static void finish(uint8_t *data, size_t len, unsigned int n)
 	}
 }
 
-static void segment(int fd, struct frame *f, size_t len)
+static uint32_t psn(const uint8_t *bth)
 {
-	struct udphdr *udp = roce(f->data);
-	size_t hdr, size = f->vnet.gso_size, off;
+	return bth[PSN] << 16 | bth[PSN + 1] << 8 | bth[PSN + 2];
+}
+
+/* Is what begins at @next the packet behind @bth? It has the same P_Key and QP, and the next PSN */
+static bool follows(const uint8_t *bth, const uint8_t *next)
+{
+	return !memcmp(bth + PKEY, next + PKEY, 2) && !memcmp(bth + DEST_QP, next + DEST_QP, 3) &&
+	       psn(next) == ((psn(bth) + 1) & 0xffffff);
+}
+
+/*
+ * Return: the size of the packets of a train, which is all that is in a frame behind the UDP header;
+ * @len if it is one packet. Behind a READ request, the PSN may jump.
+ */
+static size_t packet_size(const uint8_t *bth, size_t len)
+{
+	size_t size;
+
+	if ((bth[0] & 0x1f) == READ_REQUEST)
+		return BTH + RETH + ICRC;
+	for (size = MIN_PACKET; size + MIN_PACKET <= len; size++)
+		if (follows(bth, bth + size))
+			return size;
+	return len;
+}
+
+/* The sender may have left the checksum to the card, also that of a single packet */
+static void send_roce(int fd, struct frame *f, struct udphdr *udp, size_t len)
+{
+	size_t hdr = (uint8_t *)(udp + 1) - f->data;
+	size_t size = packet_size(f->data + hdr, len - hdr), off;
 	static struct frame pkt;
 	unsigned int n = 0;
 
-	if (f->vnet.gso_type != GSO_UDP_L4 || !udp || !size)
-		die("a train of another kind: %u", f->vnet.gso_type);
-	trains++;
-	hdr = (uint8_t *)(udp + 1) - f->data;
+	trains += size < len - hdr;
 	for (off = hdr; off < len; off += size) {
 		size_t part = size < len - off ? size : len - off;
 
@@ -151,28 +178,38 @@ static void segment(int fd, struct frame *f, size_t len)
 	}
 }
 
+/* Completes the checksum of TCP, likewise */
+static void finish_tcp(uint8_t *data)
+{
+	struct ip *ip = (void *)(data + sizeof(struct ether_header));
+	struct tcphdr *tcp = (void *)(ip + 1);
+	size_t len;
+
+	if (((struct ether_header *)data)->ether_type != htons(ETHERTYPE_IP) ||
+	    ip->ip_hl != 5 || ip->ip_p != IPPROTO_TCP)
+		return;
+	len = ntohs(ip->ip_len) - sizeof(*ip);
+	tcp->check = 0;
+	tcp->check = fold((void *)tcp, len, sum((void *)&ip->ip_src, 8, len + IPPROTO_TCP));
+}
+
 static void relay(int from, int to)
 {
 	static struct frame f;
 	ssize_t len = recv(from, &f, sizeof(f), MSG_DONTWAIT);
-	uint8_t *sum_at;
+	struct udphdr *udp;
 
 	if (len < 0) {
-		if (errno == EINVAL)
-			die("this kernel doesn't show trains");
 		if (errno != EAGAIN && errno != EINTR && errno != ENETDOWN)
 			die("recv: %s", strerror(errno));
 		return;
 	}
-	len -= sizeof(f.vnet);
-	if (f.vnet.gso_type) {
-		segment(to, &f, len);
+	udp = roce(f.data);
+	if (udp) {
+		send_roce(to, &f, udp, len);
 		return;
 	}
-	if (f.vnet.flags & NEEDS_CSUM) {
-		sum_at = f.data + f.vnet.csum_start + f.vnet.csum_offset;
-		*(uint16_t *)sum_at = fold(f.data + f.vnet.csum_start, len - f.vnet.csum_start, 0);
-	}
+	finish_tcp(f.data);
 	out(to, &f, len);
 }
 
