@@ -274,7 +274,7 @@ static void by_definition(struct kunit *test)
 			crc_by_bit(~0u, p, 4096));
 }
 
-/* Put behind a packet of any length and alignment, the ICRC is the same, and nothing else changes */
+/* Put behind a packet of any length and alignment, the ICRC is right, and nothing else changes */
 static void put_behind(struct kunit *test)
 {
 	u8 *p = kunit_kmalloc(test, 4096, GFP_KERNEL), *q = kunit_kmalloc(test, 4096, GFP_KERNEL);

@@ -62,7 +62,7 @@ static bool fill_queues(struct pair *p, int num, struct ibv_mr *from, struct ibv
 /* Both queues of a queue pair have max_qp_wr. All sends and all receives of a pair wait at once */
 bool c_limit_wrs(void)
 {
-	int num = dev.max_qp_wr, i;
+	uint32_t num = dev.max_qp_wr, i;
 	struct ibv_qp_cap cap = { num, num, 1, 1, 0 };
 	struct pair *p = pair_of(&cap, num);
 	uint32_t *from = new_pages(4 * num), *to = new_pages(4 * num);
