@@ -175,7 +175,7 @@ static void queue_worker(struct workqueue_struct *wq, struct work_struct *work)
 		atomic_dec(&num_works);
 }
 
-/* Two works, since cancel_work_sync() finds a work only in the workqueue where it was queued last */
+/* Two works, since cancel_work_sync() finds a work only in its last workqueue */
 static void send_by_worker(struct rxe_qp *qp)
 {
 	disarm_cork(qp);

@@ -15,7 +15,7 @@
 enum rxe_account {
 	RXE_FREE,
 	RXE_AS_QUEUED,	/* queue_dev_bytes */
-	RXE_AS_FIRST,	/* three quarters of queue_dev_bytes, with what is queued: of a waiting QP */
+	RXE_AS_FIRST,	/* three quarters of queue_dev_bytes, with what is queued */
 	RXE_AS_WAITING,	/* half of queue_dev_bytes, with what is queued */
 	RXE_AS_HELD,	/* held_dev_bytes */
 };

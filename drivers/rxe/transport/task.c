@@ -153,8 +153,8 @@ static bool task_start(struct rxe_task *task, bool must)
 }
 
 /*
- * The task ends a run, in which it was paused, or another run was requested. A paused task remembers
- * that there is more to do. Return: as task_stop()
+ * The task ends a run, in which it was paused, or another run was requested. A paused task
+ * remembers that there is more to do. Return: as task_stop()
  */
 static noinline bool task_stop_requested(struct rxe_task *task, bool more)
 {
