@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Objects of an xarray that were made last, by the low bits of their index. Most lookups find
- * their object here, at a tenth of the cost of xa_load(). The others fall back to the xarray.
+ * their object here, at a fraction of the cost of xa_load(). The others fall back to the xarray.
  */
 #ifndef RXE_RECENT_H
 #define RXE_RECENT_H
