@@ -34,7 +34,7 @@ refused_by() {
 	kills=$(oom_kills)
 	read -r num err rest < <("$@" verbs_many -l -d rxe0 -w "$depth" "$kind")
 	say "$kind of $depth: $num made, errno $err, $rest"
-	[ "$num" -gt 0 ] && [ "$err" = $ENOMEM ] && [ "$(oom_kills)" = "$kills" ]
+	[ "$num" -gt 0 ] && [ "$err" = $ENOMEM ] && [[ $rest == *" ms "* ]] && [ "$(oom_kills)" = "$kills" ]
 }
 
 # Objects are charged to the cgroup: the machine has at most 400 MiB less while they are made

@@ -140,6 +140,24 @@ static void send_message(const struct with *w)
 		die("\nwhat used the last one can't be destroyed");
 }
 
+/* Memory for what uses the last object */
+static struct {
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+} spare;
+
+static void make_spare(void)
+{
+	spare.mr = new_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
+	spare.qp = new_qp(&(struct with){ .pd = pd, .cq = cq });
+}
+
+static void free_spare(void)
+{
+	if (ibv_destroy_qp(spare.qp) || ibv_dereg_mr(spare.mr))
+		die("\nthe spare objects can't be destroyed");
+}
+
 /* Sends a message with a memory region that is made for it */
 static void use(struct with w)
 {
@@ -248,8 +266,9 @@ static void lock_program(void)
 static const char usage[] =
 "usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] [-f|-k] KIND\n"
 "KIND: ctx|qp|cq|resized-cq|pd|srq|mr|odp|ah\n"
-"Makes as many as there can be, or NUM, and destroys them. -l: with the program locked in\n"
-"memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
+"Makes as many as there can be, or NUM, and destroys them. -l: until there is no memory. Then the\n"
+"program is locked in memory, since a cgroup at its limit reclaims the program first, and kills it\n"
+"if it runs on, and memory is kept for what uses the last object.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
 "number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
 "and to destroy them all.\n"
@@ -283,7 +302,7 @@ int main(int argc, char **argv)
 	const struct kind *kind;
 	int o, gid_index = -1, err = 0;
 	uint64_t t, begin, made, destroyed;
-	bool keep = false, with_child = false;
+	bool keep = false, with_child = false, scarce = false;
 	uint32_t *ns;
 	void **obj;
 
@@ -291,7 +310,7 @@ int main(int argc, char **argv)
 		switch (o) {
 		case 'd': dev = optarg; break;
 		case 'g': gid_index = atoi(optarg); break;
-		case 'l': lock_program(); break;
+		case 'l': lock_program(); scarce = true; break;
 		case 'n': max = strtoul(optarg, NULL, 0); break;
 		case 'w': depth = atoi(optarg); break;
 		case 'f': with_child = true; break;
@@ -301,6 +320,8 @@ int main(int argc, char **argv)
 	}
 	kind = find_kind(argv[optind]);
 	set_up(dev, gid_index);
+	if (scarce)
+		make_spare();
 	obj = calloc(max, sizeof(*obj));
 	ns = calloc(max, sizeof(*ns));
 	if (!obj || !ns)
@@ -317,6 +338,8 @@ int main(int argc, char **argv)
 		ns[num] = now_ns() - t;
 	}
 	made = now_ns() - begin;
+	if (scarce)
+		free_spare();
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
 	if (keep || with_child)
