@@ -98,7 +98,7 @@ static int gather_piece(struct ctx *c, const struct rxe_swqe *wqe, u32 off,
 		if (part)
 			rxe_data_skip(&rest, part);
 		rxe_data_read(&rest, dst + part, len - part);
-		rxe_unmap(segs, num);
+		rxe_unmap(wqe, segs, num);
 	}
 	rxe_key_drop(&c->source.key);
 	kfree(segs);

@@ -12,7 +12,7 @@ struct sk_buff;
 
 /**
  * struct rxe_seg - a piece of memory
- * @key: names the memory, reference held; NULL: the kernel's own memory
+ * @key: names the memory, referenced until rxe_unmap(); NULL: the kernel's own memory
  * @va: address of the first byte: by @key, or a kernel address if @key is NULL
  * @len: bytes, not 0
  */
@@ -110,7 +110,7 @@ static inline bool rxe_data_read(struct rxe_data *data, void *dst, u32 len)
 /* sge.c */
 int rxe_map(struct rxe_source *source, const struct rxe_swqe *wqe, u32 off, u32 len,
 	    struct rxe_seg *segs);
-void rxe_unmap(struct rxe_seg *segs, u32 num);
+void rxe_unmap(const struct rxe_swqe *wqe, struct rxe_seg *segs, u32 num);
 int rxe_gather(struct rxe_source *source, const struct rxe_swqe *wqe,
 	       struct rxe_seg *segs, void *dst);
 int rxe_scatter(const struct rxe_list *list, u64 dst_off, struct rxe_data *data, u32 len);

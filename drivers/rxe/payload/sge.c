@@ -8,6 +8,12 @@
 #include <payload/payload.h>
 #include <rxe/wr.h>
 
+/* With one SGE, the segment needs no reference but that of rxe_source.key, which lasts longer */
+static bool borrows_key(const struct rxe_swqe *wqe)
+{
+	return wqe->num_sge == 1;
+}
+
 /* L_Key 0 is the kernel's local_dma_lkey; user space has no such key. Return: as rxe_key_use() */
 static int find_seg(struct rxe_source *source, const struct ib_sge *sge, u64 off,
 		    u32 len, struct rxe_seg *seg)
@@ -24,17 +30,19 @@ static int find_seg(struct rxe_source *source, const struct ib_sge *sge, u64 off
 	if (err)
 		return err;
 	seg->key = source->key;
-	rxe_key_hold(seg->key);
 	return 0;
 }
 
 /**
  * rxe_unmap - drop the keys that rxe_map() took
+ * @wqe: the work request
  * @segs: its segments
  * @num: number of segments
  */
-void rxe_unmap(struct rxe_seg *segs, u32 num)
+void rxe_unmap(const struct rxe_swqe *wqe, struct rxe_seg *segs, u32 num)
 {
+	if (likely(borrows_key(wqe)))
+		return;
 	while (num--)
 		if (segs[num].key)
 			rxe_key_put(segs[num].key);
@@ -77,13 +85,15 @@ int rxe_map(struct rxe_source *source, const struct rxe_swqe *wqe, u32 off, u32 
 		err = find_seg(source, sge, off, n, &segs[num]);
 		if (err)
 			break;
+		if (segs[num].key && !borrows_key(wqe))
+			rxe_key_hold(segs[num].key);
 		num++;
 		off = 0;
 		len -= n;
 	}
 	if (!len)
 		return num;
-	rxe_unmap(segs, num);
+	rxe_unmap(wqe, segs, num);
 	return err ?: -EFAULT;
 }
 
@@ -107,7 +117,7 @@ int rxe_gather(struct rxe_source *source, const struct rxe_swqe *wqe,
 	if (num < 0)
 		return num;
 	rxe_data_read(&data, dst, wqe->length);
-	rxe_unmap(segs, num);
+	rxe_unmap(wqe, segs, num);
 	return 0;
 }
 

@@ -593,7 +593,7 @@ static bool emit_data(struct rxe_qp *qp, struct run *run,
 				pick->hint - n);
 	}
 	stop_reading(&qp->sq.reading);
-	rxe_unmap(qp->sq.sender.segs, num);
+	rxe_unmap(wqe, qp->sq.sender.segs, num);
 	return true;
 }
 
@@ -613,7 +613,7 @@ static bool emit_atomic_write(struct rxe_qp *qp, struct run *run,
 		stop_reading(&qp->sq.reading);
 	go_on = rxe_outlet_send(&run->outlet, &run->pkt, &run->data, pick->hint);
 	stop_reading(&qp->sq.reading);
-	rxe_unmap(qp->sq.sender.segs, num);
+	rxe_unmap(pick->wqe, qp->sq.sender.segs, num);
 	return go_on;
 }
 
