@@ -140,22 +140,24 @@ static void send_message(const struct with *w)
 		die("\nwhat used the last one can't be destroyed");
 }
 
-/* Memory for what uses the last object */
-static struct {
-	struct ibv_mr *mr;
-	struct ibv_qp *qp;
-} spare;
+/* Memory for what uses the last object. There is more than that needs: RCU frees some of it later */
+static struct ibv_qp *spare[8];
 
 static void make_spare(void)
 {
-	spare.mr = new_mr(pd, page, sizeof(page), IBV_ACCESS_LOCAL_WRITE);
-	spare.qp = new_qp(&(struct with){ .pd = pd, .cq = cq });
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(spare); i++)
+		spare[i] = new_qp(&(struct with){ .pd = pd, .cq = cq });
 }
 
 static void free_spare(void)
 {
-	if (ibv_destroy_qp(spare.qp) || ibv_dereg_mr(spare.mr))
-		die("\nthe spare objects can't be destroyed");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(spare); i++)
+		if (ibv_destroy_qp(spare[i]))
+			die("\na spare queue pair can't be destroyed");
 }
 
 /* Sends a message with a memory region that is made for it */
