@@ -140,26 +140,6 @@ static void send_message(const struct with *w)
 		die("\nwhat used the last one can't be destroyed");
 }
 
-/* Memory for what uses the last object. There is more than that needs: RCU frees some of it later */
-static struct ibv_qp *spare[8];
-
-static void make_spare(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_LEN(spare); i++)
-		spare[i] = new_qp(&(struct with){ .pd = pd, .cq = cq });
-}
-
-static void free_spare(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_LEN(spare); i++)
-		if (ibv_destroy_qp(spare[i]))
-			die("\na spare queue pair can't be destroyed");
-}
-
 /* Sends a message with a memory region that is made for it */
 static void use(struct with w)
 {
@@ -268,9 +248,9 @@ static void lock_program(void)
 static const char usage[] =
 "usage: verbs_many [-l] [-d DEV] [-g GID_INDEX] [-n NUM] [-w DEPTH] [-f|-k] KIND\n"
 "KIND: ctx|qp|cq|resized-cq|pd|srq|mr|odp|ah\n"
-"Makes as many as there can be, or NUM, and destroys them. -l: until there is no memory. Then the\n"
-"program is locked in memory, since a cgroup at its limit reclaims the program first, and kills it\n"
-"if it runs on, and memory is kept for what uses the last object.\n"
+"Makes as many as there can be, or NUM, uses the last one, and destroys them. -l: until there is\n"
+"no memory. Then the last one isn't used, since that may need more. The program is locked in\n"
+"memory, since a cgroup at its limit reclaims the program first, and kills it if it runs on.\n"
 "Prints: how many; the errno that ended it (0: none); \"make\" and the ns that one took, a\n"
 "number for each quarter of them; \"destroy\" and the same; \"ms\" and how long it took to make\n"
 "and to destroy them all.\n"
@@ -322,8 +302,6 @@ int main(int argc, char **argv)
 	}
 	kind = find_kind(argv[optind]);
 	set_up(dev, gid_index);
-	if (scarce)
-		make_spare();
 	obj = calloc(max, sizeof(*obj));
 	ns = calloc(max, sizeof(*ns));
 	if (!obj || !ns)
@@ -340,13 +318,11 @@ int main(int argc, char **argv)
 		ns[num] = now_ns() - t;
 	}
 	made = now_ns() - begin;
-	if (scarce)
-		free_spare();
 	printf("%lu %d", num, err);
 	print_times("make", ns, num);
 	if (keep || with_child)
 		fflush(stdout);	/* a child mustn't print the buffered text again */
-	else if (err && num && kind->use)
+	else if (err && num && kind->use && !scarce)
 		kind->use(obj[num - 1]);
 	if (with_child)
 		fork_child();
