@@ -638,6 +638,12 @@ static bool has_budget_left(const struct rxe_qp *qp, const struct run *run)
 	       RXE_TASK_BUDGET && !(in_task() && need_resched());
 }
 
+/* Are there work requests, imported or not, of which nothing or only a part was sent? */
+static bool has_unsent(const struct rxe_sq *sq)
+{
+	return READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) || rxe_ring_count_pending(sq->q.ring);
+}
+
 /**
  * rxe_rc_requester_due - may the send task send something now? rxe_service.due for RC
  * @qp: the QP
@@ -650,8 +656,7 @@ bool rxe_rc_requester_due(const struct rxe_qp *qp)
 
 	if (READ_ONCE(sq->resend.npkts))
 		return true;
-	return (READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
-		rxe_ring_count_pending(sq->q.ring)) &&
+	return has_unsent(sq) &&
 	       rxe_psn_diff(READ_ONCE(sq->flight.psn), READ_ONCE(sq->flight.una)) <
 	       (s32)READ_ONCE(sq->cc.window) &&
 	       !(READ_ONCE(qp->pace.waits) & RXE_PACE_SEND);
@@ -676,10 +681,7 @@ static bool have_queues_room(const struct rxe_qp *qp, struct run *run)
 /* Is it worth another pick? Any work that comes after this look runs the task again */
 static bool has_more_to_pick(const struct rxe_qp *qp)
 {
-	const struct rxe_sq *sq = &qp->sq;
-
-	return READ_ONCE(sq->resend.npkts) || READ_ONCE(sq->q.cur) != READ_ONCE(sq->q.head) ||
-	       rxe_ring_count_pending(sq->q.ring);
+	return READ_ONCE(qp->sq.resend.npkts) || has_unsent(&qp->sq);
 }
 
 /* Return: true if the budget was spent, and there may be more to send */
@@ -699,7 +701,7 @@ static bool send_run(struct rxe_qp *qp, struct pick *p)
 	rxe_out_flush(qp, &qp->sq.sender.out);
 	end_run(qp);
 	return !go_on && !rxe_pager_is_busy(&qp->sq.sender.source.pager) &&
-	       (qp->sq.q.cur != qp->sq.q.head || rxe_ring_count_pending(qp->sq.q.ring));
+	       has_unsent(&qp->sq);
 }
 
 /**
