@@ -267,9 +267,7 @@ void fake_exit(struct kunit *test)
 
 static bool task_idle(struct rxe_task *task)
 {
-	return !(atomic_read(&task->state) & RXE_TASK_RUNNING) &&
-	       !test_bit(TASKLET_STATE_SCHED, &task->tasklet.state) &&
-	       !test_bit(TASKLET_STATE_RUN, &task->tasklet.state);
+	return !(atomic_read(&task->state) & (RXE_TASK_RUNNING | RXE_TASK_QUEUED));
 }
 
 void fake_settle(struct kunit *test)

@@ -16,7 +16,7 @@
 	CONSTANT(TASK_TURNS, 16,						\
 		 "runs of a task in one system call")				\
 	CONSTANT(TASK_PASS, 64,							\
-		 "runs of tasks in one pass of a CPU over its tasklets")		\
+		 "tasks that one pass of a CPU's tasklet runs")			\
 	CONSTANT(TASK_DEPTH, 4,							\
 		 "tasks that may be entered on one stack")			\
 	CONSTANT(TRAIN_COST, SZ_1K,						\

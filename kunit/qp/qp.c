@@ -321,7 +321,7 @@ static void cq_overflow(struct kunit *test)
 	lose_completion(f->scq, late);
 	KUNIT_EXPECT_EQ(test, late->state, IB_QPS_ERR);
 	KUNIT_EXPECT_FALSE(test, flush_work(&f->scq->overflow_work));
-	tasklet_kill(&unlisted->recv_task.tasklet);
+	rxe_task_kill(&unlisted->recv_task);
 	rxe_destroy_qp(&receiver->ibqp, NULL);
 	rxe_destroy_qp(&both->ibqp, NULL);
 	rxe_destroy_qp(&other->ibqp, NULL);

@@ -78,9 +78,7 @@ static void wait_for(struct kunit *test, struct ctx *c)
 {
 	unsigned long deadline = jiffies + 5 * HZ;
 
-	while ((atomic_read(&c->task.state) & RXE_TASK_RUNNING) ||
-	       test_bit(TASKLET_STATE_SCHED, &c->task.tasklet.state) ||
-	       test_bit(TASKLET_STATE_RUN, &c->task.tasklet.state)) {
+	while (atomic_read(&c->task.state) & (RXE_TASK_RUNNING | RXE_TASK_QUEUED)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
@@ -112,7 +110,7 @@ static void paused_at_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->runs, 1u);
 }
 
-/* The first run is in the caller's context. A tasklet does @more runs: others get their turn */
+/* The first run is in the caller's context. The tasklet does @more runs: others get their turn */
 static void expect_runs(struct kunit *test, u32 more)
 {
 	struct ctx *c = test->priv;
@@ -216,7 +214,7 @@ static void count_runs(struct tasklet_struct *t)
 	p->come = true;
 }
 
-/* A pass over many tasklets runs only some tasks. What else waits on this CPU comes next */
+/* A pass of the tasklet runs only some of many tasks. What else waits on this CPU comes next */
 static void passes(struct kunit *test)
 {
 	struct pass *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);

@@ -4,8 +4,12 @@
  *
  * A caller that has work for a task runs it directly, with bottom halves off. If the task
  * runs on another CPU already, that CPU does the work. A run ends when its budget is spent.
- * Then a process yields and continues; in any other context a tasklet continues. The runs of a
- * CPU's tasklets in one go are limited, too. No other file of transport/ depends on tasklets.
+ * Then a process yields and continues; in any other context the CPU's tasklet continues. No other
+ * file of transport/ depends on tasklets.
+ *
+ * A pass of the tasklet runs the tasks that were queued when it began, with bottom halves off. A
+ * process can have tens of thousands of queue pairs. After RXE_TASK_PASS tasks, the rest is left to
+ * the next pass, before which a CPU under load runs other threads.
  */
 #include <rxe/transport.h>
 
@@ -17,52 +21,33 @@
 static DEFINE_PER_CPU(u32, task_depth);
 
 /**
- * struct task_pass - a CPU's pass over its tasklets
- * @runs: runs of tasks in it, and in earlier passes if none was deferred since
- * @deferring: tasks are left to the next pass
- * @next: a tasklet that begins the next pass
+ * struct task_queue - tasks of a CPU that wait for its tasklet
+ * @fresh: tasks that were queued since the last pass began, the last one first; any context adds
+ * @tasks: tasks that were queued before, in order; only the tasklet uses them
+ * @end: where the next one of @tasks goes
+ * @tasklet: runs a pass
+ * @behind: tasks are left to the next pass
  */
-struct task_pass {
-	u32			runs;
-	bool			deferring;
-	struct tasklet_struct	next;
+struct task_queue {
+	struct llist_head	fresh;
+	struct llist_node	*tasks;
+	struct llist_node	**end;
+	struct tasklet_struct	tasklet;
+	bool			behind;
 };
 
-static DEFINE_PER_CPU(struct task_pass, task_pass);
-
-static void begin_pass(struct tasklet_struct *t)
-{
-	struct task_pass *pass = container_of(t, struct task_pass, next);
-
-	pass->runs = 0;
-	pass->deferring = false;
-}
+static DEFINE_PER_CPU(struct task_queue, task_queue);
 
 /*
- * May one more tasklet run a task in this pass? A pass runs all tasklets that are scheduled on a
- * CPU, with bottom halves off, and a process can have tens of thousands of queue pairs. After
- * RXE_TASK_PASS runs, the rest is left to the next pass, before which a CPU under load runs other
- * threads.
+ * The caller has set RXE_TASK_QUEUED. Context: preemption off since then. Until the task is in the
+ * list, others take it for queued.
  */
-static bool is_in_pass(struct task_pass *pass)
+static void queue_task(struct rxe_task *task)
 {
-	if (pass->runs < RXE_TASK_PASS) {
-		pass->runs++;
-		return true;
-	}
-	if (!pass->deferring) {
-		pass->deferring = true;
-		tasklet_schedule(&pass->next);
-	}
-	return false;
-}
+	struct task_queue *queue = this_cpu_ptr(&task_queue);
 
-static void run_tasklet(struct tasklet_struct *t)
-{
-	if (likely(is_in_pass(this_cpu_ptr(&task_pass))))
-		rxe_task_run(container_of(t, struct rxe_task, tasklet));
-	else
-		tasklet_schedule(t);
+	if (llist_add(&task->node, &queue->fresh))
+		tasklet_schedule(&queue->tasklet);
 }
 
 /**
@@ -70,40 +55,11 @@ static void run_tasklet(struct tasklet_struct *t)
  *
  * Context: bottom halves off.
  *
- * Return: true if tasks are left to the next pass over its tasklets.
+ * Return: true if tasks are left to the next pass of its tasklet.
  */
 bool rxe_task_is_behind(void)
 {
-	return __this_cpu_read(task_pass.deferring);
-}
-
-/**
- * rxe_tasks_start - at module load, before the first task
- *
- * Not by static initializers: older kernels (6.12) don't relocate addresses in the per-CPU data of
- * a module.
- *
- * Context: process.
- */
-void __init rxe_tasks_start(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		tasklet_setup(&per_cpu(task_pass, cpu).next, begin_pass);
-}
-
-/**
- * rxe_tasks_stop - at module unload; no task is left
- *
- * Context: process.
- */
-void rxe_tasks_stop(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		tasklet_kill(&per_cpu(task_pass, cpu).next);
+	return __this_cpu_read(task_queue.behind);
 }
 
 /**
@@ -120,33 +76,34 @@ void rxe_task_init(struct rxe_task *task, struct rxe_qp *qp,
 	task->qp = qp;
 	task->fn = fn;
 	task->end = end;
-	tasklet_setup(&task->tasklet, run_tasklet);
 }
 
 /*
- * Start a task that isn't idle, or request a run. Return: true if it runs on this CPU now. The
- * barrier makes the caller's work visible to the CPU that takes the request.
+ * Start a task that isn't idle, or request a run. @state: its state a moment ago. The barrier makes
+ * the caller's work visible to the CPU that takes the request. Return: true if it runs on this CPU
+ * now.
  */
-static noinline bool task_start_or_request(struct rxe_task *task, bool must)
+static noinline bool task_start_or_request(struct rxe_task *task, int state, bool must)
 {
-	int busy, state = atomic_read(&task->state);
+	int busy;
 
 	do {
 		busy = state & (RXE_TASK_RUNNING | RXE_TASK_PAUSED);
 		if (busy && !must)
 			return false;
 	} while (!atomic_try_cmpxchg(&task->state, &state,
-				     busy ? state | RXE_TASK_AGAIN : RXE_TASK_RUNNING));
+				     busy ? state | RXE_TASK_AGAIN :
+					    (state & RXE_TASK_QUEUED) | RXE_TASK_RUNNING));
 	return !busy;
 }
 
 /* Mark the task as running on this CPU. @must: a task that runs already runs once more */
 static bool task_start(struct rxe_task *task, bool must)
 {
-	int idle = 0;
+	int state = 0;
 
-	if (!atomic_try_cmpxchg_acquire(&task->state, &idle, RXE_TASK_RUNNING) &&
-	    !task_start_or_request(task, must))
+	if (!atomic_try_cmpxchg_acquire(&task->state, &state, RXE_TASK_RUNNING) &&
+	    !task_start_or_request(task, state, must))
 		return false;
 	__this_cpu_inc(task_depth);
 	return true;
@@ -158,23 +115,25 @@ static bool task_start(struct rxe_task *task, bool must)
  */
 static noinline bool task_stop_requested(struct rxe_task *task, bool more)
 {
-	int paused, state = atomic_read(&task->state);
+	int next, state = atomic_read(&task->state);
 
 	do {
-		paused = state & RXE_TASK_PAUSED;
 		more |= !!(state & RXE_TASK_AGAIN);
-	} while (!atomic_try_cmpxchg(&task->state, &state,
-				     paused && more ? paused | RXE_TASK_AGAIN : paused));
-	return more && !paused;
+		next = state & (RXE_TASK_PAUSED | RXE_TASK_QUEUED);
+		if (more && (state & RXE_TASK_PAUSED))
+			next |= RXE_TASK_AGAIN;
+	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	return more && !(next & RXE_TASK_PAUSED);
 }
 
 /* Return: true if the task must run once more */
 static bool task_stop(struct rxe_task *task, bool more)
 {
-	int running = RXE_TASK_RUNNING;
+	int queued = atomic_read(&task->state) & RXE_TASK_QUEUED;
+	int running = RXE_TASK_RUNNING | queued;
 
 	__this_cpu_dec(task_depth);
-	if (likely(atomic_try_cmpxchg_release(&task->state, &running, 0)))
+	if (likely(atomic_try_cmpxchg_release(&task->state, &running, queued)))
 		return more;
 	return task_stop_requested(task, more);
 }
@@ -228,16 +187,15 @@ static bool task_take_request(struct rxe_task *task)
  * Run the task. If more work is requested meanwhile, it runs once more, but only once, so
  * that others get this CPU. Return: true if there is more to do.
  */
+static __always_inline bool task_run_once(struct rxe_task *task)
+{
+	return task->fn(task->qp) || (task_take_request(task) && task->fn(task->qp));
+}
+
+/* The same for a task that may be busy or paused. It then runs later */
 static bool task_take_turn(struct rxe_task *task)
 {
-	bool more;
-
-	if (!task_start(task, true))
-		return false;
-	more = task->fn(task->qp);
-	if (!more && task_take_request(task))
-		more = task->fn(task->qp);
-	return task_stop(task, more);
+	return task_start(task, true) && task_stop(task, task_run_once(task));
 }
 
 /**
@@ -302,7 +260,132 @@ void rxe_task_kick(struct rxe_task *task)
  */
 void rxe_task_schedule(struct rxe_task *task)
 {
-	tasklet_schedule(&task->tasklet);
+	int next, state;
+
+	preempt_disable();
+	state = atomic_read(&task->state);
+	do {
+		/* rxe_task_resume() schedules a paused task */
+		next = state | (state & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_QUEUED);
+	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	if (next & ~state & RXE_TASK_QUEUED)
+		queue_task(task);
+	preempt_enable();
+}
+
+/*
+ * Take a task out of the queue. Return: true if it runs on this CPU now. Otherwise, it may be freed
+ * any time.
+ */
+static bool task_start_queued(struct rxe_task *task)
+{
+	int busy, state = atomic_read(&task->state);
+
+	do {
+		busy = state & (RXE_TASK_RUNNING | RXE_TASK_PAUSED);
+	} while (!atomic_try_cmpxchg(&task->state, &state,
+				     busy ? (state & ~RXE_TASK_QUEUED) | RXE_TASK_AGAIN :
+					    RXE_TASK_RUNNING));
+	return !busy;
+}
+
+/*
+ * End a run of a pass. If there is more to do, the task is queued in the same step: once it neither
+ * runs nor is queued, it may be freed any time.
+ */
+static void task_stop_queued(struct rxe_task *task, bool more)
+{
+	int next, state = atomic_read(&task->state);
+
+	do {
+		more |= !!(state & RXE_TASK_AGAIN);
+		next = state & (RXE_TASK_PAUSED | RXE_TASK_QUEUED);
+		if (more)
+			next |= next & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_QUEUED;
+	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	if (next & ~state & RXE_TASK_QUEUED)
+		queue_task(task);
+}
+
+static void run_queued(struct rxe_task *task)
+{
+	bool more;
+
+	if (!task_start_queued(task))
+		return;
+	__this_cpu_inc(task_depth);
+	more = task_run_once(task);
+	__this_cpu_dec(task_depth);
+	task_stop_queued(task, more);
+}
+
+/* The task that was queued last is the first in @fresh, and the last in @tasks */
+static void take_fresh(struct task_queue *queue)
+{
+	struct llist_node *last = llist_del_all(&queue->fresh);
+
+	if (!last)
+		return;
+	*queue->end = llist_reverse_order(last);
+	queue->end = &last->next;
+}
+
+/* Return: the task, which may be freed as soon as it isn't queued any more */
+static struct rxe_task *take_task(struct task_queue *queue)
+{
+	struct llist_node *node = queue->tasks;
+
+	queue->tasks = node->next;
+	if (!queue->tasks)
+		queue->end = &queue->tasks;
+	return llist_entry(node, struct rxe_task, node);
+}
+
+/* The queue may be that of a CPU that went offline */
+static void run_pass(struct tasklet_struct *tasklet)
+{
+	struct task_queue *queue = container_of(tasklet, struct task_queue, tasklet);
+	u32 left = RXE_TASK_PASS;
+
+	take_fresh(queue);
+	for (; left && queue->tasks; left--)
+		run_queued(take_task(queue));
+	queue->behind = queue->tasks;
+	if (queue->behind || !llist_empty(&queue->fresh))
+		tasklet_schedule(tasklet);
+}
+
+/**
+ * rxe_tasks_start - at module load, before the first task
+ *
+ * Not by static initializers: older kernels (6.12) don't relocate addresses in the per-CPU data of
+ * a module.
+ *
+ * Context: process.
+ */
+void __init rxe_tasks_start(void)
+{
+	struct task_queue *queue;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		queue = per_cpu_ptr(&task_queue, cpu);
+		queue->end = &queue->tasks;
+		tasklet_setup(&queue->tasklet, run_pass);
+	}
+}
+
+/**
+ * rxe_tasks_stop - at module unload; no task is left
+ *
+ * Context: process.
+ */
+void rxe_tasks_stop(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu(task_queue, cpu).tasklet);
 }
 
 /**
@@ -324,17 +407,19 @@ void rxe_task_pause(struct rxe_task *task)
 void rxe_task_resume(struct rxe_task *task)
 {
 	atomic_fetch_andnot_release(RXE_TASK_PAUSED, &task->state);
-	tasklet_schedule(&task->tasklet);
+	rxe_task_schedule(task);
 }
 
 /**
  * rxe_task_kill - stop a task for good
  * @task: the task
  *
- * Context: process; no reference to the QP is left that could run the task again.
+ * Context: process, may sleep; no reference to the QP is left that could run the task again.
  */
 void rxe_task_kill(struct rxe_task *task)
 {
 	rxe_task_pause(task);
-	tasklet_kill(&task->tasklet);
+	/* The pass of some CPU still finds it, and doesn't run it */
+	while (atomic_read_acquire(&task->state) & RXE_TASK_QUEUED)
+		usleep_range(50, 100);
 }

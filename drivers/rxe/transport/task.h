@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks of a QP (task.c). Each runs on one CPU at a time, in its caller's context or in a
+ * Tasks of a QP (task.c). Each runs on one CPU at a time, in its caller's context or in the CPU's
  * tasklet.
  */
 #ifndef RXE_TRANSPORT_TASK_H
 #define RXE_TRANSPORT_TASK_H
 
 #include <linux/atomic.h>
-#include <linux/interrupt.h>
+#include <linux/llist.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
 
@@ -18,18 +18,20 @@ struct rxe_qp;
  * @RXE_TASK_RUNNING: some CPU is in @fn
  * @RXE_TASK_AGAIN: a run was requested while running or paused
  * @RXE_TASK_PAUSED: must not start
+ * @RXE_TASK_QUEUED: waits for a CPU's tasklet
  */
 enum rxe_task_flags {
 	RXE_TASK_RUNNING	= BIT(0),
 	RXE_TASK_AGAIN		= BIT(1),
 	RXE_TASK_PAUSED		= BIT(2),
+	RXE_TASK_QUEUED		= BIT(3),
 };
 
 /**
  * struct rxe_task - a function of a QP that never runs twice at a time
  * @state: enum rxe_task_flags. A CPU that requests a run sets a flag, or runs the task itself: in
  *	one word, so that no request is lost
- * @tasklet: continues the task when a budget is spent
+ * @node: in the queue of a CPU
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
  *	are off.
@@ -38,7 +40,7 @@ enum rxe_task_flags {
  */
 struct rxe_task {
 	atomic_t		state;
-	struct tasklet_struct	tasklet;
+	struct llist_node	node;
 	struct rxe_qp		*qp;
 	bool			(*fn)(struct rxe_qp *qp);
 	bool			(*end)(struct rxe_qp *qp);
