@@ -28,6 +28,8 @@ static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->read.rkey = pkt->rkey;
 	rq->read.resid = pkt->dma_len;
 	rq->read.psn = pkt->psn;
+	/* The memory is read after what earlier requests wrote and read, as with PCIe */
+	smp_mb();
 }
 
 /**

@@ -356,6 +356,11 @@ static enum verdict execute_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 		return err == -EAGAIN ? wait_for_page(qp) : refuse_write(qp, pkt);
 	if (start)
 		rxe_count(qp, RX_WRITE_REQ);
+	/*
+	 * A program may poll memory, such as a flag behind its data. It sees WRITEs in their order,
+	 * and the packets of each, as with an adapter on PCIe.
+	 */
+	smp_wmb();
 	if (len && !rxe_data_write(data, len, rq->write.key, rq->write.va))
 		return refuse_data(qp);
 	rq->write.va += len;
