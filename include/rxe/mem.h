@@ -30,6 +30,7 @@ struct scatterlist;
  *	in the process if @odp is set, else in the kernel
  * @odp: memory of a process that isn't pinned, or NULL
  * @shift: log2 of the bytes per page
+ * @mapped: another driver maps it for the kernel, perhaps without caches
  */
 struct rxe_region {
 	struct kref		ref;
@@ -37,6 +38,7 @@ struct rxe_region {
 	void			**pages;
 	struct rxe_odp		*odp;
 	u8			shift;
+	bool			mapped;
 };
 
 /**

@@ -289,6 +289,7 @@ static int mr_attach_dmabuf(struct rxe_mr *mr, u64 offset, u64 length, u64 iova,
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	mr->dmabuf = dmabuf;
+	mr->region.mapped = true;
 	err = rxe_dmabuf_check(dmabuf, offset, length, mr->key.access) ?:
 	      rxe_dmabuf_charge(dmabuf, mr->ibmr.device, length);
 	if (err)

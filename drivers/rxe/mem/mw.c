@@ -170,6 +170,7 @@ static void set_binding(struct rxe_window *window, struct rxe_mr *mr,
 	window->region.pages = mr->region.pages;
 	window->region.odp = mr->region.odp;
 	window->region.shift = mr->region.shift;
+	window->region.mapped = mr->region.mapped;
 	key->paged = mr->key.paged;
 	key->access = bind->access & ~IB_ACCESS_LOCAL_WRITE;
 	key->iova = rxe_get_first_va(bind->access, bind->addr);

@@ -33,6 +33,39 @@ static u8 apply_atomic(atomic64_t *word, const struct rxe_pkt *pkt, u64 *orig)
 }
 
 /*
+ * The memory of a dma-buf may be mapped without caches. Only x86 has atomic operations on such
+ * memory; an arm64 CPU may take a fault.
+ */
+static bool has_cpu_atomics(const struct rxe_region *region)
+{
+	return IS_ENABLED(CONFIG_X86) || !region->mapped;
+}
+
+static DEFINE_SPINLOCK(uncached_lock);
+
+/* As apply_atomic(), but not with respect to CPUs. More isn't promised: IB_ATOMIC_HCA */
+static u8 apply_atomic_uncached(u64 *word, const struct rxe_pkt *pkt, u64 *orig)
+{
+	u8 res = 0;
+
+	spin_lock(&uncached_lock);
+	*orig = READ_ONCE(*word);
+	switch (pkt->opcode) {
+	case IB_OPCODE_RC_FETCH_ADD:
+		WRITE_ONCE(*word, *orig + pkt->swap_add);
+		break;
+	case IB_OPCODE_RC_COMPARE_SWAP:
+		if (*orig == pkt->compare)
+			WRITE_ONCE(*word, pkt->swap_add);
+		break;
+	default:
+		res = RXE_NAK_INV_REQ;
+	}
+	spin_unlock(&uncached_lock);
+	return res;
+}
+
+/*
  * Find the eight bytes of memory that the request names, if it has @access. Return: as
  * rxe_single_execute()
  */
@@ -60,7 +93,10 @@ static u8 execute_atomic(struct rxe_qp *qp, const struct rxe_pkt *pkt, u64 *orig
 
 	if (res)
 		return res;
-	res = apply_atomic((atomic64_t *)word, pkt, orig);
+	if (has_cpu_atomics(qp->rq.write.key->region))
+		res = apply_atomic((atomic64_t *)word, pkt, orig);
+	else
+		res = apply_atomic_uncached(word, pkt, orig);
 	if (res)
 		return res;
 	rxe_count(qp, RX_ATOMIC_REQ);
