@@ -69,7 +69,7 @@
 		 "longest interval of looking for receives posted in ERR, ms")	\
 	CONSTANT(FLUSH_ARMED, 16,						\
 		 "queue pairs in ERR that a request for an event has flushed")	\
-	CONSTANT(INQ_COPY, SZ_8K,						\
+	CONSTANT(INQ_COPY, PAGE_SIZE > SZ_4K ? SZ_64K : SZ_8K,			\
 		 "largest train that is copied when it may wait for long, bytes") \
 	CONSTANT(INQ_CHECKS, 8,							\
 		 "most checks of the age of all early packets in inq_age_ms")	\

@@ -146,7 +146,7 @@
 	KNOB(queue_age_ms, 10000, 10, 30000,					\
 	     "the same, if it waits behind a READ that makes progress")		\
 	/* memory of rings and page tables: user/user.c */					\
-	KNOB(user_ring_bytes, SZ_1G, 0, 1024ULL * SZ_1G,			\
+	KNOB(user_ring_bytes, (u64)SZ_1G * (PAGE_SIZE / SZ_4K), 0, 1024ULL * SZ_1G, \
 	     "memory of queues and page tables per user, at most 1/4 of all; 0: no limit") \
 	/* on-demand paging: mem/process.c */					\
 	KNOB(odp_processes, 2048, 2, SZ_1M,					\

@@ -30,7 +30,7 @@ static struct sk_buff *copy_train(struct sk_buff *skb)
  * @skb: the train
  *
  * A small packet is part of a block or a page. It keeps all of that memory in use, but only its
- * own size counts.
+ * own size counts. The larger the pages, the larger the trains for which this matters.
  *
  * Return: the train; or a copy, and the train isn't needed any more; NULL if memory is short.
  */

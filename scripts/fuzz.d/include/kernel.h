@@ -25,6 +25,7 @@
 #define mul_u64_u64_div_u64(a, b, d)	((u64)((unsigned __int128)(a) * (b) / (d)))
 #define sysfs_streq(a, b)	(!strcmp(a, b))
 #define PAGE_SHIFT		12
+#define PAGE_SIZE		(1UL << PAGE_SHIFT)
 
 /* For wire/ and ring/ */
 #define U8_MAX			0xff
