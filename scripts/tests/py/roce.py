@@ -19,6 +19,7 @@ OPCODES = {
     0x16: "SEND_LAST_INV", 0x17: "SEND_ONLY_INV", 0x1c: "FLUSH", 0x1d: "ATOMIC_WRITE",
     0x64: "UD_SEND", 0x65: "UD_SEND_IMM",
 }
+CNP = 0x81  # of no transport, and not in OPCODES
 # UC has the SENDs and WRITEs of RC, without Invalidate
 OPCODES.update({0x20 + op: "UC_" + name for op, name in OPCODES.items() if op <= 0x0b})
 RC = sorted(op for op in OPCODES if op < 0x20)
@@ -31,7 +32,7 @@ IETH = {0x16, 0x17}
 # What a FLUSH may ask for: placement type global or persistent, selectivity range or region
 FETH_VALUES = {kind | level << 4 for kind in (1, 2, 3) for level in (0, 1)}
 # The bytes of payload that an opcode must have
-PAYLOAD = {0x0c: 0, 0x11: 0, 0x12: 0, 0x13: 0, 0x14: 0, 0x1c: 0, 0x1d: 8}
+PAYLOAD = {0x0c: 0, 0x11: 0, 0x12: 0, 0x13: 0, 0x14: 0, 0x1c: 0, 0x1d: 8, CNP: 16}
 
 
 def extended_length(opcode):
@@ -162,7 +163,7 @@ class Packet:
         self.solicited, self.pad, tver = flags >> 7, flags >> 4 & 3, flags & 15
         self.qpn, self.psn, self.ackreq = qpn & 0xffffff, psn & 0xffffff, psn >> 31
         self.bth = data
-        if self.opcode not in OPCODES:
+        if self.opcode not in OPCODES and self.opcode != CNP:
             self.bad(f"opcode 0x{self.opcode:x}")
         if tver:
             self.bad(f"transport version {tver}")
