@@ -60,6 +60,18 @@ need() {
 	rm -f "$log"
 }
 
+# in_tree IMAGE FOLDER LINE: runs a command line in the tree of an image (see scripts/vm/image), with
+# a folder of the host at /mnt
+in_tree() {
+	unshare -m bash -c '
+		set -e
+		mount --make-rprivate /
+		mount --bind "$2" "$1/tree/mnt"
+		mount -t proc proc "$1/tree/proc"
+		exec chroot "$1/tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C bash -ec "$3"
+	' - "$@"
+}
+
 # hash_of [FILE]...: prints a short key of the contents, for names in the cache
 hash_of() {
 	cat "$@" | sha256sum | cut -c1-12
