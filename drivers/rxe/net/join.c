@@ -80,43 +80,51 @@ static bool join_ipv4(struct in_device *in_dev, __be32 group)
 	return false;
 }
 
-static void follow_ipv4(struct rxe_join_link *link, __be32 group)
+static int follow_ipv4(struct rxe_join_link *link, __be32 group)
 {
 	struct in_device *in_dev = __in_dev_get_rtnl(link->ndev);
 
 	if (in_dev == link->in_dev)
-		return;
+		return 0;
 	if (link->in_dev)
 		in_dev_put(link->in_dev);	/* its groups are gone with it */
 	link->in_dev = NULL;
-	if (in_dev && join_ipv4(in_dev, group)) {
-		in_dev_hold(in_dev);
-		link->in_dev = in_dev;
-	}
+	if (!in_dev)
+		return 0;
+	if (!join_ipv4(in_dev, group))
+		return -ENOMEM;
+	in_dev_hold(in_dev);
+	link->in_dev = in_dev;
+	return 0;
 }
 
-static void follow_ipv6(struct rxe_join_link *link, const struct in6_addr *group)
+/* Other errors than -ENOMEM say that the netdev is losing IPv6 */
+static int follow_ipv6(struct rxe_join_link *link, const struct in6_addr *group)
 {
 	struct inet6_dev *in6_dev = __in6_dev_get(link->ndev);
+	int err;
 
 	if (in6_dev == link->in6_dev)
-		return;
+		return 0;
 	if (link->in6_dev)
 		in6_dev_put(link->in6_dev);
 	link->in6_dev = NULL;
-	if (in6_dev && !ipv6_dev_mc_inc(link->ndev, group)) {
-		in6_dev_hold(in6_dev);
-		link->in6_dev = in6_dev;
-	}
+	err = in6_dev ? ipv6_dev_mc_inc(link->ndev, group) : -ENODEV;
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	in6_dev_hold(in6_dev);
+	link->in6_dev = in6_dev;
+	return 0;
 }
 
-/* Join by IP, if the netdev has it and hasn't joined yet */
-static void follow_ip(struct rxe_join_link *link, const union ib_gid *mgid)
+/* Join by IP, if the netdev has it and hasn't joined yet. Return: 0 or -ENOMEM */
+static int follow_ip(struct rxe_join_link *link, const union ib_gid *mgid)
 {
 	if (is_ipv4(mgid))
-		follow_ipv4(link, get_ipv4_addr(mgid));
-	else if (ipv6_mod_enabled())
-		follow_ipv6(link, (const struct in6_addr *)mgid);
+		return follow_ipv4(link, get_ipv4_addr(mgid));
+	if (ipv6_mod_enabled())
+		return follow_ipv6(link, (const struct in6_addr *)mgid);
+	return 0;
 }
 
 static void leave_ip(struct rxe_join_link *link, const union ib_gid *mgid)
@@ -218,9 +226,7 @@ static int link_netdev(struct rxe_join *join, struct net_device *ndev)
 	link = find_link(join, ndev) ?: add_link(join, ndev);
 	if (IS_ERR(link))
 		return PTR_ERR(link);
-	if (join->rxe->roce & RXE_ENABLE_V2)
-		follow_ip(link, &join->mgid);
-	return 0;
+	return join->rxe->roce & RXE_ENABLE_V2 ? follow_ip(link, &join->mgid) : 0;
 }
 
 static int link_upper(struct net_device *upper, struct netdev_nested_priv *priv)
@@ -300,7 +306,8 @@ void rxe_leave(struct rxe_join *join)
  * rxe_join_follow - join groups on a netdev that may have become a device's, or got IP
  * @ndev: any netdev; nothing happens where a group is joined already
  *
- * If memory is short, a group isn't joined on this netdev.
+ * If memory is short, a group isn't joined on this netdev, and perhaps not on VLANs on it. The
+ * next event tries again.
  *
  * Context: process, RTNL held, may sleep.
  */
