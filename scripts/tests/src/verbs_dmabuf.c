@@ -6,18 +6,13 @@
  */
 #define _GNU_SOURCE
 #include <linux/dma-heap.h>
-#include <linux/udmabuf.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 
+#include "dmabuf_util.h"
 #include "verbs_case.h"
 
 #define BYTES	(16 * 4096)
 #define OFF	1000	/* offset of the region in the buffer */
-#define BASE	0x7000000000ull
-#define IOVA	(BASE + OFF)	/* the RDMA core wants the same offset in the page */
+#define IOVA	(DMABUF_BASE + OFF)	/* the RDMA core wants the same offset in the page */
 #define LEN	(BYTES - 2 * OFF)
 
 static struct ibv_pd *pd, *peer_pd;	/* of the requester and the responder */
@@ -25,88 +20,15 @@ static struct ibv_cq *cq;
 static struct ibv_qp *qp[2];
 static struct ibv_mr *own, *peer_own;	/* the same BYTES */
 
-struct region {
-	struct ibv_pd *pd;
-	uint32_t handle, lkey, rkey;
-};
-
-struct request {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attrs[9];
-};
-
-static void add_attr(struct request *r, uint16_t id, uint16_t len, uint64_t data)
-{
-	r->attrs[r->hdr.num_attrs++] = (struct ib_uverbs_attr) {
-		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY, .data = data,
-	};
-}
-
-static int call(const struct ibv_pd *of, struct request *r, uint16_t method)
-{
-	r->hdr.length = sizeof(r->hdr) + r->hdr.num_attrs * sizeof(r->attrs[0]);
-	r->hdr.object_id = UVERBS_OBJECT_MR;
-	r->hdr.method_id = method;
-	r->hdr.driver_id = RDMA_DRIVER_RXE;
-	return ioctl(of->context->cmd_fd, RDMA_VERBS_IOCTL, r) ? errno : 0;
-}
-
-/* Return: 0 or errno */
-static int reg_in(struct ibv_pd *of, int fd, uint64_t off, uint64_t len, uint32_t access,
-		  struct region *region)
-{
-	struct request r = {};
-	int err;
-
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, 0, of->handle);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, 8, off);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, 8, len);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_IOVA, 8, BASE + off);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_FD, 4, (uint32_t)fd);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 4, access);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4, (uintptr_t)&region->lkey);
-	add_attr(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4, (uintptr_t)&region->rkey);
-	err = call(of, &r, UVERBS_METHOD_REG_DMABUF_MR);
-	region->pd = of;
-	region->handle = r.attrs[0].data;
-	return err;
-}
-
 static int reg(int fd, uint64_t off, uint64_t len, uint32_t access, struct region *region)
 {
 	return reg_in(peer_pd, fd, off, len, access, region);
 }
 
-static int dereg(const struct region *region)
-{
-	struct request r = {};
-
-	add_attr(&r, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, region->handle);
-	return call(region->pd, &r, UVERBS_METHOD_MR_DESTROY);
-}
-
-static int udmabuf_fd(void)
-{
-	int dev = open("/dev/udmabuf", O_RDWR), mem, fd;
-	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = BYTES };
-
-	if (dev < 0)
-		return -1;
-	mem = memfd_create("dmabuf", MFD_ALLOW_SEALING);
-	if (mem < 0 || ftruncate(mem, BYTES) || fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK))
-		die("no memory for a udmabuf: %m");
-	create.memfd = mem;
-	fd = ioctl(dev, UDMABUF_CREATE, &create);
-	close(mem);
-	close(dev);
-	return fd;
-}
-
 /* Return: -1 if there is no udmabuf; the case is skipped then */
 static int need_udmabuf(void)
 {
-	int fd = udmabuf_fd();
+	int fd = udmabuf_fd(BYTES);
 
 	if (fd < 0)
 		case_skip(this_case, "no /dev/udmabuf (CONFIG_UDMABUF)");
@@ -226,7 +148,7 @@ static bool refused(void)
 		{ ~0ull, 4096, 0, EINVAL },
 		{ 0, 0, 0, EINVAL },
 		{ 0, BYTES, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP },
-		{ 0, -BASE, 0, EINVAL },
+		{ 0, -DMABUF_BASE, 0, EINVAL },
 	};
 	int fd = need_udmabuf(), null = open("/dev/null", O_RDWR), err;
 	struct region r;
@@ -261,7 +183,8 @@ static bool read_only(void)
 	err = reg(fd, 0, BYTES, IBV_ACCESS_LOCAL_WRITE, &r);
 	CHECK(err == EACCES, "for writing: %s", strerror(err));
 	CHECK(!reg(fd, 0, BYTES, IBV_ACCESS_REMOTE_READ, &r), "for reading: %m");
-	CHECK(!post(IBV_WR_RDMA_READ, own_sge(100), BASE, r.rkey) && !dereg(&r), "a READ fails");
+	CHECK(!post(IBV_WR_RDMA_READ, own_sge(100), DMABUF_BASE, r.rkey) && !dereg(&r),
+	      "a READ fails");
 	close(fd);
 	return true;
 }
