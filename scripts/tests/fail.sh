@@ -3,7 +3,7 @@
 # nodes: 1
 # level: debug
 # debug: yes
-# timeout: 600
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/tools.sh"
 
@@ -101,9 +101,19 @@ atomic_faults() { # PROBABILITY
 	with_faults "$1" atomic random
 }
 
+# A VLAN, with an address and a neighbour that doesn't exist: paths that need a lookup, of the netdev's
+# queues and of the neighbour's MAC address
+far_up() {
+	ip link add link eth0 name eth0.5 type vlan id 5 && ip link set eth0.5 up &&
+		ip addr add 198.18.5.1/24 dev eth0.5 &&
+		ip neigh replace 198.18.5.2 lladdr 02:00:00:00:00:65 dev eth0.5 nud permanent &&
+		wait_for 10 eval 'gid_index rxe0 v2 198.18.5.1 > /dev/null'
+}
+
 # Each allocation of each verb fails once
 each_of_verbs() { # OPTION...
-	with_nth verbs_nth -d "$SRV_DEV" -g "$SRV_GID" "$@"
+	with_nth verbs_nth -d "$SRV_DEV" -g "$SRV_GID" -G "$(gid_index rxe0 v2 198.18.5.1)" \
+		-p ::ffff:198.18.5.2 "$@"
 }
 
 # There are fifteen thousand allocations, most of them of sysfs.  STEP says which of them fail (fail_nth.py).
@@ -158,6 +168,7 @@ try load load 2
 LOSSY=1
 path_up loop
 use_gid v2-ipv4
+try far far_up
 faults_on driver
 try numbers numbers
 cases own- each_of_verbs -o
