@@ -230,6 +230,165 @@ static void fetched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.window, min_t(u32, 8 * was, rxe_knob(window_max)));
 }
 
+/* Return: true if a CNP at @now cuts the rate */
+static bool cuts(struct rxe_cc *cc, u64 now)
+{
+	u64 was = cc->rate;
+
+	cc->ops->cnp(cc, now);
+	return cc->rate < was;
+}
+
+/* A QP that answers READs learns the round trip from the peer's requests */
+static void turns(struct kunit *test)
+{
+	u64 rtt = 20 * NSEC_PER_MSEC, now = NSEC_PER_SEC;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1000 * MBIT;
+	cc.ops->cnp(&cc, now);
+	cc.ops->turned(&cc, now - 1, now + rtt, false);	/* not while the rate was limited */
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, 0ULL);
+	cc.ops->turned(&cc, now, now + rtt, false);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, rtt);
+	KUNIT_EXPECT_FALSE(test, cuts(&cc, now + rtt - 1));
+	KUNIT_EXPECT_TRUE(test, cuts(&cc, now + rtt));
+}
+
+/* If nothing was left to be sent, the peer may have paused. Only CNPs show a long round trip */
+static void turns_idle(struct kunit *test)
+{
+	u64 now = NSEC_PER_SEC, most = rxe_knob(rp_time_reset) * US;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1000 * MBIT;
+	cc.ops->cnp(&cc, now);
+	cc.ops->turned(&cc, now, now + most - 1, true);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, most - 1);
+	cc.ops->turned(&cc, now, now + NSEC_PER_SEC, true);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, most);
+	now += NSEC_PER_SEC;
+	cc.ops->cnp(&cc, now + 3 * most);
+	cc.ops->turned(&cc, now, now + NSEC_PER_SEC, true);
+	KUNIT_EXPECT_EQ(test, cc.seen_rtt, 3 * most);
+}
+
+/* Marked READ responses halve the window once per window, down to its least on a bad path */
+static void reads_marked(struct kunit *test)
+{
+	u32 least = rxe_knob(window_lossy), psn = 100, was;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	was = cc.window;
+	cc.queued = false;
+	cc.ops->marked(&cc, psn, psn + was, 1);
+	KUNIT_EXPECT_EQ(test, cc.window, was / 2);
+	cc.ops->marked(&cc, psn + was - 1, psn + 2 * was, 1);
+	KUNIT_EXPECT_EQ(test, cc.window, was / 2);
+	for (psn += was; psn < 1000; psn += was)
+		cc.ops->marked(&cc, psn, psn + was, 1);
+	KUNIT_EXPECT_EQ(test, cc.window, least);
+	cc.window = 1;
+	cc.ops->marked(&cc, psn, psn + was, 1);
+	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+}
+
+/* After marks on READ responses, the window grows by one packet in a round trip, for a time */
+static void reads_after_mark(struct kunit *test)
+{
+	struct rxe_cc_sample sample = {
+		.delivered = 100, .rtt = NSEC_PER_MSEC, .rtt_min = NSEC_PER_MSEC, .mtu = 1000,
+		.limited = true, .fetch = true, .at = NSEC_PER_SEC,
+	};
+	struct rxe_cc cc;
+	u32 was;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	was = cc.window / 2;
+	cc.ops->marked(&cc, 100, 200, NSEC_PER_SEC);
+	cc.ops->acked(&cc, &sample, 199);
+	KUNIT_EXPECT_EQ(test, cc.window, was);	/* packets in flight when they were marked */
+	cc.ops->acked(&cc, &sample, 200);
+	KUNIT_EXPECT_EQ(test, cc.window, was + 1);
+	sample.limited = false;
+	cc.ops->acked(&cc, &sample, 300);
+	KUNIT_EXPECT_EQ(test, cc.window, was + 1);
+	sample.limited = true;
+	sample.at += rxe_knob(loss_memory_ns) + 2 * NSEC_PER_MSEC + 200000;
+	cc.ops->acked(&cc, &sample, 300);
+	KUNIT_EXPECT_EQ(test, cc.window, 200u);
+}
+
+/* The timer isn't stretched in proportion to a round trip that READs measured */
+static void turns_timer(struct kunit *test)
+{
+	u64 reset = rxe_knob(rp_time_reset) * US, rtt = 3 * reset, now = NSEC_PER_SEC;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.seen = 1000 * MBIT;
+	cc.ops->cnp(&cc, now);
+	cc.ops->turned(&cc, now, now + rtt, false);
+	cc.ops->sent(&cc, 0, now + rtt - 1);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 0u);
+	cc.ops->sent(&cc, 0, now + rtt);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 1u);
+	cc.ops->turned(&cc, now + 1, now + 2, false);
+	cc.ops->sent(&cc, 0, now + rtt + reset);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.time_stage, 2u);
+}
+
+/*
+ * A QP that answers READs has no acknowledgments. The throughput between two READs is cut once it
+ * is known. Before, an assumed rate at which nothing was sent isn't cut again.
+ */
+static void measures_reads(struct kunit *test)
+{
+	u64 now = NSEC_PER_SEC, was;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.ops->cnp(&cc, now);
+	was = cc.rate;
+	KUNIT_EXPECT_FALSE(test, cuts(&cc, now += NSEC_PER_MSEC));
+	cc.ops->asked(&cc, now += NSEC_PER_MSEC);
+	cc.ops->sent(&cc, 32000, now);
+	KUNIT_EXPECT_TRUE(test, cuts(&cc, now + NSEC_PER_MSEC));
+	KUNIT_EXPECT_FALSE(test, cuts(&cc, now += 40 * NSEC_PER_MSEC));
+	KUNIT_EXPECT_GT(test, cc.rate, was / 3);
+	/* the peer has paused before this READ */
+	cc.ops->asked(&cc, now + NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 800000ULL);
+	KUNIT_EXPECT_GE(test, cc.rate, 400000ULL);
+	KUNIT_EXPECT_LE(test, cc.rate, 401000ULL);
+	was = cc.rate;
+	cc.ops->asked(&cc, now + 2 * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, cc.rate, was);
+}
+
+/* Time without CNPs doesn't count either if it lies before the READ */
+static void measures_later_reads(struct kunit *test)
+{
+	u64 now = NSEC_PER_SEC;
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.ops->cnp(&cc, now);
+	cc.ops->asked(&cc, now += NSEC_PER_MSEC);
+	cc.ops->sent(&cc, 1000, now);
+	cc.ops->asked(&cc, now += 10 * NSEC_PER_MSEC);
+	cc.ops->sent(&cc, 32000, now);
+	cc.ops->asked(&cc, now + 1);	/* two READs came together */
+	cc.ops->sent(&cc, 32000, now + 1);
+	cc.ops->cnp(&cc, now + 40 * NSEC_PER_MSEC);
+	cc.ops->asked(&cc, now + 40 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, cc.dcqcn.target, 1600000ULL);
+}
+
 /* The timers don't follow a round trip that ended long ago */
 static void old_round_trip(struct kunit *test)
 {
@@ -368,6 +527,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(window_waits),
 	KUNIT_CASE(unlimited_sample),
 	KUNIT_CASE(fetched),
+	KUNIT_CASE(turns),
+	KUNIT_CASE(turns_idle),
+	KUNIT_CASE(reads_marked),
+	KUNIT_CASE(reads_after_mark),
+	KUNIT_CASE(turns_timer),
+	KUNIT_CASE(measures_reads),
+	KUNIT_CASE(measures_later_reads),
 	KUNIT_CASE(old_round_trip),
 	KUNIT_CASE(better_later),
 	KUNIT_CASE(byte_reset_falls),

@@ -4,7 +4,7 @@
  * from the peer is counted and given to congestion control, and has no other effect. Both rules
  * hold for the priorities in ecn_priorities.
  */
-#include "../fake.h"
+#include "../peer.h"
 #include "../util.h"
 
 static u64 count(struct kunit *test, int which)
@@ -104,6 +104,32 @@ static void mark_of_priority(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(test, RXE_CNT_NP_CNP_SENT), 2ULL);
 }
 
+/* Marks on READ responses also make this QP ask for less, if its algorithm heeds marks */
+static void marked_read(struct kunit *test)
+{
+	static const u8 data[FAKE_MTU];
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+	u32 was = sq->cc.window;
+
+	knob_set(np_min_time_between_cnps, 0);
+	fake(test)->rxe->tune.roce_np = true;
+	fake(test)->rxe->tune.ecn_priorities = U8_MAX;
+	fake_read(test, 1, 0, 3 * FAKE_MTU);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, FAKE_SQ_PSN, NULL);
+	fake(test)->marked = true;
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST, FAKE_SQ_PSN, data, FAKE_MTU);
+	expect_cnp(test);
+	KUNIT_EXPECT_EQ(test, sq->cc.window, was);
+
+	sq->cc.ops = &rxe_cc_dcqcn;
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE, rxe_psn_add(FAKE_SQ_PSN, 1),
+		     data, FAKE_MTU);
+	expect_cnp(test);
+	KUNIT_EXPECT_EQ(test, sq->cc.window, was / 2);
+	KUNIT_EXPECT_TRUE(test, sq->flight.overfull);
+	fake(test)->marked = false;
+}
+
 /* A CNP acknowledges nothing and isn't answered, marked or not */
 static void cnp_comes(struct kunit *test)
 {
@@ -177,6 +203,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mark_is_answered),
 	KUNIT_CASE(off),
 	KUNIT_CASE(mark_of_priority),
+	KUNIT_CASE(marked_read),
 	KUNIT_CASE(cnp_comes),
 	KUNIT_CASE(cnp_of_priority),
 	KUNIT_CASE(becn),

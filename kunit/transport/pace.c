@@ -101,6 +101,66 @@ static void responses(struct kunit *test)
 	expect_paced(test, begin);
 }
 
+/* As limit(), by DCQCN, which doesn't raise the rate during the test */
+static void limit_dcqcn(struct kunit *test, u64 rate)
+{
+	struct rxe_cc *cc = &fake(test)->qp->sq.cc;
+
+	knob_set(rp_time_reset, 131071);
+	cc->ops = &rxe_cc_dcqcn;
+	cc->dcqcn = (struct rxe_dcqcn) {
+		.target = rate, .time_from = ktime_get_ns(), .alpha_from = ktime_get_ns(),
+	};
+	limit(test, rate);
+}
+
+static void take_read(struct kunit *test)
+{
+	u32 n;
+
+	for (n = 0; n < PKTS; n++)
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &(struct rxe_pkt){}, NULL));
+}
+
+/*
+ * The first READ request behind a READ response measures a round trip when it comes, although it
+ * waits for the READ in progress
+ */
+static void turns(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	limit_dcqcn(test, RATE);
+	ask_for_read(test, 0);
+	ask_for_read(test, 1);
+	take_read(test);
+	KUNIT_EXPECT_EQ(test, qp->sq.cc.seen_at, 0ULL);
+	KUNIT_EXPECT_NE(test, qp->slow->ended.at, 0ULL);
+	ask_for_read(test, 2);
+	KUNIT_EXPECT_NE(test, qp->sq.cc.seen_at, 0ULL);
+	KUNIT_EXPECT_GT(test, qp->sq.cc.seen_rtt, 0ULL);
+	KUNIT_EXPECT_TRUE(test, qp->rq.read.active);
+	KUNIT_EXPECT_EQ(test, qp->slow->ended.at, 0ULL);
+	qp->sq.cc.seen_at = 0;
+	ask_for_read(test, 3);	/* not the first */
+	KUNIT_EXPECT_EQ(test, qp->sq.cc.seen_at, 0ULL);
+}
+
+/* A READ that finds nothing left to be sent: the peer may have paused */
+static void turns_idle(struct kunit *test)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	limit_dcqcn(test, RATE);
+	ask_for_read(test, 0);
+	take_read(test);
+	fake_settle(test);
+	KUNIT_EXPECT_NE(test, qp->slow->ended.at, 0ULL);
+	knob_set(rp_time_reset, 1);
+	ask_for_read(test, 1);
+	KUNIT_EXPECT_EQ(test, qp->sq.cc.seen_rtt, (u64)NSEC_PER_USEC);
+}
+
 /* One packet may leave at any rate, and then nothing until the limit ends */
 static void release(struct kunit *test)
 {
@@ -124,6 +184,8 @@ static void release(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send),
 	KUNIT_CASE(responses),
+	KUNIT_CASE(turns),
+	KUNIT_CASE(turns_idle),
 	KUNIT_CASE(release),
 	{}
 };

@@ -17,11 +17,13 @@ four() {
 rate=50
 bottleneck_is $rate $ROOM
 algorithm_is dcqcn
-# A READ's responder can't measure the round trip, so DCQCN may cut its rate several times in one.  It
-# has no window, either: the first READs of an incast overflow the queue, so there is no incast.
-OP='read' LEAST_USED=65
-try read-4-flows four
-OP='write' LEAST_USED=90 FAMILY=6
+OP='read'
+for flows in $FLOWS; do
+	# shellcheck disable=SC2046 # words
+	try "read-$flows-flows" shares run_flows $((3 * MS)) $(halves "$flows" "$MS")
+done
+try read-incast shares incast 4000
+OP='write' FAMILY=6
 try ipv6-4-flows four
 FAMILY=4
 algorithm_is swift

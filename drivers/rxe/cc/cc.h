@@ -48,10 +48,15 @@ struct rxe_cc_sample {
  * @undo: the packet that was reported as lost was only late
  * @cnp: a CNP came; NULL: CNPs are ignored. @now: the time, ns
  * @sent: @bytes are sent at a limited rate; NULL: not called. @now: the time, ns
+ * @asked: a READ begins to be answered at a limited rate; NULL: not called. @now: the time, ns
+ * @turned: a READ request came at @now. Since @from, when the response to an earlier READ had left
+ *	at a limited rate, it is the first; NULL: not called. @idle: nothing was left to be sent
+ * @marked: READ responses were marked, and a CNP is sent; NULL: not called. @una, @top: as for
+ *	@lost. @now: the time, ns
  * @ecn: packets leave ECN-capable, so that switches can mark them
  *
- * Each function is called once per round trip, loss, CNP or paced train. The allowance is read
- * per packet, without a call: it is in struct rxe_cc.
+ * Each function is called once per round trip, loss, CNP, paced train or READ. The allowance is
+ * read per packet, without a call: it is in struct rxe_cc.
  *
  * Context: sq.lock held, bottom halves off.
  */
@@ -65,6 +70,9 @@ struct rxe_cc_ops {
 	void		(*undo)(struct rxe_cc *cc);
 	void		(*cnp)(struct rxe_cc *cc, u64 now);
 	void		(*sent)(struct rxe_cc *cc, u32 bytes, u64 now);
+	void		(*asked)(struct rxe_cc *cc, u64 now);
+	void		(*turned)(struct rxe_cc *cc, u64 from, u64 now, bool idle);
+	void		(*marked)(struct rxe_cc *cc, u32 una, u32 top, u64 now);
 	bool		ecn;
 };
 
@@ -74,11 +82,15 @@ struct rxe_cc_ops {
  * @alpha: estimate of the congestion, in units of 2^-20
  * @byte_stage: increases by the byte counter since the last cut
  * @time_stage: increases by the timer since the last cut
- * @assumed: the first cut was of an assumed rate, and no round trip has ended since
+ * @assumed: the first cut was of an assumed rate, and none was measured since
  * @bytes: sent since the last increase by the byte counter
  * @time_from: when the timer last fired, or the rate was cut, ns
  * @alpha_from: when @alpha last decayed, or the rate was cut, ns
  * @cut_at: when the rate was cut last, ns
+ * @told_at: when the last CNP came, ns
+ * @since: when the rate was limited, ns
+ * @asked_at: @assumed: when a READ came after that, ns; 0: none did
+ * @asked_bytes: @assumed: sent since @asked_at
  */
 struct rxe_dcqcn {
 	u64	target;
@@ -90,6 +102,10 @@ struct rxe_dcqcn {
 	u64	time_from;
 	u64	alpha_from;
 	u64	cut_at;
+	u64	told_at;
+	u64	since;
+	u64	asked_at;
+	u64	asked_bytes;
 };
 
 /**
@@ -122,6 +138,8 @@ struct rxe_swift {
  * @queued: the last round trip was long enough for a queue on the path
  * @cut: @window was reduced for the last loss, and @recover isn't acknowledged yet
  * @restart: the last loss was a timeout
+ * @turned: READs of the peer measured @seen_rtt
+ * @marked: when READ responses were marked last, in units of 2^20 ns; 0: never
  * @dcqcn: state of dcqcn.c
  * @swift: state of swift.c
  *
@@ -141,6 +159,8 @@ struct rxe_cc {
 	bool	queued;
 	bool	cut;
 	bool	restart;
+	bool	turned;
+	u32	marked;
 	union {
 		struct rxe_dcqcn	dcqcn;
 		struct rxe_swift	swift;

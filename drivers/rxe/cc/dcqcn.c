@@ -23,19 +23,25 @@
  * A QP without CNPs has no rate limit, and costs nothing. The first CNP sets the rate: the
  * throughput of the last round trip in which the window was the limit, after a cut. Without such
  * a round trip, rp_max_rate is cut. The next round trip in which the window is the limit then
- * sets the rate anew. At rp_max_rate, the limit ends. No timer runs: timer events are handled
- * when the next train leaves, or the next CNP comes. The window also limits the packets in
- * flight, and reacts to loss.
+ * sets the rate anew. For a QP that only answers READs, the throughput between two READs does
+ * that: it has no acknowledgments, but the peer asks for more when it has received something. Such
+ * requests also measure the round trip. At rp_max_rate, the limit ends. No timer runs: timer
+ * events are handled when the next train leaves, or the next CNP comes. The window also limits the
+ * packets in flight, and reacts to loss. Marked READ responses halve it.
  *
  * Context: as struct rxe_cc_ops.
  */
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/sizes.h>
 #include <linux/time64.h>
 #include <cc/cc.h>
 #include <rxe/knobs.h>
 
 #define ALPHA_BITS	20
+#define MARK_BITS	20			/* of the unit of rxe_cc.marked */
+#define ASKED_LEAST	SZ_8K			/* bytes: fewer say nothing about the path */
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
 static u64 get_max_rate(void)
@@ -68,7 +74,9 @@ static u64 get_recent_rtt(const struct rxe_cc *cc, u64 now)
 {
 	s64 age = now - cc->seen_at;	/* perhaps below 0: the caller took the time earlier */
 
-	return age <= (s64)rxe_knob(loss_memory_ns) ? cc->seen_rtt : 0;
+	/* A READ in progress may have held up the next one for longer */
+	return age <= (s64)rxe_knob(loss_memory_ns) ?
+	       min_t(u64, cc->seen_rtt, rxe_knob(loss_memory_ns)) : 0;
 }
 
 /*
@@ -95,6 +103,20 @@ static u64 get_cut_interval_ns(const struct rxe_cc *cc, u64 now)
 		   get_recent_rtt(cc, now));
 }
 
+/*
+ * Time between increases by the timer. A QP whose peer's READs measure the round trip has few
+ * samples. Its peer asks for little, so the queue stays short: the timer is only at least one round
+ * trip. Stretched by more, a flow with a low rate wouldn't get its share for seconds.
+ */
+static u64 get_time_reset_ns(const struct rxe_cc *cc, u64 now)
+{
+	u64 us = rxe_knob(rp_time_reset);
+
+	if (!cc->turned)
+		return scale_period_ns(cc, us, now);
+	return max(us * NSEC_PER_USEC, get_recent_rtt(cc, now));
+}
+
 static void decay_alpha(struct rxe_dcqcn *d)
 {
 	d->alpha = (u64)d->alpha * rxe_knob(rp_dce_tcp_g) >> 10;
@@ -104,7 +126,7 @@ static void decay_alpha(struct rxe_dcqcn *d)
 static void handle_due_events(struct rxe_cc *cc, u64 now)
 {
 	u64 alpha_ns = scale_period_ns(cc, rxe_knob(rp_dce_tcp_rtt), now);
-	u64 time_ns = scale_period_ns(cc, rxe_knob(rp_time_reset), now);
+	u64 time_ns = get_time_reset_ns(cc, now);
 	struct rxe_dcqcn *d = &cc->dcqcn;
 	u32 left = RXE_RATE_EVENTS;
 
@@ -127,9 +149,10 @@ static void end_limit_at_max(struct rxe_cc *cc)
 		cc->rate = 0;
 }
 
-static void handle_first_cnp(struct rxe_cc *cc, u64 now)
+/* @seen: measured throughput; 0: none */
+static void start_limit(struct rxe_cc *cc, u64 seen, u64 now)
 {
-	u64 known = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: cc->seen;
+	u64 known = rxe_knob(rp_rate_to_set_on_first_cnp) * MBIT ?: seen;
 	u64 rate = known ?: get_max_rate();
 
 	cc->rate = clamp(rate, get_min_rate(), get_max_rate());
@@ -138,6 +161,8 @@ static void handle_first_cnp(struct rxe_cc *cc, u64 now)
 		.target	= cc->rate,
 		.alpha	= rxe_knob(rp_initial_alpha_value) << (ALPHA_BITS - 10),
 		.assumed = !known,
+		.told_at = now,
+		.since	= now,
 	};
 }
 
@@ -171,12 +196,26 @@ static void cut_rate(struct rxe_cc *cc, u64 now)
 	d->cut_at = now;
 }
 
+/*
+ * May the rate be cut again? A CNP says nothing about an assumed rate at which nothing was sent
+ * yet: the marks are those of earlier packets.
+ */
+static bool may_cut(const struct rxe_cc *cc, u64 now)
+{
+	const struct rxe_dcqcn *d = &cc->dcqcn;
+
+	if (d->assumed && !d->bytes && !d->byte_stage)
+		return false;
+	return now - d->cut_at >= get_cut_interval_ns(cc, now);
+}
+
 static void dcqcn_cnp(struct rxe_cc *cc, u64 now)
 {
 	if (!cc->rate) {
-		handle_first_cnp(cc, now);
+		start_limit(cc, cc->seen, now);
 	} else {
-		if (now - cc->dcqcn.cut_at < get_cut_interval_ns(cc, now))
+		cc->dcqcn.told_at = now;
+		if (!may_cut(cc, now))
 			return;
 		handle_due_events(cc, now);
 	}
@@ -196,14 +235,76 @@ static void dcqcn_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 	}
 	if (d->bytes >= reset)
 		d->bytes %= reset;
+	d->asked_bytes += bytes;
 	end_limit_at_max(cc);
 }
 
 /* CNPs have cut an assumed rate since the last round trip: repeat the cut with the measured one */
-static void repeat_cut(struct rxe_cc *cc, u64 at)
+static void repeat_cut(struct rxe_cc *cc, u64 seen, u64 at)
 {
-	handle_first_cnp(cc, at);
+	start_limit(cc, seen, at);
 	cut_rate(cc, at);
+}
+
+/*
+ * A READ request came. The peer sent it when it had the response that had left at @from, so the
+ * time since then is a round trip. Exception: if nothing was left to be sent, the peer may have
+ * paused. The round trip then is at least the time until the last CNP. A pause must not stretch
+ * the timers by much.
+ */
+static void dcqcn_turned(struct rxe_cc *cc, u64 from, u64 now, bool idle)
+{
+	u64 told = cc->dcqcn.told_at, most = rxe_knob(rp_time_reset) * NSEC_PER_USEC;
+
+	if (from < cc->dcqcn.since)
+		return;
+	if (told > from)
+		most = max(most, told - from);
+	cc->seen_rtt = idle ? min(now - from, most) : now - from;
+	cc->seen_at = now;
+	cc->turned = true;
+}
+
+/*
+ * The peer's READs come at the pace at which the path delivers the answers. This gives the
+ * throughput between two READs, for the cut of an assumed rate. A pause of the peer doesn't
+ * count: the time ends with the last CNP.
+ */
+static void dcqcn_asked(struct rxe_cc *cc, u64 now)
+{
+	struct rxe_dcqcn *d = &cc->dcqcn;
+	u64 seen = U64_MAX;
+
+	if (!d->assumed)
+		return;
+	if (d->asked_at && d->told_at > d->asked_at && d->asked_bytes >= ASKED_LEAST)
+		seen = div64_u64(min(d->asked_bytes, U64_MAX / NSEC_PER_SEC) * NSEC_PER_SEC,
+				 d->told_at - d->asked_at);
+	if (seen && seen < d->target) {
+		repeat_cut(cc, seen, d->told_at);
+		return;
+	}
+	if (d->told_at > d->asked_at || now - d->asked_at >= get_cut_interval_ns(cc, now)) {
+		d->asked_at = now;
+		d->asked_bytes = 0;
+	}
+}
+
+/*
+ * READ responses were marked. The peer may send all that is asked for before it gets a CNP, and
+ * measures the round trip only when it is asked for more. So ask for less at a time, and grow
+ * slowly: see fetch_after_mark().
+ */
+static void dcqcn_marked(struct rxe_cc *cc, u32 una, u32 top, u64 now)
+{
+	u32 was = cc->window, least = min_t(u32, was, rxe_knob(window_lossy));
+
+	cc->marked = (now >> MARK_BITS) | 1;
+	cc->queued = true;
+	rxe_window_lost(cc, una, top);
+	cc->window = max(cc->window, least);
+	if (cc->window < was)
+		cc->before = cc->window;	/* a mark is no error that can be undone */
 }
 
 /*
@@ -225,6 +326,7 @@ static void note_rtt(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 		return;
 	cc->seen_rtt = s->fetch ? s->rtt_min : s->rtt;
 	cc->seen_at = s->at;
+	cc->turned = false;
 }
 
 /*
@@ -239,6 +341,33 @@ static void note_throughput(struct rxe_cc *cc, const struct rxe_cc_sample *s)
 		cc->seen = seen;
 }
 
+/*
+ * A round trip of a READ ended, after marks. Its length says nothing about the queue: the peer
+ * limits its rate. So the window grows by one packet in a round trip, and marks shrink it.
+ */
+static void fetch_after_mark(struct rxe_cc *cc, struct rxe_cc_sample *s, u32 una)
+{
+	bool limited = s->limited;
+
+	s->limited = false;
+	rxe_window_acked(cc, s, una);
+	if (!limited || (cc->cut && !cc->restart))
+		return;
+	if (cc->window < cc->enough)	/* after a timeout */
+		cc->window = min(2 * cc->window, cc->enough);
+	else if (cc->window < rxe_knob(window_max))
+		cc->window++;
+}
+
+static bool is_marked(const struct rxe_cc *cc, u64 now)
+{
+	u32 age = (u32)(now >> MARK_BITS) - cc->marked;
+	u32 limit = rxe_knob(loss_memory_ns) >> MARK_BITS;
+	u32 slack = 1024;	/* the caller may have taken the time up to a second earlier */
+
+	return cc->marked && age + slack <= limit + slack;
+}
+
 static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)
 {
 	struct rxe_cc_sample sample = *s;
@@ -249,11 +378,14 @@ static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 		note_throughput(cc, s);
 	if (!s->fetch && cc->rate) {
 		if (cc->dcqcn.assumed && s->limited)
-			repeat_cut(cc, cc->dcqcn.cut_at);
+			repeat_cut(cc, cc->seen, cc->dcqcn.cut_at);
 		cc->dcqcn.assumed = false;
 		sample.limited &= window_holds_back(cc, s);
 	}
-	rxe_window_acked(cc, &sample, una);
+	if (s->fetch && is_marked(cc, s->at))
+		fetch_after_mark(cc, &sample, una);
+	else
+		rxe_window_acked(cc, &sample, una);
 }
 
 const struct rxe_cc_ops rxe_cc_dcqcn = {
@@ -265,5 +397,8 @@ const struct rxe_cc_ops rxe_cc_dcqcn = {
 	.undo		= rxe_window_undo,
 	.cnp		= dcqcn_cnp,
 	.sent		= dcqcn_sent,
+	.asked		= dcqcn_asked,
+	.turned		= dcqcn_turned,
+	.marked		= dcqcn_marked,
 	.ecn		= true,
 };

@@ -55,6 +55,7 @@ static void reset_rq(struct rxe_qp *qp)
 	rxe_ack_reset(&rq->ack);
 	rxe_gap_reset(&rq->gap);
 	rxe_np_reset(&qp->slow->np);
+	rxe_ended_reset(&qp->slow->ended);
 }
 
 /**

@@ -66,6 +66,14 @@ static inline struct sk_buff *rxe_inq_first(const struct rxe_inq *in)
 	return skb == (const struct sk_buff *)&in->queue ? NULL : skb;
 }
 
+/* The last queued train, or NULL; likewise */
+static inline struct sk_buff *rxe_inq_last(const struct rxe_inq *in)
+{
+	struct sk_buff *skb = READ_ONCE(in->queue.prev);
+
+	return skb == (const struct sk_buff *)&in->queue ? NULL : skb;
+}
+
 void rxe_inq_init(struct rxe_inq *in);
 void rxe_inq_reset(struct rxe_dev *rxe, struct rxe_inq *in);
 bool rxe_inq_queue(struct rxe_dev *rxe, struct rxe_inq *in,

@@ -5,7 +5,8 @@
  * decides when a CNP is due and by how much the rate falls.
  *
  * A CNP isn't authenticated. An attacker who can forge a packet of the connection can slow it
- * down, but not below rp_min_rate. A UD QP has no peer, and a CNP no Q_Key: any host that
+ * down, but not below rp_min_rate; a mark on a forged READ response shrinks the window, but not
+ * below window_lossy. A UD QP has no peer, and a CNP no Q_Key: any host that
  * knows the QP's number can slow the QP down likewise.
  *
  * Context: recv_task.
@@ -81,6 +82,28 @@ static u32 get_flow(const struct rxe_qp *qp, struct sk_buff *skb, const struct r
 	return qp->service->datagram ? rxe_rx_flow(skb, pkt->src_qpn) : 0;
 }
 
+/*
+ * READ responses were marked: ask for less. Only responses that are in flight count: a response
+ * that comes twice, or that somebody forged, says nothing about the path.
+ */
+static void reduce_reads(struct rxe_qp *qp, u32 psn)
+{
+	struct rxe_sq *sq = &qp->sq;
+	struct rxe_allowance was;
+
+	if (!sq->cc.ops->marked)
+		return;
+	spin_lock(&sq->lock);
+	if (rxe_psn_diff(psn, sq->flight.una) >= 0 && rxe_psn_diff(psn, sq->flight.top) < 0) {
+		was = rxe_allowance_get(sq);
+		sq->cc.ops->marked(&sq->cc, sq->flight.una, sq->flight.top, ktime_get_ns());
+		if (sq->cc.window < was.window)
+			sq->flight.overfull = true;
+		rxe_allowance_trace(sq, was);
+	}
+	spin_unlock(&sq->lock);
+}
+
 static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 			  const struct rxe_pkt *pkt)
 {
@@ -95,6 +118,8 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
 		answer_datagram(qp, skb, pkt);
 	else
 		send_cnp(qp, &qp->path, qp->attr.dest_qp_num);
+	if (pkt->flags & RXE_OP_READ_RESP)
+		reduce_reads(qp, pkt->psn);
 }
 
 /*

@@ -127,3 +127,40 @@ void rxe_pace_charge(struct rxe_qp *qp, u32 bytes)
 	rxe_allowance_trace(&qp->sq, was);
 	spin_unlock(&qp->sq.lock);
 }
+
+/**
+ * rxe_pace_asked - a READ begins to be answered: tell congestion control, see rxe_cc_ops.asked
+ * @qp: the QP
+ *
+ * Only useful if rxe_is_paced(). Context: bottom halves off; takes sq.lock.
+ */
+void rxe_pace_asked(struct rxe_qp *qp)
+{
+	struct rxe_cc *cc = &qp->sq.cc;
+	struct rxe_allowance was;
+
+	spin_lock(&qp->sq.lock);
+	was = rxe_allowance_get(&qp->sq);
+	if (was.rate && cc->ops->asked)
+		cc->ops->asked(cc, ktime_get_ns());
+	rxe_allowance_trace(&qp->sq, was);
+	spin_unlock(&qp->sq.lock);
+}
+
+/**
+ * rxe_pace_turned - a READ request came: tell congestion control, see rxe_cc_ops.turned
+ * @qp: the QP
+ * @from: when the response to an earlier READ had left, ns
+ * @idle: nothing was left to be sent
+ *
+ * Only useful if rxe_is_paced(). Context: bottom halves off; takes sq.lock.
+ */
+void rxe_pace_turned(struct rxe_qp *qp, u64 from, bool idle)
+{
+	struct rxe_cc *cc = &qp->sq.cc;
+
+	spin_lock(&qp->sq.lock);
+	if (cc->rate && cc->ops->turned)
+		cc->ops->turned(cc, from, ktime_get_ns(), idle);
+	spin_unlock(&qp->sq.lock);
+}

@@ -29,5 +29,7 @@ void rxe_pace_release(struct rxe_qp *qp);
 u32 rxe_pace_room(struct rxe_qp *qp, u8 who);
 u32 rxe_pace_ask(struct rxe_qp *qp, u8 who);
 void rxe_pace_charge(struct rxe_qp *qp, u32 bytes);
+void rxe_pace_asked(struct rxe_qp *qp);
+void rxe_pace_turned(struct rxe_qp *qp, u64 from, bool idle);
 
 #endif /* RXE_TRANSPORT_PACE_H */

@@ -362,6 +362,8 @@ enum rxe_fate rxe_take_train(struct rxe_qp *qp, struct rxe_inq *in, struct sk_bu
 	p.l3_icrc.len = 0;
 	qp->rq.reply.batch = rx->npkts;
 	qp->rq.read.sent_then = rx->psn;
+	if (unlikely(rx->held))
+		qp->slow->ended.at = 0;	/* the train came before, so it measures no round trip */
 	while (rx->done < rx->end) {
 		p.off = rx->done;
 		p.len = min(rx->pkt, skb->len - p.off);

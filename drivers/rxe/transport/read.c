@@ -32,6 +32,40 @@ static void serve_read(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	smp_mb();
 }
 
+static bool is_read_request(const struct sk_buff *skb)
+{
+	u8 bth[RXE_BTH_BYTES];
+
+	return rxe_skb_copy_bth(skb, 0, bth) && (rxe_opcode[bth[0]].flags & RXE_OP_READ_REQ);
+}
+
+/*
+ * The rate is limited. Has the first READ request come since the response to an earlier READ had
+ * left? It waits in the queue, behind the READ in progress.
+ */
+static void watch_turn(struct rxe_qp *qp)
+{
+	struct rxe_ended *ended = &qp->slow->ended;
+	struct sk_buff *skb = ended->at ? rxe_inq_last(&qp->requests) : NULL;
+
+	if (!skb || rxe_psn_diff(rxe_rx(skb)->psn, ended->psn) < 0 || !is_read_request(skb))
+		return;
+	rxe_pace_turned(qp, ended->at, false);
+	ended->at = 0;
+}
+
+/* The rate is limited, and a new READ is to be answered. Did it find nothing left to be sent? */
+static void begin_limited(struct rxe_qp *qp)
+{
+	struct rxe_ended *ended = &qp->slow->ended;
+
+	if (ended->at && rxe_psn_diff(qp->rq.read.sent_then, ended->psn) >= 0) {
+		rxe_pace_turned(qp, ended->at, true);
+		ended->at = 0;
+	}
+	rxe_pace_asked(qp);
+}
+
 /**
  * rxe_read_start - take in a new READ request
  * @qp: the QP
@@ -47,6 +81,8 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, RX_READ_REQ);
 	if (!keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return false;
+	if (rxe_is_paced(qp))
+		begin_limited(qp);
 	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	if (rq->reply.out.firsts.score)
 		rxe_firsts_new(&rq->reply.out.firsts, pkt->psn, npkts);
@@ -132,6 +168,19 @@ static u32 get_run_length(const struct rxe_qp *qp, u32 budget)
 	return clamp(npkts, 1U, max(rxe_tx_share(rq->reply.tx), 1U));
 }
 
+/* @bytes of the response leave at a limited rate */
+static void charge_response(struct rxe_qp *qp, u32 bytes)
+{
+	struct rxe_ended *ended = &qp->slow->ended;
+	const struct rxe_read_resp *read = &qp->rq.read;
+
+	rxe_pace_charge(qp, bytes);
+	if (read->active || read->again)
+		return;
+	ended->psn = read->psn;
+	ended->at = ktime_get_ns();
+}
+
 /*
  * Send @trains trains, or until @room bytes have left or the response is complete. The
  * response to the next READ may follow in the same train.
@@ -153,7 +202,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		trains -= rxe_outlet_is_full(outlet) || rxe_outlet_is_short(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
 	if (rxe_is_paced(qp))
-		rxe_pace_charge(qp, begin - rq->read.resid);
+		charge_response(qp, begin - rq->read.resid);
 }
 
 /*
@@ -223,6 +272,8 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 		return false;
 	}
 	seg.key = rq->read.key;
+	if (rxe_is_paced(qp))
+		watch_turn(qp);
 	rxe_outlet_responses(&outlet, qp, rq->reply.tx);
 	while (rq->read.active && *budget && (room = get_read_room(qp))) {
 		err = check_read_data(qp, &room);

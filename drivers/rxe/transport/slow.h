@@ -27,6 +27,16 @@ struct rxe_persist {
 };
 
 /**
+ * struct rxe_ended - a READ whose response was sent completely while the rate was limited
+ * @at: when, ns; 0: there was none, or a READ request has come since
+ * @psn: PSN behind its last packet
+ */
+struct rxe_ended {
+	u64			at;
+	u32			psn;
+};
+
+/**
  * struct rxe_qp_slow - what a QP needs only outside the fast path
  * @qp: the QP
  * @idle: completed when rxe_qp.entry has no reference left
@@ -51,6 +61,7 @@ struct rxe_persist {
  * @persist: the persistent FLUSH in progress; only recv_task uses it
  * @windows: memory windows of type 2B that are bound on it
  * @np: CNPs for ECN marks on requests and responses; only recv_task uses it
+ * @ended: measures how soon a READ request follows a READ response; only recv_task uses it
  *
  * It has a cache of its own: the RDMA core allocates struct rxe_qp with kmalloc(), which has no
  * size between 2 and 4 KiB.
@@ -79,7 +90,14 @@ struct rxe_qp_slow {
 	struct rxe_persist	persist;
 	struct rxe_windows	windows;
 	struct rxe_np		np;
+	struct rxe_ended	ended;
 };
+
+/* A new connection: no READ was answered */
+static inline void rxe_ended_reset(struct rxe_ended *ended)
+{
+	*ended = (struct rxe_ended){};
+}
 
 /* Forget the FLUSH in progress */
 static inline void rxe_persist_reset(struct rxe_persist *persist)
