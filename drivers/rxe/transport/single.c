@@ -48,6 +48,7 @@ static u8 apply_atomic_uncached(u64 *word, const struct rxe_pkt *pkt, u64 *orig)
 {
 	u8 res = 0;
 
+	smp_mb();	/* after what earlier requests wrote and read, as apply_atomic() */
 	spin_lock(&uncached_lock);
 	*orig = READ_ONCE(*word);
 	switch (pkt->opcode) {
