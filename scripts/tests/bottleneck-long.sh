@@ -3,7 +3,7 @@
 # nodes: 1
 # level: long
 # alone: yes
-# timeout: 900
+# timeout: 1200
 # clock: leaps
 RATES="50 100" FLOWS="2 4 8 16"
 . "$(dirname "$0")/bottleneck.sh"
