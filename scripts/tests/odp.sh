@@ -51,6 +51,7 @@ lost() {
 left_behind() {
 	local lines
 	[ -e /proc/sys/vm/unprivileged_userfaultfd ] || { skip left "the kernel has no userfaultfd"; return; }
+	[ -e /proc/self/ns/user ] || { skip left "the kernel has no user namespaces"; return; }
 	lines=$(log_lines)
 	echo "odp_processes 16" > $KNOBS
 	cases "left-" odp_left rxe0 8

@@ -124,6 +124,7 @@ static int process_in_namespace(void)
 		read_all(down[0], &c, 1);
 		_exit(register_as(7, TRY));
 	}
+	close(up[1]);		/* the read ends if that process does */
 	read_all(up[0], &c, 1);
 	set_ids(pid);
 	write_all(down[1], &c, 1);
