@@ -66,7 +66,7 @@ in_tree() {
 	unshare -m bash -c '
 		set -e
 		mount --make-rprivate /
-		mount --bind "$2" "$1/tree/mnt"
+		mount --rbind "$2" "$1/tree/mnt"
 		mount -t proc proc "$1/tree/proc"
 		exec chroot "$1/tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C bash -ec "$3"
 	' - "$@"

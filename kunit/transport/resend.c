@@ -13,7 +13,10 @@
 /* 4.096 us * 2^10: 4 ms */
 #define SHORT_TIMEOUT	10
 
-/* A probe comes after a second, also on a path that loses packets: not while a case runs */
+/*
+ * On a path that loses packets, a probe comes after half a millisecond. Here it comes after a
+ * second: not while a case runs.
+ */
 static void put_off_probes(void)
 {
 	knob_set(rtt_guess_ns, NSEC_PER_SEC);
@@ -329,6 +332,7 @@ static void loss_before_failure(struct kunit *test)
 {
 	struct ib_pd other = fake(test)->pd;
 
+	put_off_probes();
 	peer_take_send(test, 1, 1);
 	peer_take_send(test, 2, 1);
 	to_rxe_mr(fake(test)->mr)->key.pd = &other;

@@ -240,6 +240,7 @@ static void passes(struct kunit *test)
 	}
 	tasklet_kill(&p->between);
 	KUNIT_EXPECT_TRUE(test, p->come);
+	KUNIT_EXPECT_GT(test, p->runs, 0u);
 	KUNIT_EXPECT_LE(test, p->runs, (u32)RXE_TASK_PASS);
 }
 

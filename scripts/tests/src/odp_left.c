@@ -117,6 +117,8 @@ static int process_in_namespace(void)
 		die("pipe");
 	pid = fork();
 	if (!pid) {
+		close(up[0]);
+		close(down[1]);		/* the read ends if the parent does */
 		become(USER);
 		if (unshare(CLONE_NEWUSER))
 			die("unshare: %s", strerror(errno));
