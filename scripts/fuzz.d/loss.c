@@ -131,6 +131,8 @@ static void acknowledge_packets(struct input *in, struct conn *c)
 	sample.rtt_min = c->rtt.min;
 	sample.rtt_var = c->rtt.var;
 	sample.limited = take_u8(in) & 1;
+	sample.fetch = take_u8(in) & 1;
+	sample.at = c->now;
 	sample.lossy = rxe_recovery_is_lossy(&c->rec, c->now);
 	c->cc.ops->acked(&c->cc, &sample, c->una);
 }
@@ -200,9 +202,31 @@ static void learn_gap(struct input *in, struct conn *c)
 		rxe_gap_late(&c->gap, psn);
 }
 
+/* READs of the peer, and marks on its responses */
+static void take_read(struct input *in, struct conn *c)
+{
+	const struct rxe_cc_ops *ops = c->cc.ops;
+	u64 from = c->now - take_number(in, c->now);
+
+	switch (take_u8(in) % 3) {
+	case 0:
+		if (c->cc.rate && ops->asked)
+			ops->asked(&c->cc, c->now);
+		break;
+	case 1:
+		if (c->cc.rate && ops->turned)
+			ops->turned(&c->cc, from, c->now, take_u8(in) & 1);
+		break;
+	case 2:
+		if (ops->marked && count_in_flight(c))
+			ops->marked(&c->cc, c->una, c->next, c->now);
+		break;
+	}
+}
+
 static void take_event(struct input *in, struct conn *c)
 {
-	switch (take_u8(in) % 8) {
+	switch (take_u8(in) % 9) {
 	case 0:
 		c->now += take_number(in, TIME_MOST - c->now);
 		break;
@@ -230,6 +254,9 @@ static void take_event(struct input *in, struct conn *c)
 		learn_gap(in, c);
 		rxe_np_due(&c->np, take_u8(in), c->now);
 		rxe_firsts_new(&c->firsts, c->una, count_in_flight(c));
+		break;
+	case 8:
+		take_read(in, c);
 		break;
 	}
 }

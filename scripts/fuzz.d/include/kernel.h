@@ -29,6 +29,7 @@
 
 /* For wire/ and ring/ */
 #define U8_MAX			0xff
+#define U64_MAX			(~0ULL)
 #define _AC(n, suffix)		n##suffix
 #define __read_mostly
 #define BIT(n)			(1UL << (n))
