@@ -139,7 +139,7 @@ struct rxe_swift {
  * @cut: @window was reduced for the last loss, and @recover isn't acknowledged yet
  * @restart: the last loss was a timeout
  * @turned: READs of the peer measured @seen_rtt
- * @marked: when READ responses were marked last, in units of 2^20 ns; 0: never
+ * @marked_at: when READ responses were marked last, ns; 0: never
  * @dcqcn: state of dcqcn.c
  * @swift: state of swift.c
  *
@@ -160,7 +160,7 @@ struct rxe_cc {
 	bool	cut;
 	bool	restart;
 	bool	turned;
-	u32	marked;
+	u64	marked_at;
 	union {
 		struct rxe_dcqcn	dcqcn;
 		struct rxe_swift	swift;

@@ -40,7 +40,6 @@
 #include <rxe/knobs.h>
 
 #define ALPHA_BITS	20
-#define MARK_BITS	20			/* of the unit of rxe_cc.marked */
 #define ASKED_LEAST	SZ_8K			/* bytes: fewer say nothing about the path */
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
@@ -299,7 +298,7 @@ static void dcqcn_marked(struct rxe_cc *cc, u32 una, u32 top, u64 now)
 {
 	u32 was = cc->window, least = min_t(u32, was, rxe_knob(window_lossy));
 
-	cc->marked = (now >> MARK_BITS) | 1;
+	cc->marked_at = now;
 	cc->queued = true;
 	rxe_window_lost(cc, una, top);
 	cc->window = max(cc->window, least);
@@ -361,11 +360,9 @@ static void fetch_after_mark(struct rxe_cc *cc, struct rxe_cc_sample *s, u32 una
 
 static bool is_marked(const struct rxe_cc *cc, u64 now)
 {
-	u32 age = (u32)(now >> MARK_BITS) - cc->marked;
-	u32 limit = rxe_knob(loss_memory_ns) >> MARK_BITS;
-	u32 slack = 1024;	/* the caller may have taken the time up to a second earlier */
+	s64 age = now - cc->marked_at;	/* perhaps below 0: the caller took the time earlier */
 
-	return cc->marked && age + slack <= limit + slack;
+	return cc->marked_at && age <= (s64)rxe_knob(loss_memory_ns);
 }
 
 static void dcqcn_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 una)

@@ -110,19 +110,22 @@ static bool task_start(struct rxe_task *task, bool must)
 }
 
 /*
- * The task ends a run, in which it was paused, or another run was requested. A paused task
- * remembers that there is more to do. Return: as task_stop()
+ * The task ends a run. A paused task remembers that there is more to do. Otherwise, with @queued
+ * RXE_TASK_QUEUED, a task that has more to do is queued in the same step: once it neither runs nor
+ * is queued, it may be freed any time. With @queued 0, the caller continues. Return: as task_stop()
  */
-static noinline bool task_stop_requested(struct rxe_task *task, bool more)
+static noinline bool task_stop_any(struct rxe_task *task, bool more, int queued)
 {
 	int next, state = atomic_read(&task->state);
 
 	do {
 		more |= !!(state & RXE_TASK_AGAIN);
 		next = state & (RXE_TASK_PAUSED | RXE_TASK_QUEUED);
-		if (more && (state & RXE_TASK_PAUSED))
-			next |= RXE_TASK_AGAIN;
+		if (more)
+			next |= next & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : queued;
 	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	if (next & ~state & RXE_TASK_QUEUED)
+		queue_task(task);
 	return more && !(next & RXE_TASK_PAUSED);
 }
 
@@ -135,7 +138,7 @@ static bool task_stop(struct rxe_task *task, bool more)
 	__this_cpu_dec(task_depth);
 	if (likely(atomic_try_cmpxchg_release(&task->state, &running, queued)))
 		return more;
-	return task_stop_requested(task, more);
+	return task_stop_any(task, more, 0);
 }
 
 /**
@@ -289,24 +292,6 @@ static bool task_start_queued(struct rxe_task *task)
 	return !busy;
 }
 
-/*
- * End a run of a pass. If there is more to do, the task is queued in the same step: once it neither
- * runs nor is queued, it may be freed any time.
- */
-static void task_stop_queued(struct rxe_task *task, bool more)
-{
-	int next, state = atomic_read(&task->state);
-
-	do {
-		more |= !!(state & RXE_TASK_AGAIN);
-		next = state & (RXE_TASK_PAUSED | RXE_TASK_QUEUED);
-		if (more)
-			next |= next & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_QUEUED;
-	} while (!atomic_try_cmpxchg(&task->state, &state, next));
-	if (next & ~state & RXE_TASK_QUEUED)
-		queue_task(task);
-}
-
 static void run_queued(struct rxe_task *task)
 {
 	bool more;
@@ -316,7 +301,7 @@ static void run_queued(struct rxe_task *task)
 	__this_cpu_inc(task_depth);
 	more = task_run_once(task);
 	__this_cpu_dec(task_depth);
-	task_stop_queued(task, more);
+	task_stop_any(task, more, RXE_TASK_QUEUED);
 }
 
 /* The task that was queued last is the first in @fresh, and the last in @tasks */
