@@ -14,6 +14,7 @@
 #include <compat/device.h>
 #include <compat/mmu.h>
 #include <compat/ops.h>
+#include <compat/unaligned.h>
 #include <compat/verbs.h>
 #include <rxe/mcast.h>
 #include <rxe/net.h>
@@ -28,6 +29,9 @@
 #define RXE_VENDOR_ID	0xffffff	/* no OUI: a software device */
 
 static DEFINE_MUTEX(add_lock);
+
+/* The devices of all namespaces by node GUID */
+static DEFINE_XARRAY(node_guids);
 
 static void set_object_limits(struct ib_device_attr *attr)
 {
@@ -118,6 +122,53 @@ static int rxe_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
+static unsigned long node_guid_key(const struct rxe_dev *rxe)
+{
+	return be64_to_cpu(rxe->ibdev.node_guid);
+}
+
+/*
+ * Set the node GUID, which no other device of this host has. The CM of a peer takes queue pairs of
+ * one number and one node GUID for the same, and disconnects the earlier one. Kernel consumers
+ * share a PD between devices of one node GUID.
+ *
+ * The node GUID is an EUI-64 of the MAC address, which is random for netdevs without one (loopback,
+ * tunnels). VLANs, ipvlans and bridges have the MAC address of another netdev: the two bytes in the
+ * middle then count down from those of the first device.
+ */
+static int claim_node_guid(struct rxe_dev *rxe)
+{
+	u8 mac[ETH_ALEN], *guid = (u8 *)&rxe->ibdev.node_guid;
+	const struct net_device *ndev = rxe->ndev;
+	u16 middle = 0xfffe;
+	int err;
+
+	if (ndev->addr_len == ETH_ALEN && is_valid_ether_addr(ndev->dev_addr))
+		ether_addr_copy(mac, ndev->dev_addr);
+	else
+		eth_random_addr(mac);
+	addrconf_addr_eui48(guid, mac);
+	do {
+		put_unaligned_be16(middle, guid + 3);
+		err = xa_insert(&node_guids, node_guid_key(rxe), rxe, GFP_KERNEL);
+	} while (err == -EBUSY && middle--);
+	return err;
+}
+
+/* A device that couldn't claim its node GUID leaves the entry of another device */
+static void release_node_guid(struct rxe_dev *rxe)
+{
+	xa_cmpxchg(&node_guids, node_guid_key(rxe), rxe, NULL, 0);
+}
+
+/* The entry is replaced, which takes no memory */
+static void move_node_guid(struct rxe_dev *heir, struct rxe_dev *rxe)
+{
+	release_node_guid(heir);
+	heir->ibdev.node_guid = rxe->ibdev.node_guid;
+	xa_store(&node_guids, node_guid_key(heir), heir, 0);
+}
+
 /* Keep the administrator's settings and the identity of the device */
 static void hand_over_settings(struct rxe_dev *rxe, struct rxe_dev *heir)
 {
@@ -125,7 +176,7 @@ static void hand_over_settings(struct rxe_dev *rxe, struct rxe_dev *heir)
 	heir->ttl = rxe->ttl;
 	rxe_tclass_move(heir, rxe);
 	heir->ibdev.use_cq_dim = rxe->ibdev.use_cq_dim;
-	heir->ibdev.node_guid = rxe->ibdev.node_guid;
+	move_node_guid(heir, rxe);
 	memcpy(heir->ibdev.node_desc, rxe->ibdev.node_desc,
 	       sizeof(heir->ibdev.node_desc));
 	rxe->heir = NULL;
@@ -141,6 +192,7 @@ static void rxe_dealloc_driver(struct ib_device *ibdev)
 
 	if (READ_ONCE(rxe->renewer) == current)
 		hand_over_settings(rxe, rxe->heir);
+	release_node_guid(rxe);
 	rxe_net_del(rxe);
 	rxe_gid_release(rxe);
 	rxe_sysfs_del(rxe);
@@ -284,19 +336,6 @@ static int check_ndev(struct net_device *ndev)
 	return 0;
 }
 
-/* From the MAC address; random for netdevs without a MAC address (loopback, tunnels) */
-static void set_node_guid(struct rxe_dev *rxe)
-{
-	const struct net_device *ndev = rxe->ndev;
-	u8 mac[ETH_ALEN];
-
-	if (ndev->addr_len == ETH_ALEN && is_valid_ether_addr(ndev->dev_addr))
-		ether_addr_copy(mac, ndev->dev_addr);
-	else
-		eth_random_addr(mac);
-	addrconf_addr_eui48((u8 *)&rxe->ibdev.node_guid, mac);
-}
-
 static void set_node_desc(struct rxe_dev *rxe, const char *name)
 {
 	scnprintf(rxe->ibdev.node_desc, sizeof(rxe->ibdev.node_desc), "%s %s",
@@ -327,7 +366,6 @@ static void init_ibdev(struct rxe_dev *rxe)
 	ibdev->local_dma_lkey = 0;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
-	set_node_guid(rxe);
 	set_dma_mask(rxe);
 	rxe_mark_name_assigned_by_user(ibdev);
 	ib_set_device_ops(ibdev, &rxe_dev_ops);
@@ -464,7 +502,7 @@ static struct rxe_dev *create_dev(struct net *net, struct net *owner, struct net
 
 	if (!rxe)
 		return ERR_PTR(-ENOMEM);
-	err = rxe_net_add(rxe, net);
+	err = claim_node_guid(rxe) ?: rxe_net_add(rxe, net);
 	if (err) {
 		ib_dealloc_device(&rxe->ibdev);
 		return ERR_PTR(err);

@@ -97,6 +97,36 @@ attributes() {
 	try delete-left-no-port wait_for 5 port_free
 }
 
+guid() { # DEVICE
+	cat "/sys/class/infiniband/$1/node_guid"
+}
+
+# Netdevs with one MAC address: their devices differ, whatever is added first and in which namespace
+same_mac() {
+	local first dev
+	netdev s1 && netdev s2 && ip link set s2 address "$(cat /sys/class/net/s1/address)" &&
+		ip link add link s1 name s1.5 type vlan id 5 && ip netns add other &&
+		ip link add link s1 name ipv type ipvlan && ip link set ipv netns other || return 1
+	for dev in s1 s2 s1.5; do
+		rdma link add "r_$dev" type rxe netdev $dev || return 1
+	done
+	first=$(guid r_s1)
+	ip netns exec other bash -c 'ip link set ipv up && rdma link add r_ipv type rxe netdev ipv' || return 1
+	[ "$(for dev in s1 s2 s1.5 ipv; do guid r_$dev; done | sort -u | wc -l)" = 4 ] || return 1
+	rdma link delete r_s1 && rdma link add r_s1 type rxe netdev s1 && [ "$(guid r_s1)" = "$first" ] || return 1
+	for dev in s1 s2 s1.5; do
+		rdma link delete "r_$dev" || return 1
+	done
+	ip netns del other && ip link del s1 && ip link del s2
+}
+
+# Any user can query the port: a netdev without a known speed doesn't fill the kernel's log
+quiet_query() {
+	netdev s1 && rdma link add r_s1 type rxe netdev s1 && ibv_devinfo -d r_s1 > /dev/null &&
+		cat /sys/class/infiniband/r_s1/ports/1/{state,rate} && rdma link delete r_s1 && ip link del s1 &&
+		[ "$(dmesg | grep -c 'speed is unknown')" = 0 ]
+}
+
 several() {
 	local i
 	for i in 1 2 3 4; do
@@ -158,6 +188,10 @@ autoload() {
 refusals
 attributes
 try several-devices several
+if [ "${RXE_MODULE:-ours}" = ours ]; then
+	try same-mac same_mac
+	try quiet-query quiet_query
+fi
 try unload-with-devices unload_with_devices
 try unload-refused-while-open unload_busy
 if [ "${RXE_MODULE:-ours}" = shipped ]; then
