@@ -4,7 +4,9 @@
  *
  * Context: process; the netdev may change at any time, unless RTNL is held.
  */
+#include <linux/ethtool.h>
 #include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
 #include <rdma/ib_mad.h>
 #include <rxe/join.h>
 #include <rxe/net.h>
@@ -71,6 +73,29 @@ static u8 ndev_get_phys_state(const struct net_device *ndev)
 				     IB_PORT_PHYS_STATE_DISABLED;
 }
 
+/* The RDMA core would log each query of an unknown speed, which any user can make */
+static bool speed_is_known(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings link;
+	bool known;
+
+	rtnl_lock();
+	known = ndev->reg_state == NETREG_REGISTERED &&
+		!__ethtool_get_link_ksettings(ndev, &link) &&
+		link.base.speed != (u32)SPEED_UNKNOWN;
+	rtnl_unlock();
+	return known;
+}
+
+static void query_speed(struct rxe_dev *rxe, u32 port, struct ib_port_attr *attr)
+{
+	if (speed_is_known(rxe->ndev) &&
+	    !ib_get_eth_speed(&rxe->ibdev, port, &attr->active_speed, &attr->active_width))
+		return;
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
+}
+
 /**
  * rxe_query_port - ib_device_ops.query_port
  * @ibdev: device
@@ -93,14 +118,7 @@ int rxe_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 	attr->port_cap_flags = rxe->roce ? IB_PORT_CM_SUP : 0;
 	attr->max_msg_sz = RXE_MAX_MSG;
 	attr->max_vl_num = 1;
-	if (ib_get_eth_speed(ibdev, port, &attr->active_speed,
-			     &attr->active_width)) {
-		/* The netdev is going away */
-		attr->state = IB_PORT_DOWN;
-		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
-		attr->active_speed = IB_SPEED_SDR;
-		attr->active_width = IB_WIDTH_1X;
-	}
+	query_speed(rxe, port, attr);
 	return 0;
 }
 
