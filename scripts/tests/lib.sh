@@ -298,7 +298,10 @@ lockdep_works() {
 
 # node_reset: brings this machine into its state after boot; fails if something stays
 node_reset() {
-	local ns dev bad=0
+	local ns dev online bad=0
+	for online in /sys/devices/system/cpu/cpu*/online; do
+		[ ! -e "$online" ] || [ "$(cat "$online")" = 1 ] || echo 1 > "$online"
+	done
 	# The processes that the test, or its commands on b, left running
 	echo 1 > /sys/fs/cgroup/test/cgroup.kill
 	wait_for 10 eval '[ -z "$(cat /sys/fs/cgroup/test/cgroup.procs)" ]' || { say "processes stay"; bad=1; }
