@@ -113,9 +113,9 @@ count() { # NS COUNTER
 	cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/$2"
 }
 
-# counted NS COUNTER FROM: the counter shows ten more than FROM, as soon as the RDMA core updates it
+# counted NS COUNTER FROM MORE: the counter shows so many more than FROM, as soon as the RDMA core updates it
 counted() {
-	wait_for 5 eval "[ \$(count $1 $2) = $(($3 + 10)) ]"
+	wait_for 5 eval "[ \$(count $1 $2) = $(($3 + $4)) ]"
 }
 
 # crosses TYPE GROUP: the sender in A reaches two members in B and one in A
@@ -135,7 +135,47 @@ crosses() {
 		wait "$n" || status=1
 	done
 	[ "$(cat /tmp/recv.*.? | grep -cx "got 10")" = 3 ] && [ $status = 0 ] &&
-		counted A multicast_xmit_packets "$sent" && counted B multicast_rcv_packets "$rcvd"
+		counted A multicast_xmit_packets "$sent" 10 && counted B multicast_rcv_packets "$rcvd" 10
+}
+
+# some_lost TYPE GROUP: B loses each twentieth datagram before its device sees it.  Other packets aren't lost.  Nor is
+# the datagram that begins with zero, behind the network header, BTH and DETH
+some_lost() {
+	local protocol=ip match=(match ip dst "$2/32") data=48
+	[[ $1 = *v4 ]] || protocol=ipv6 match=(match ip6 dst "$2/128") data=68
+	[[ $1 = v2-* ]] || protocol=0x8915 match=(match u32 0 0 at 0) data=60
+	ip netns exec B tc qdisc add dev veth clsact &&
+		ip netns exec B tc filter add dev veth ingress protocol "$protocol" pref 1 u32 "${match[@]}" \
+			match u8 0 0xff at $data action gact pass &&
+		ip netns exec B tc filter add dev veth ingress protocol "$protocol" pref 2 u32 "${match[@]}" \
+			action gact pass random determ drop 20
+}
+
+none_lost() {
+	ip netns exec B tc qdisc del dev veth clsact
+}
+
+# loses TYPE GROUP: of 200 datagrams, B loses ten.  The others are whole, and each member gets each of them once
+loses() {
+	local n pids=() status=0 sent rcvd
+	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
+	rm -f /tmp/some.*
+	for n in 0 1; do
+		ip netns exec B timeout $LIMIT verbs_mcast some rxeB 0 "$2" 200 > /tmp/some.$n &
+		pids+=($!)
+	done
+	for n in 0 1; do
+		wait_for 20 grep -q ready /tmp/some.$n || return 1
+	done
+	some_lost "$1" "$2" && ip netns exec A verbs_mcast send rxeA "$(gid "$1")" "$2" 200 &&
+		ip netns exec A verbs_mcast end rxeA "$(gid "$1")" "$2" || status=1
+	for n in "${pids[@]}"; do
+		wait "$n" || status=1
+	done
+	say "$(tail -n 1 /tmp/some.*) $(ip netns exec B tc -s filter show dev veth ingress | grep -o 'Sent.*dropped [0-9]*')"
+	none_lost || status=1
+	[ "$(cat /tmp/some.? | grep -cx "got 190")" = 2 ] && [ $status = 0 ] &&
+		counted A multicast_xmit_packets "$sent" 201 && counted B multicast_rcv_packets "$rcvd" 191
 }
 
 # frames TYPE GROUP MAC: each datagram is one frame on the wire, to the group's MAC address
@@ -183,6 +223,7 @@ signal.pause()" > /tmp/hold &
 }
 
 path_up veth
+in_order
 for ns in A B; do
 	ip -n $ns route add 224.0.0.0/4 dev veth
 done
@@ -201,6 +242,9 @@ try frames-v2-ipv4 frames v2-ipv4 $G4 $MAC4
 try frames-v2-ipv6 frames v2-ipv6 $G6 $MAC6
 try frames-v1-ipv4 frames v1-ipv4 $G4 $MAC4
 try frames-v1-ipv6 frames v1-ipv6 $G6 $MAC6
+try loss-v2-ipv4 loses v2-ipv4 $G4
+try loss-v2-ipv6 loses v2-ipv6 $G6
+try loss-v1-ipv6 loses v1-ipv6 $G6
 try no-member drops
 try mckey-v2-ipv4 run_mckey v2-ipv4 $G4 $MAC4 2
 try mckey-v1-ipv4 run_mckey v1-ipv4 $G4 $MACV1 2

@@ -5,10 +5,13 @@
  * usage: verbs_mcast local DEV GID-INDEX GROUP	cases on one device: members, limits, errors
  *	  verbs_mcast recv DEV GID-INDEX GROUP COUNT	member: "ready", then "got N" at the end
  *	  verbs_mcast send DEV GID-INDEX GROUP COUNT	sends; fails if there's no route
+ *	  verbs_mcast some DEV GID-INDEX GROUP COUNT	member where datagrams get lost: "ready", then
+ *							"got N" when that of "end" comes
+ *	  verbs_mcast end DEV GID-INDEX GROUP		sends the last datagram to "some"
  *	  verbs_mcast hold DEV GID-INDEX GROUP [COUNT]	member of that and the next groups: "ready",
  *							and waits to be killed
  *
- * GROUP is an IPv4 or IPv6 multicast address. recv and hold work with any GID.
+ * GROUP is an IPv4 or IPv6 multicast address. recv, some and hold work with any GID.
  */
 #include "verbs_util.h"
 
@@ -20,18 +23,20 @@
 #define SLOTS 16
 #define SLOT 256
 #define SENT 1000		/* wr_id of a send; that of a receive is its slot */
+#define MOST_SOME 255		/* datagrams to "some": their bytes tell them apart */
 
 static struct ibv_context *ctx;
 static struct ibv_device_attr dev;
 static struct ibv_pd *pd;
 static union ibv_gid group, own;
 static int gid_index;
+static int slots = SLOTS;	/* receive buffers of an end */
 
 struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t *buf;		/* data to send, and SLOTS receive buffers behind it */
+	uint8_t *buf;		/* data to send, and receive buffers behind it */
 };
 
 static union ibv_gid parse_gid(const char *text)
@@ -50,7 +55,7 @@ static struct ibv_qp *new_qp(struct ibv_cq *cq, enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = type, .sq_sig_all = 1,
-		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1,
+		.cap = { .max_send_wr = 64, .max_recv_wr = slots, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
 
@@ -73,14 +78,14 @@ static void post_recv(struct end *e, uint64_t slot)
 
 static struct end new_end(uint32_t qkey)
 {
-	struct end e = { .buf = new_pages((1 + SLOTS) * SLOT) };
+	struct end e = { .buf = new_pages((1 + slots) * SLOT) };
 	int i;
 
-	e.mr = new_mr(pd, e.buf, (1 + SLOTS) * SLOT, IBV_ACCESS_LOCAL_WRITE);
-	e.cq = new_cq(ctx, 256);
+	e.mr = new_mr(pd, e.buf, (1 + slots) * SLOT, IBV_ACCESS_LOCAL_WRITE);
+	e.cq = new_cq(ctx, 64 + slots);
 	e.qp = new_qp(e.cq, IBV_QPT_UD);
 	ud_up(e.qp, qkey, 0);
-	for (i = 0; i < SLOTS; i++)
+	for (i = 0; i < slots; i++)
 		post_recv(&e, i);
 	return e;
 }
@@ -357,6 +362,38 @@ static void receive(int count)
 	end_end(&e);
 }
 
+/* Datagrams may be missing, but are whole, in order, and come once. That of zeros is the last */
+static void receive_some(int count)
+{
+	uint8_t seq, last = 0;
+	struct ibv_wc wc;
+	struct end e;
+	int n;
+
+	if (count < 1 || count > MOST_SOME)
+		die("1 to %d datagrams, not %d", MOST_SOME, count);
+	slots = count + 1;
+	e = new_end(QKEY);
+	if (attach(e.qp, &group, 0))
+		die("attach: %s", strerror(errno));
+	printf("ready\n");
+	fflush(stdout);
+	for (n = 0; ; n++) {
+		if (!wait_wc(e.cq, &wc))
+			die("%d came, but not the last", n);
+		seq = wc.wr_id < (uint64_t)slots ? slot_of(&e, wc.wr_id)[GRH] : 0;
+		take(&e, &wc, seq);
+		if (!seq)
+			break;
+		if (seq <= last)
+			die("datagram %u came behind %u", seq, last);
+		last = seq;
+	}
+	printf("got %d\n", n + ibv_poll_cq(e.cq, 1, &wc));
+	detach(e.qp, &group, 0);
+	end_end(&e);
+}
+
 static void hold(int count)
 {
 	struct end e = new_end(QKEY);
@@ -371,8 +408,8 @@ static void hold(int count)
 	pause();
 }
 
-/* Sends no more datagrams than receivers have slots for */
-static void send_many(int count)
+/* Sends no more datagrams than receivers have slots for. @first: bytes of the first one */
+static void send_many(int first, int count)
 {
 	struct end e = new_end(QKEY);
 	struct ibv_ah *ah = new_ah(&group);
@@ -380,7 +417,7 @@ static void send_many(int count)
 	int i;
 
 	for (i = 0; i < count; i++) {
-		post_send(&e, ah, GROUP_QPN, i + 1);
+		post_send(&e, ah, GROUP_QPN, first + i);
 		if (!wait_wc(e.cq, &wc) || take(&e, &wc, 0))
 			die("a send didn't complete");
 	}
@@ -391,7 +428,7 @@ static void send_many(int count)
 int main(int argc, char **argv)
 {
 	if (argc < 5)
-		die("usage: %s local|recv|send|hold DEV GID-INDEX GROUP [COUNT]", argv[0]);
+		die("usage: %s local|recv|send|some|end|hold DEV GID-INDEX GROUP [COUNT]", argv[0]);
 	ctx = open_device(argv[2]);
 	gid_index = atoi(argv[3]);
 	group = parse_gid(argv[4]);
@@ -405,7 +442,11 @@ int main(int argc, char **argv)
 		most_members();
 		most_groups();
 	} else if (!strcmp(argv[1], "send")) {
-		send_many(atoi(argv[5]));
+		send_many(1, atoi(argv[5]));
+	} else if (!strcmp(argv[1], "end")) {
+		send_many(0, 1);
+	} else if (!strcmp(argv[1], "some")) {
+		receive_some(atoi(argv[5]));
 	} else if (!strcmp(argv[1], "hold")) {
 		hold(argc > 5 ? atoi(argv[5]) : 1);
 	} else {

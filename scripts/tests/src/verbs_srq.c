@@ -539,6 +539,63 @@ static bool c_last_wqe(void)
 	return pass(s, 1, 4) && finish(s);
 }
 
+/* Waits for the next event but COMM_EST, which is that of the first message of a QP */
+static int next_event_type(struct ibv_async_event *e, int64_t ms)
+{
+	while (next_event(place[1].ctx, e, ms))
+		if (e->event_type != IBV_EVENT_COMM_EST)
+			return e->event_type;
+	return -1;
+}
+
+/* Each pair sends @n messages. All take work requests, in any order */
+static bool all_pairs_send(struct setup *s, int n)
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < n * s->qps; i++)
+		CHECK(!send_one(s, i % s->qps), "post_send failed");
+	for (i = 0; i < n * s->qps; i++) {
+		CHECK(wait_wc(s->scq, &wc) && !wc.status, "send: %s", ibv_wc_status_str(wc.status));
+		CHECK(wait_wc(s->rcq, &wc) && !wc.status, "receive: %s",
+		      ibv_wc_status_str(wc.status));
+	}
+	CHECK(!ibv_poll_cq(s->rcq, 1, &wc), "a receive too many");
+	return true;
+}
+
+/* Each limit is told once, and each QP's end. Also where packets get lost and come again */
+static bool c_events(void)
+{
+	const int each = 7, left = 8, rounds = 30;
+	struct setup *s = make(QPS, QPS * each + left);
+	struct ibv_async_event e;
+	unsigned int ended = 0;
+	int i, n;
+
+	for (i = 0; i < rounds; i++) {
+		if (!post_n(s, i ? QPS * each : QPS * each + left))
+			return false;
+		CHECK(!set_limit(s, 2 * left), "set the limit");
+		if (!all_pairs_send(s, each))
+			return false;
+		CHECK(next_event_type(&e, 5000) == IBV_EVENT_SRQ_LIMIT_REACHED, "no limit event");
+		CHECK(!query(s).srq_limit, "the limit is still set");
+	}
+	CHECK(next_event_type(&e, 50) < 0, "a limit event too many");
+	for (i = 0; i < QPS; i++)
+		CHECK(!qp_to_state(s->to[i], IBV_QPS_ERR), "to ERR");
+	for (n = 0; n < QPS; n++) {
+		CHECK(next_event_type(&e, 5000) == IBV_EVENT_QP_LAST_WQE_REACHED, "event %d", n);
+		for (i = 0; i < QPS; i++)
+			ended |= (s->to[i] == e.element.qp) << i;
+	}
+	CHECK(ended == (1u << QPS) - 1, "the QPs that told their end are %x", ended);
+	CHECK(next_event_type(&e, 50) < 0, "event %d too many", e.event_type);
+	return finish(s);
+}
+
 static bool c_rnr(void)
 {
 	struct setup *s = make(2, 8);
@@ -700,7 +757,7 @@ static bool c_spoilt_index(void)
 }
 
 #define CASES(X) X(create_limits) X(most_wrs) X(most_sges) X(attributes) X(in_order) X(limit) \
-	X(resize) X(load) X(load_resize) X(load_resize_order) X(last_wqe) X(rnr) X(write_imm) \
+	X(resize) X(load) X(load_resize) X(load_resize_order) X(last_wqe) X(events) X(rnr) X(write_imm) \
 	X(foreign_lkey) X(ud) X(spoilt_wqe) X(spoilt_index)
 #define CASE(n) { #n, c_ ## n },
 
