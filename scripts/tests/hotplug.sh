@@ -142,7 +142,7 @@ toggled() {
 	wait $pid && [ $n -ge 5 ]
 }
 
-random_verbs() { # GID: also on-demand paging, shared receive queues, multicast
+random_verbs() { # also on-demand paging, shared receive queues, multicast
 	timeout $((100 * PATIENCE)) verbs_random -d rxe0 -g "$(gid_index rxe0 v2 $A4)" -t $((5 * PATIENCE)) -s "$RANDOM" >&2
 }
 
@@ -152,7 +152,6 @@ loaded_meanwhile() {
 		cpu 0 && unload && cpu 1
 }
 
-trap 'cpu 1' EXIT
 ulimit -l unlimited
 for path in loop veth; do
 	path_up $path && use_gid v2-ipv4 || { fail "$path-up" "no devices"; continue; }

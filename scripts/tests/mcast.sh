@@ -118,23 +118,37 @@ counted() {
 	wait_for 5 eval "[ \$(count $1 $2) = $(($3 + $4)) ]"
 }
 
-# crosses TYPE GROUP: the sender in A reaches two members in B and one in A
-crosses() {
-	local n pids=() status=0 sent rcvd
-	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
-	rm -f /tmp/recv.*
-	for n in A.0 B.0 B.1; do
-		ip netns exec ${n%.*} timeout $LIMIT verbs_mcast recv rxe${n%.*} 0 "$2" 10 > /tmp/recv.$n &
+# members GROUP MODE COUNT MEMBER...: starts members, each NS.NUMBER, in a mode of verbs_mcast, and waits until they
+# have joined.  Each prints what it got to /tmp/got.MEMBER
+members() {
+	local n
+	rm -f /tmp/got.*
+	pids=()
+	for n in "${@:4}"; do
+		ip netns exec ${n%.*} timeout $LIMIT verbs_mcast "$2" rxe${n%.*} 0 "$1" "$3" > /tmp/got.$n &
 		pids+=($!)
 	done
-	for n in A.0 B.0 B.1; do
-		wait_for 20 grep -q ready /tmp/recv.$n || return 1
+	for n in "${@:4}"; do
+		wait_for 20 grep -q ready /tmp/got.$n || return 1
 	done
+}
+
+# members_got COUNT: each of the members ends, and got so many datagrams
+members_got() {
+	local pid status=0
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=1
+	done
+	[ $status = 0 ] && [ "$(cat /tmp/got.* | grep -cx "got $1")" = ${#pids[@]} ]
+}
+
+# crosses TYPE GROUP: the sender in A reaches two members in B and one in A
+crosses() {
+	local status=0 sent rcvd
+	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
+	members "$2" recv 10 A.0 B.0 B.1 || return 1
 	ip netns exec A verbs_mcast send rxeA "$(gid "$1")" "$2" 10 || status=1
-	for n in "${pids[@]}"; do
-		wait "$n" || status=1
-	done
-	[ "$(cat /tmp/recv.*.? | grep -cx "got 10")" = 3 ] && [ $status = 0 ] &&
+	members_got 10 && [ $status = 0 ] &&
 		counted A multicast_xmit_packets "$sent" 10 && counted B multicast_rcv_packets "$rcvd" 10
 }
 
@@ -157,24 +171,14 @@ none_lost() {
 
 # loses TYPE GROUP: of 200 datagrams, B loses ten.  The others are whole, and each member gets each of them once
 loses() {
-	local n pids=() status=0 sent rcvd
+	local status=0 sent rcvd
 	sent=$(count A multicast_xmit_packets) rcvd=$(count B multicast_rcv_packets)
-	rm -f /tmp/some.*
-	for n in 0 1; do
-		ip netns exec B timeout $LIMIT verbs_mcast some rxeB 0 "$2" 200 > /tmp/some.$n &
-		pids+=($!)
-	done
-	for n in 0 1; do
-		wait_for 20 grep -q ready /tmp/some.$n || return 1
-	done
+	members "$2" some 200 B.0 B.1 || return 1
 	some_lost "$1" "$2" && ip netns exec A verbs_mcast send rxeA "$(gid "$1")" "$2" 200 &&
 		ip netns exec A verbs_mcast end rxeA "$(gid "$1")" "$2" || status=1
-	for n in "${pids[@]}"; do
-		wait "$n" || status=1
-	done
-	say "$(tail -n 1 /tmp/some.*) $(ip netns exec B tc -s filter show dev veth ingress | grep -o 'Sent.*dropped [0-9]*')"
-	none_lost || status=1
-	[ "$(cat /tmp/some.? | grep -cx "got 190")" = 2 ] && [ $status = 0 ] &&
+	members_got 190 || status=1
+	say "$(tail -n 1 /tmp/got.*) $(ip netns exec B tc -s filter show dev veth ingress | grep -o 'Sent.*dropped [0-9]*')"
+	none_lost && [ $status = 0 ] &&
 		counted A multicast_xmit_packets "$sent" 201 && counted B multicast_rcv_packets "$rcvd" 191
 }
 

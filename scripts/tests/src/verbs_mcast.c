@@ -341,25 +341,39 @@ static void refused(void)
 	ibv_destroy_cq(cq);
 }
 
-static void receive(int count)
+static struct end new_member(void)
 {
 	struct end e = new_end(QKEY);
-	struct ibv_wc wc;
-	int n;
 
 	if (attach(e.qp, &group, 0))
 		die("attach: %s", strerror(errno));
 	printf("ready\n");
 	fflush(stdout);
+	return e;
+}
+
+/* @n datagrams came. One more would be a second copy, which comes before the next datagram */
+static void end_member(struct end *e, int n)
+{
+	struct ibv_wc wc;
+
+	printf("got %d\n", n + ibv_poll_cq(e->cq, 1, &wc));
+	detach(e->qp, &group, 0);
+	end_end(e);
+}
+
+static void receive(int count)
+{
+	struct end e = new_member();
+	struct ibv_wc wc;
+	int n;
+
 	for (n = 0; n < count; n++) {
 		if (!wait_wc(e.cq, &wc))
 			die("only %d of %d came", n, count);
 		take(&e, &wc, n + 1);
 	}
-	/* Each came once: a second copy would have come before the next datagram */
-	printf("got %d\n", n + ibv_poll_cq(e.cq, 1, &wc));
-	detach(e.qp, &group, 0);
-	end_end(&e);
+	end_member(&e, n);
 }
 
 /* Datagrams may be missing, but are whole, in order, and come once. That of zeros is the last */
@@ -373,11 +387,7 @@ static void receive_some(int count)
 	if (count < 1 || count > MOST_SOME)
 		die("1 to %d datagrams, not %d", MOST_SOME, count);
 	slots = count + 1;
-	e = new_end(QKEY);
-	if (attach(e.qp, &group, 0))
-		die("attach: %s", strerror(errno));
-	printf("ready\n");
-	fflush(stdout);
+	e = new_member();
 	for (n = 0; ; n++) {
 		if (!wait_wc(e.cq, &wc))
 			die("%d came, but not the last", n);
@@ -389,9 +399,7 @@ static void receive_some(int count)
 			die("datagram %u came behind %u", seq, last);
 		last = seq;
 	}
-	printf("got %d\n", n + ibv_poll_cq(e.cq, 1, &wc));
-	detach(e.qp, &group, 0);
-	end_end(&e);
+	end_member(&e, n);
 }
 
 static void hold(int count)
