@@ -28,6 +28,8 @@ ifneq ($(shell command -v '$(or $(CC_TEXT),none)' 2>/dev/null),)
 COMPILER := CC=$(CC_TEXT)
 endif
 endif
+# Recipes put a + in front.  Otherwise make before 4.4 doesn't see that this is a make, and gives it
+# one job.
 BUILD := $(KBUILD) RXE_COMMIT=$$(scripts/package/commit) $(COMPILER)
 
 # Of the scripts: SUITE=bookworm|trixie|backports|debug, TEST="names of tests"
@@ -38,7 +40,7 @@ modules: headers
 	@find Kbuild drivers include $(wildcard kunit) -type f | while read -r file; do \
 		cmp -s "$$file" "$(OUT)/obj/$$file" || \
 		cp "$$file" "$(OUT)/obj/$$file" || exit 1; done
-	$(BUILD) modules
+	+$(BUILD) modules
 	@cp $(OUT)/obj/rdma_rxe.ko $(OUT)/
 	@[ ! -x scripts/compile-commands ] || scripts/compile-commands $(OUT)/obj $(KDIR) > build/compile_commands.json
 	@echo "==> $(OUT)/rdma_rxe.ko"
@@ -49,7 +51,7 @@ headers:
 # updates/ comes before the kernel's own modules.  (The distribution's signing key is
 # not here, so no attempt to sign.  Nor is it compressed: signing comes first.)
 install: modules
-	$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= CONFIG_MODULE_COMPRESS_ALL= modules_install
+	+$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= CONFIG_MODULE_COMPRESS_ALL= modules_install
 	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
 
 uninstall:
