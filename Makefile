@@ -48,10 +48,14 @@ modules: headers
 headers:
 	@scripts/package/check $(KERNELRELEASE) $(KDIR)
 
+# Signing comes before compression, and is the user's.  Kernels before 6.12 compress if there is a
+# method, later ones with ..._ALL.
+UNCOMPRESSED := $(addprefix CONFIG_MODULE_COMPRESS_,ALL= GZIP= XZ= ZSTD=)
+
 # updates/ comes before the kernel's own modules.  (The distribution's signing key is
-# not here, so no attempt to sign.  Nor is it compressed: signing comes first.)
+# not here, so no attempt to sign.)
 install: modules
-	+$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= CONFIG_MODULE_COMPRESS_ALL= modules_install
+	+$(BUILD) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= $(UNCOMPRESSED) modules_install
 	depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) $(KERNELRELEASE)
 
 uninstall:
