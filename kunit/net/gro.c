@@ -175,6 +175,32 @@ static void segmentation(struct kunit *test)
 	}
 }
 
+/* Return: a packet whose netdev has reported the sum of all its bytes */
+static struct sk_buff *summed(struct kunit *test, u8 proto, u32 n)
+{
+	struct sk_buff *skb = packet(test, proto, n);
+
+	skb->ip_summed = CHECKSUM_COMPLETE;
+	return skb;
+}
+
+/* What sums up the first packet isn't the sum of the train */
+static void sum_of_train(struct kunit *test)
+{
+	struct sk_buff *skb;
+	u8 proto;
+
+	for (proto = RXE_ROCE_V2_IPV4; proto < RXE_PROTOS; proto++) {
+		LIST_HEAD(held);
+
+		skb = summed(test, proto, 1);
+		receive(proto, &held, skb);
+		KUNIT_EXPECT_TRUE_MSG(test, chain(proto, skb, summed(test, proto, 2)), "%u", proto);
+		KUNIT_EXPECT_TRUE_MSG(test, skb->ip_summed == CHECKSUM_UNNECESSARY, "%u", proto);
+		kfree_skb(skb);
+	}
+}
+
 /* Return: a packet that IPsec, or a netdev with IPsec offload, has decrypted */
 static struct sk_buff *decrypted(struct kunit *test, u8 proto, u32 n)
 {
@@ -322,6 +348,7 @@ static void ingress_hooks(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(segmentation),
+	KUNIT_CASE(sum_of_train),
 	KUNIT_CASE(through_ipsec),
 	KUNIT_CASE(traffic_class),
 	KUNIT_CASE(other_fields),

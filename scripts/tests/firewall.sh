@@ -50,6 +50,40 @@ queued() { # NAMESPACE
 	return $status
 }
 
+# Devices on a GRE tunnel whose packets have a checksum and arrive one by one.  The stack of B then knows the sum
+# of each inner packet (CHECKSUM_COMPLETE), and GRO makes trains of these.
+tunnel() {
+	local ns n=1
+	for ns in A B; do
+		ip netns exec $ns ethtool -K veth tx off gro off &&
+			ip netns exec $ns rdma link delete rxe$ns && ip -n $ns link add gt type gretap csum \
+			local 203.0.113.$n remote 203.0.113.$((3 - n)) && ip -n $ns link set gt up &&
+			ip -n $ns addr add 198.18.9.$n/24 dev gt && ip -n $ns addr add 2001:db8:9::$n/64 dev gt nodad &&
+			ip netns exec $ns bash -c ". $TESTS/lib.sh; rxe_add rxe$ns gt" || return 1
+		n=2
+	done
+	SRV4=198.18.9.2 CLI4=198.18.9.1 SRV6=2001:db8:9::2 CLI6=2001:db8:9::1 SRV_NET=gt CLI_NET=gt
+	wait_for 10 use_gid v2-ipv4 && wait_for 10 use_gid v2-ipv6
+}
+
+# Connection tracking finds no train invalid
+all_valid() {
+	ip netns exec B nft -f - <<- EOF || return 1
+		table inet wall {
+			chain wall {
+				type filter hook input priority 0;
+				udp dport 4791 ct state invalid counter drop
+				udp dport 4791 counter accept
+			}
+		}
+	EOF
+	transfer
+	ip netns exec B nft list table inet wall > /tmp/wall
+	cat /tmp/wall >&2
+	ip netns exec B nft delete table inet wall && grep -q 'packets 0 bytes 0 drop' /tmp/wall &&
+		grep -q 'packets [1-9].* accept' /tmp/wall
+}
+
 path_up veth
 use_gid v2-ipv4
 try ipv4 transfer
@@ -63,3 +97,12 @@ use_gid v2-ipv6
 try ipv6-input obeys B input
 try ipv6-output obeys A output
 try ipv6-queued queued B
+if modprobe -q ip_gre; then
+	try tunnel tunnel
+	use_gid v2-ipv4
+	try ipv4-valid all_valid
+	use_gid v2-ipv6
+	try ipv6-valid all_valid
+else
+	skip valid "this kernel has no GRE"
+fi

@@ -260,6 +260,19 @@ static struct sk_buff *rxe_gro_find_held(struct list_head *head)
 	return NULL;
 }
 
+/*
+ * The sum of a whole packet (CHECKSUM_COMPLETE) isn't that of the train that it begins.
+ * Connection tracking would find the train invalid. GRO has verified the UDP checksum, or
+ * there is none.
+ */
+static void rxe_gro_drop_sum(u8 proto, struct sk_buff *skb)
+{
+	if (!rxe_l3(proto)->udp || skb->ip_summed != CHECKSUM_COMPLETE)
+		return;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb->csum_level = 0;
+}
+
 /**
  * rxe_gro_add - chain a packet to the train of its flow
  * @proto: enum rxe_proto
@@ -278,6 +291,7 @@ struct sk_buff *rxe_gro_add(u8 proto, struct list_head *head, struct sk_buff *sk
 	if (!bth || NAPI_GRO_CB(skb)->flush ||
 	    rxe_gro_get_l3(proto, bth) != skb_gro_network_header(skb))
 		goto flush;
+	rxe_gro_drop_sum(proto, skb);
 	train = rxe_gro_find_held(head);
 	if (!train)
 		return NULL;
