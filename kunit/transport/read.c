@@ -118,6 +118,30 @@ static void read_again_early(struct kunit *test)
 	fake_expect_nothing(test);
 }
 
+/*
+ * A WRITE before a READ gets an ACK of its own: some peers don't take the response for one, and it
+ * may have to wait
+ */
+static void acked_before_read(struct kunit *test)
+{
+	struct rxe_pkt pkts[] = {
+		{ .opcode = IB_OPCODE_RC_RDMA_WRITE_ONLY, .psn = PSN(0), .ack_req = true },
+		{ .opcode = IB_OPCODE_RC_RDMA_READ_REQUEST, .psn = PSN(1), .dma_len = MTU },
+	};
+	struct rxe_pkt ack;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pkts); i++) {
+		pkts[i].va = fake_addr(test, 0);
+		pkts[i].rkey = fake(test)->mr->rkey;
+	}
+	fake_inject_train(test, pkts, ARRAY_SIZE(pkts), NULL);
+	fake_expect(test, IB_OPCODE_RC_ACKNOWLEDGE, PSN(0), &ack);
+	KUNIT_EXPECT_EQ(test, ack.msn, 1u);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(1), NULL);
+	fake_expect_nothing(test);
+}
+
 /* A QP of the same device hands over a READ request, without packets (transport/local.c) */
 static void read_directly(struct kunit *test, u32 psn)
 {
@@ -238,6 +262,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(long_read),
 	KUNIT_CASE(read_again),
 	KUNIT_CASE(read_again_early),
+	KUNIT_CASE(acked_before_read),
 	KUNIT_CASE(read_again_direct),
 	KUNIT_CASE(read_again_gone),
 	KUNIT_CASE(read_again_ack),

@@ -83,6 +83,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return false;
 	if (rxe_is_paced(qp))
 		begin_limited(qp);
+	rxe_ack_before_response(qp);
 	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	if (rq->reply.out.firsts.score)
 		rxe_firsts_new(&rq->reply.out.firsts, pkt->psn, npkts);
@@ -90,7 +91,6 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 	serve_read(qp, pkt);
 	rq->read.again = false;
-	rq->ack.due = false;	/* the response acknowledges earlier requests, too */
 	return true;
 }
 

@@ -45,6 +45,20 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 }
 
 /**
+ * rxe_ack_before_response - acknowledge earlier requests before a response does
+ * @qp: the QP; the request of the response isn't counted yet (rxe_expect_advance())
+ *
+ * The response acknowledges them, too (section 9.7.5.1.2). But it may have to wait, for a page or
+ * for room in the queues, and some adapters don't take a response for the ACK of a SEND or WRITE.
+ */
+void rxe_ack_before_response(struct rxe_qp *qp)
+{
+	if (qp->rq.ack.due)
+		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
+			     rxe_psn_add(qp->rq.expect.psn, -1));
+}
+
+/**
  * rxe_send_nak - send a NAK for the expected PSN
  * @qp: the QP
  * @syndrome: AETH syndrome

@@ -212,11 +212,10 @@ static u8 execute_atomic_write(struct rxe_qp *qp, const struct rxe_pkt *pkt,
 	return 0;
 }
 
-/* The reply also acknowledges all earlier requests */
-static void note_replied(struct rxe_rq *rq)
+/* The request was executed, and is answered next */
+static void note_single_done(struct rxe_rq *rq)
 {
 	rxe_expect_advance(&rq->expect, 1);
-	rq->ack.due = false;
 	rq->expect.msn = (rq->expect.msn + 1) & RXE_MSN_MASK;
 }
 
@@ -252,7 +251,8 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 		return RXE_NAK_INV_REQ;
 	if (res)
 		return res;
-	note_replied(&qp->rq);
+	rxe_ack_before_response(qp);
+	note_single_done(&qp->rq);
 	send_answer(qp, pkt, orig);
 	return 0;
 }
