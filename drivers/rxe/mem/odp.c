@@ -271,16 +271,19 @@ static bool ignore_range(struct mmu_interval_notifier *notifier,
 /*
  * The first notifier of a process takes mmap_lock, for which the process may make it wait for
  * ever (FUSE). Add one here, in the process's own context, and remove it: later ones don't take
- * the lock. A worker adds them with rxe_odp.lock held, for which rxe_odp_end() waits. On
- * failure the worker adds the first one.
+ * the lock. A worker adds them with rxe_odp.lock held, for which rxe_odp_end() waits.
+ *
+ * Return: 0, -ENOMEM, or -EINTR by a signal.
  */
-static void prepare_notifiers(struct mm_struct *mm)
+static int prepare_notifiers(struct mm_struct *mm)
 {
 	static const struct mmu_interval_notifier_ops ops = { .invalidate = ignore_range };
 	struct mmu_interval_notifier first;
+	int err = mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE, &ops);
 
-	if (!mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE, &ops))
+	if (!err)
 		mmu_interval_notifier_remove(&first);
+	return err;
 }
 
 /**
@@ -292,13 +295,15 @@ static void prepare_notifiers(struct mm_struct *mm)
  * Context: process.
  *
  * Return: the memory, with no page present; ERR_PTR: -EFAULT for addresses that no
- * process has, -ENOMEM also if too many processes have such memory, or a user too much.
+ * process has, -ENOMEM also if too many processes have such memory, or a user too much,
+ * -EINTR by a signal.
  */
 struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 {
 	bool all = !start && length == U64_MAX;
-	struct rxe_odp_chunk *chunk = NULL;
+	struct rxe_odp_chunk *chunk;
 	struct rxe_odp *odp;
+	int err;
 
 	if (!all && !access_ok((void __user *)(uintptr_t)start, length))
 		return ERR_PTR(-EFAULT);
@@ -323,15 +328,16 @@ struct rxe_odp *rxe_odp_create(struct rxe_mr *mr, u64 start, u64 length)
 	if (odp->num <= RXE_ODP_WHOLE) {
 		odp->order = order_base_2(RXE_ODP_WHOLE);
 		chunk = rxe_odp_get_chunk(odp, odp->first);
+		err = PTR_ERR_OR_ZERO(chunk);
+		if (!err)
+			rxe_odp_put_chunk(chunk);
 	} else {
-		prepare_notifiers(odp->process->mm);
+		err = prepare_notifiers(odp->process->mm);
 	}
-	if (IS_ERR(chunk)) {
+	if (err) {
 		rxe_odp_put(odp);
-		return ERR_CAST(chunk);
+		return ERR_PTR(err);
 	}
-	if (chunk)
-		rxe_odp_put_chunk(chunk);
 	return odp;
 }
 

@@ -17,9 +17,13 @@
  *   A real process needs far more memory than this limit demands.
  * - Processes of one user: half of this number, which leaves room for others. The user
  *   namespaces that a user has made, with all their IDs, count as the user.
+ *
+ * Each process has a reference to the module. Otherwise, unloading would remove all devices, and
+ * then wait for a fault that sleeps.
  */
 #include <linux/hashtable.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
 #include <linux/pfn.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -90,6 +94,7 @@ static struct rxe_process *create_process(void)
 		kfree(process);
 		return NULL;
 	}
+	__module_get(THIS_MODULE);	/* the caller's open device has a reference */
 	return process;
 }
 
@@ -140,6 +145,7 @@ static void free_process(struct rxe_process *process)
 	mmdrop(process->mm);
 	rxe_user_put(process->user);
 	kfree(process);
+	module_put(THIS_MODULE);
 	if (atomic_dec_and_test(&num_processes))
 		wake_up_var(&num_processes);
 }
@@ -168,7 +174,9 @@ void rxe_process_put(struct rxe_process *process)
 }
 
 /**
- * rxe_process_wait - wait until all processes are gone
+ * rxe_process_wait - wait until the last process is gone
+ *
+ * Only for the end of free_process(): there are no references to the module any more.
  *
  * Context: process; no new ones come.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * odp_left: processes with on-demand paging exit, and leave prefetches behind that never end. Their
- * number is limited, per user and for all users.
+ * number is limited, per user and for all users. They keep the module.
  *
  * usage: odp_left DEV LIMIT
  *	LIMIT is that of a user. The limit for all users is twice as high
@@ -9,6 +9,7 @@
  * Run by root: the processes belong to other users. Prints "ok NAME" or "fail NAME why" per case.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -174,6 +175,32 @@ static int try_soon(uid_t user)
 	return err;
 }
 
+/* Wait until nobody has a reference to the module. Faults that have ended give theirs back soon */
+static int wait_unused(void)
+{
+	uint64_t end = now_ms() + 20000;
+	int refs = -1;
+	FILE *f;
+
+	do {
+		usleep(100000);
+		f = fopen("/sys/module/rdma_rxe/refcnt", "r");
+		if (!f || fscanf(f, "%d", &refs) != 1 || fclose(f))
+			die("refcnt: %s", strerror(errno));
+	} while (refs && now_ms() < end);
+	return refs ? ETIMEDOUT : 0;
+}
+
+/* The module can't be unloaded while a prefetch waits, although no process has a device open */
+static void module_is_kept(int first)
+{
+	expect("unused", wait_unused(), 0);
+	expect("left", process(USER, LEAVE_FAULTS), 0);
+	expect("module-in-use", syscall(SYS_delete_module, "rdma_rxe", O_NONBLOCK) ? errno : 0, EAGAIN);
+	close_range(first, UINT_MAX, 0);
+	expect("module-unused", wait_unused(), 0);
+}
+
 int main(int argc, char **argv)
 {
 	int first = dup(STDIN_FILENO);
@@ -190,5 +217,6 @@ int main(int argc, char **argv)
 	expect("all-refused", process(USER + 2, TRY), ENOMEM);
 	close_range(first, UINT_MAX, 0);
 	expect("ended", try_soon(USER), 0);
+	module_is_kept(first);
 	return cases_failed > 0;
 }
