@@ -327,7 +327,7 @@ static int check_ndev(struct net_device *ndev)
 	}
 	/* The RDMA core doesn't find a device that moves to another namespace, or is replaced */
 	rcu_read_lock();
-	has_dev = rxe_net_has_dev(ndev);
+	has_dev = ndev->reg_state == NETREG_REGISTERED && rxe_net_has_dev(ndev);
 	rcu_read_unlock();
 	if (has_dev) {
 		netdev_err(ndev, "rdma_rxe: has a device already, which is changing\n");
@@ -536,14 +536,15 @@ static int add_dev(const char *name, struct net_device *ndev)
  * A failed add leaves nothing behind but a line in the log.
  *
  * Return: 0; -EINVAL for a netdev that can't have a device; -EEXIST if it has one
- * already or the name is taken; -ENODEV if the netdev is going away; -ENOMEM; errors
- * of the sockets.
+ * already or the name is taken; -ENODEV if the netdev is going away; -ENOMEM; -EINTR by a fatal
+ * signal while another device is added or changed; errors of the sockets.
  */
 int rxe_dev_add(const char *name, struct net_device *ndev)
 {
 	int err;
 
-	mutex_lock(&add_lock);
+	if (mutex_lock_killable(&add_lock))
+		return -EINTR;
 	err = check_ndev(ndev);
 	if (!err) {
 		err = add_dev(name, ndev);
@@ -649,14 +650,16 @@ static int renew_dev(struct rxe_dev *rxe, u8 roce)
  *
  * Context: process, no lock held, outside of the files' active protection.
  * Return: 0; -ENODEV if the device or its netdev is going away; -EINVAL for RoCE v1 alone
- * where the netdev isn't Ethernet, or if the name has a '%'; -ENOMEM; errors of the sockets
- * and of registering.
+ * where the netdev isn't Ethernet, or if the name has a '%'; -ENOMEM; -EINTR by a fatal signal
+ * while another device is added or changed; errors of the sockets and of registering.
  */
 int rxe_dev_set_roce(struct rxe_dev *rxe, u8 roce)
 {
 	int err;
 
-	mutex_lock(&add_lock);
+	/* A removal waits for system calls of the device's users, which may take any time */
+	if (mutex_lock_killable(&add_lock))
+		return -EINTR;
 	err = renew_dev(rxe, roce);
 	mutex_unlock(&add_lock);
 	return err;
