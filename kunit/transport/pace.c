@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * transport/pace.c: at a limited rate, a QP sends small trains, and no faster than the rate.
- * This holds for SENDs of RC and UC, and for READ responses, until the limit ends.
+ * This holds for SENDs of RC and UC, and for READ responses, until the limit ends. Requests and
+ * responses of a QP get the same share.
  */
 #include "../peer.h"
 #include "../util.h"
@@ -162,6 +163,24 @@ static void turns_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.cc.seen_rtt, (u64)NSEC_PER_USEC);
 }
 
+/* Requests and READ responses share the rate, although both always wait for it */
+static void shares(struct kunit *test)
+{
+	u32 responses = 0, n;
+	struct rxe_pkt pkt;
+
+	/* Trains leave every 150 ms: the machine may stand still for a while in between */
+	limit(test, RATE / 10);
+	ask_for_read(test, 0);
+	fake_send(test, 1, 0, BYTES);
+	for (n = 0; n < PKTS; n++) {
+		KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+		responses += !!(pkt.flags & RXE_OP_RESPONSE);
+	}
+	KUNIT_EXPECT_GE(test, responses, PKTS / 2 - ROOM);
+	KUNIT_EXPECT_LE(test, responses, PKTS / 2 + ROOM);
+}
+
 /* One packet may leave at any rate, and then nothing until the limit ends */
 static void release(struct kunit *test)
 {
@@ -187,6 +206,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(responses),
 	KUNIT_CASE(turns),
 	KUNIT_CASE(turns_idle),
+	KUNIT_CASE(shares),
 	KUNIT_CASE(release),
 	{}
 };

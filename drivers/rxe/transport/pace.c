@@ -4,6 +4,9 @@
  * each train how many bytes may leave. If none, a timer runs the task again when some may.
  * Without a limit, a task only reads rxe_cc.rate. The arithmetic is in cc/pacer.c.
  *
+ * Requests and READ responses share the rate. The task that runs first takes all that may leave
+ * then. Therefore they take turns in running first.
+ *
  * Context: the tasks, bottom halves off. The timer fires in softirq.
  */
 #include <compat/timer.h>
@@ -13,15 +16,20 @@
 static enum hrtimer_restart pace_timer_fired(struct hrtimer *timer)
 {
 	struct rxe_qp *qp = container_of(timer, struct rxe_qp_slow, pace_timer)->qp;
+	bool reads_first;
 	u8 waits;
 
 	spin_lock(&qp->sq.lock);
 	waits = qp->pace.waits;
 	WRITE_ONCE(qp->pace.waits, 0);
+	reads_first = qp->pace.reads_first;
+	qp->pace.reads_first = !reads_first;
 	spin_unlock(&qp->sq.lock);
+	if ((waits & RXE_PACE_RECV) && reads_first)
+		rxe_task_schedule(&qp->recv_task);
 	if (waits & RXE_PACE_SEND)
 		rxe_task_schedule(&qp->send_task);
-	if (waits & RXE_PACE_RECV)
+	if ((waits & RXE_PACE_RECV) && !reads_first)
 		rxe_task_schedule(&qp->recv_task);
 	return HRTIMER_NORESTART;
 }

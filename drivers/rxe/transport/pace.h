@@ -16,11 +16,13 @@ struct rxe_qp;
 /**
  * struct rxe_pace - tasks that wait for the pacing timer of a QP; protected by sq.lock
  * @waits: tasks to run when it fires, RXE_PACE_*; may be read without the lock
+ * @reads_first: recv_task runs first the next time, then send_task again
  *
  * Requests and READ responses of a QP share one rate: a CNP names a QP, not a direction.
  */
 struct rxe_pace {
 	u8	waits;
+	bool	reads_first;
 };
 
 void rxe_pace_init(struct rxe_qp *qp);
