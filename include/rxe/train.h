@@ -110,6 +110,18 @@ struct rxe_l3_icrc {
 };
 
 /**
+ * enum rxe_train_class - traffic class of a train
+ * @RXE_CLASS_PATH: that of the path
+ * @RXE_CLASS_NOT_ECT: that of the path, but not ECN-capable
+ * @RXE_CLASS_CNP: that of CNPs, which have a priority of their own, too
+ */
+enum rxe_train_class {
+	RXE_CLASS_PATH,
+	RXE_CLASS_NOT_ECT,
+	RXE_CLASS_CNP,
+};
+
+/**
  * struct rxe_train - a train being built
  * @skb: the train
  * @tx: the sender that is charged for it, or NULL; set before the train is sent
@@ -128,7 +140,7 @@ struct rxe_l3_icrc {
  * @max_pkts: limit of packets per skb
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
- * @cnp: the packet is a CNP, which has a traffic class and priority of its own
+ * @class: enum rxe_train_class, set before the train is sent
  * @mad: the packet is a datagram of the GSI
  * @singly: one packet per skb, since a packet socket captures on the netdev
  */
@@ -148,7 +160,7 @@ struct rxe_train {
 	u32		max_pkts;
 	bool		alone;
 	bool		linear;
-	bool		cnp;
+	u8		class;
 	bool		mad;
 	bool		singly;
 };

@@ -150,6 +150,16 @@ not_capable() {
 		[ "$before" = "$(counter rxeB np_ecn_marked_roce_packets)" ] && chosen dcqcn
 }
 
+# MADs of RDMA_CM aren't ECN-capable: the GSI doesn't slow down
+mads_not_capable() {
+	local mads
+	capture_begin A veth /tmp/mads.pcap "udp dst port 4791 and udp[12:4] & 0xffffff = 1" && run_rping >&2 || return 1
+	capture_end
+	mads=$(roce_fields /tmp/mads.pcap qpn ecn | sort | uniq -c)
+	say "packets, QP, ECN: $mads"
+	[ "$(awk '{ print $2, $3 }' <<< "$mads")" = "1 0" ]
+}
+
 priorities() { # DEVICE MASK
 	echo "$2" > "/sys/class/infiniband/$1/ecn_priorities" &&
 		[ "$(cat "/sys/class/infiniband/$1/ecn_priorities")" = "$2" ]
@@ -299,6 +309,7 @@ try send marked_run A flows -o send -q 4 -T 400
 try traced traced
 try np-off np_off
 try window-not-capable not_capable window
+try mads-not-capable mads_not_capable
 try not-this-priority not_this_priority
 try swift-not-capable not_capable swift
 mark 99

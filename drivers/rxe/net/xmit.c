@@ -106,17 +106,20 @@ static bool rxe_xmit_members(struct rxe_dev *rxe, const struct rxe_path *path,
 }
 
 /*
- * A CNP isn't ECN-capable. It has its own traffic class and priority, so that it doesn't
- * queue behind data.
+ * A packet that isn't ECN-capable, whatever its path says. A CNP is such a packet. It also has
+ * its own traffic class and priority, so that it doesn't queue behind data.
  */
-static noinline void rxe_xmit_mark_cnp(struct sk_buff *skb, u8 proto)
+static noinline void rxe_xmit_set_class(struct sk_buff *skb, const struct rxe_path *path, u8 class)
 {
-	u8 tos = rxe_knob(np_cnp_dscp) << 2;
+	u8 tos = path->tos & ~INET_ECN_MASK;
 
-	skb->priority = rxe_knob(np_cnp_prio);
-	if (proto == RXE_ROCE_V2_IPV4)
+	if (class == RXE_CLASS_CNP) {
+		tos = rxe_knob(np_cnp_dscp) << 2;
+		skb->priority = rxe_knob(np_cnp_prio);
+	}
+	if (path->proto == RXE_ROCE_V2_IPV4)
 		ip_hdr(skb)->tos = tos;
-	else if (proto == RXE_ROCE_V2_IPV6)
+	else if (path->proto == RXE_ROCE_V2_IPV6)
 		ipv6_change_dsfield(ipv6_hdr(skb), 0, tos);
 }
 
@@ -131,8 +134,8 @@ static int rxe_xmit_wire(struct rxe_dev *rxe, struct rxe_path *path,
 		rxe_tx_own(train->tx, rxe_net_sock(rxe, path->proto), skb);
 	__skb_set_sw_hash(skb, path->hash, true);
 	l3->push(skb, path, train->npkts);
-	if (unlikely(train->cnp))
-		rxe_xmit_mark_cnp(skb, path->proto);
+	if (unlikely(train->class))
+		rxe_xmit_set_class(skb, path, train->class);
 	rxe_seal_skb(skb, path->proto, l3->bytes, train);
 	if (unlikely(path->mcast) && rxe_xmit_members(rxe, path, train, skb)) {
 		consume_skb(skb);

@@ -46,6 +46,15 @@ static inline bool rxe_qp_uses_wire(const struct rxe_qp *qp)
 	return !qp->path.same_dev;
 }
 
+/*
+ * Does congestion control slow the QP down when packets were marked? The few MADs of the GSI are
+ * never held back: any host may send a CNP to QP 1.
+ */
+static inline bool rxe_qp_has_rate(const struct rxe_qp *qp)
+{
+	return qp->sq.cc.ops->cnp && !qp->service->mads;
+}
+
 /* Does congestion control limit the rate? Inline, since it rarely does */
 static inline bool rxe_is_paced(const struct rxe_qp *qp)
 {

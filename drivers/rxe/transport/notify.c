@@ -11,8 +11,8 @@
  *
  * Context: recv_task.
  */
-#include <rxe/transport.h>
 #include <transport/allowance.h>
+#include <transport/common.h>
 
 static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 {
@@ -26,7 +26,7 @@ static void send_cnp(struct rxe_qp *qp, struct rxe_path *path, u32 qpn)
 	if (!p)
 		return;
 	rxe_pkt_build(&pkt, p);
-	train.cnp = true;
+	train.class = RXE_CLASS_CNP;
 	train.sqpn = rxe_qp_num(qp);
 	if (rxe_train_xmit(qp->rxe, path, &train))
 		rxe_count(qp, SEND_ERR);
@@ -128,7 +128,7 @@ static void answer_marked(struct rxe_qp *qp, struct sk_buff *skb,
  */
 static bool heeds_cnp(const struct rxe_qp *qp)
 {
-	return qp->sq.cc.ops->cnp &&
+	return rxe_qp_has_rate(qp) &&
 	       (qp->service->datagram || rxe_ecn_is_on(qp->rxe, qp->path.priority));
 }
 

@@ -61,6 +61,9 @@ static int ud_send_datagram(struct rxe_qp *qp, const struct rxe_swqe *wqe, u32 *
 		goto sent;
 	train.tx = qp->sq.sender.tx;
 	train.mad = qp->service->mads;
+	/* The path is that of an AH, which may have been made for another QP or setting */
+	if (unlikely(path->ecn) && !rxe_qp_has_rate(qp))
+		train.class = RXE_CLASS_NOT_ECT;
 	if (unlikely(path->mcast))
 		train.grp = rxe_mcast_find(qp->rxe, &path->dgid);
 	if (train.grp)
