@@ -39,6 +39,7 @@ struct rxe_mcast_grp;
  * @held: transport/: the train came too early; all packets up to @end were verified
  * @account: queue/: limit of the device against which it counts (enum rxe_account)
  * @mcast: the destination is a multicast group
+ * @addressed: datagram or CNP: the destination is an address of the device, or a group
  * @ce: a switch marked the packets "congestion experienced" (ECN); transport/ clears it
  *	after the first packet, so that a train is answered once
  * @noticed: transport/: the packet at @done waits, and was given to rxe_notice() already
@@ -77,6 +78,7 @@ struct rxe_rx {
 	bool		mcast:1;
 	bool		ce:1;
 	bool		noticed:1;
+	bool		addressed:1;
 };
 
 static inline struct rxe_rx *rxe_rx(struct sk_buff *skb)

@@ -78,14 +78,20 @@ static noinline bool rxe_rx_has_gid(struct sk_buff *skb,
 	       (l3->udp && rxe_dev_has_gid_in_vlan(rx, &dgid, l3->gid_type));
 }
 
-/* A datagram must be for an address of the device. A connected QP checks addresses itself. */
+/*
+ * A datagram must be for an address of the device. A connected QP checks addresses itself. Others
+ * may still write to the skb's pages: another kind of packet may become a datagram later. The
+ * transport therefore checks rxe_rx.addressed.
+ */
 static bool rxe_rx_is_ours(struct sk_buff *skb, const struct net_device *ndev)
 {
 	u8 bth[RXE_BTH_BYTES];
 
-	return !rxe_skb_copy_bth(skb, 0, bth) ||
-	       !(rxe_opcode[bth[0]].flags & (RXE_OP_DETH | RXE_OP_CNP)) ||
-	       rxe_rx_has_gid(skb, ndev);
+	if (!rxe_skb_copy_bth(skb, 0, bth) ||
+	    !(rxe_opcode[bth[0]].flags & (RXE_OP_DETH | RXE_OP_CNP)))
+		return true;
+	rxe_rx(skb)->addressed = rxe_rx_has_gid(skb, ndev);
+	return rxe_rx(skb)->addressed;
 }
 
 /**

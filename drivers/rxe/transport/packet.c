@@ -74,11 +74,21 @@ static u32 get_dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
 
 /*
  * An skb's pages may change at any time. Headers are therefore copied before they are
- * checked. What net/ has read in them is checked again: QP, service and queue.
+ * checked. What net/ has read in them is checked again: QP, service, queue, and whether the
+ * destination's address was checked.
  */
+static bool is_for_qp(const struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
+{
+	struct rxe_rx *rx = rxe_rx(skb);
+
+	return pkt->qpn == get_dest_qpn(qp, skb) &&
+	       (rxe_opcode_type(pkt->opcode) == qp->service->opcode || (pkt->flags & RXE_OP_CNP)) &&
+	       !(pkt->flags & RXE_OP_RESPONSE) != rx->response &&
+	       (!(pkt->flags & (RXE_OP_DETH | RXE_OP_CNP)) || rx->addressed || rx->same_dev);
+}
+
 static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 {
-	u8 service = qp->service->opcode;
 	struct rxe_pkt *pkt = &p->pkt;
 	u8 hdr[RXE_MAX_HDR_BYTES] __uninitialized;
 	u32 avail = min_t(u32, p->len, sizeof(hdr));
@@ -90,10 +100,7 @@ static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 		memcpy(hdr, p->at, avail);
 	else if (skb_copy_bits(p->frame, p->off - p->begin, hdr, avail))
 		return false;
-	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) ||
-	    pkt->qpn != get_dest_qpn(qp, p->skb) ||
-	    (rxe_opcode_type(pkt->opcode) != service && !(pkt->flags & RXE_OP_CNP)) ||
-	    !(pkt->flags & RXE_OP_RESPONSE) == rxe_rx(p->skb)->response)
+	if (!rxe_pkt_parse(pkt, hdr, avail, p->len) || !is_for_qp(qp, p->skb, pkt))
 		return false;
 	memcpy(p->bth, hdr, sizeof(p->bth));
 	if (pkt->hdr_len == RXE_BTH_BYTES)
