@@ -342,9 +342,16 @@ static void rxe_v2_receive_skb(struct rxe_dev *rxe, struct sk_buff *skb, u32 l4,
 {
 	u32 pkt = 0;
 
-	if (!rxe_v2_was_fragmented(skb, proto) &&
-	    (skb_is_gso(skb) || !skb_has_frag_list(skb) || !skb_linearize(skb)) &&
-	    rxe_v2_lengths_agree(skb, l4, proto))
+	if (rxe_v2_was_fragmented(skb, proto)) {
+		rxe_v2_drop_malformed(rxe, skb);
+		return;
+	}
+	if (!skb_is_gso(skb) && skb_has_frag_list(skb) && skb_linearize(skb)) {
+		rxe_drop(rxe, RXE_DROP_MEMORY, 1);
+		kfree_skb(skb);
+		return;
+	}
+	if (rxe_v2_lengths_agree(skb, l4, proto))
 		pkt = rxe_skb_pkt(skb, skb->len - l4 - sizeof(struct udphdr));
 	if (pkt)
 		rxe_rx_deliver(rxe, skb, l4 + sizeof(struct udphdr), proto, pkt);
