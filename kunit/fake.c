@@ -267,7 +267,7 @@ void fake_exit(struct kunit *test)
 
 static bool task_idle(struct rxe_task *task)
 {
-	return !(atomic_read(&task->state) & (RXE_TASK_RUNNING | RXE_TASK_QUEUED));
+	return !(atomic_read(&task->state) & (RXE_TASK_RUNNING | RXE_TASK_LISTED));
 }
 
 void fake_settle(struct kunit *test)

@@ -78,7 +78,7 @@ static void wait_for(struct kunit *test, struct ctx *c)
 {
 	unsigned long deadline = jiffies + 5 * HZ;
 
-	while (atomic_read(&c->task.state) & (RXE_TASK_RUNNING | RXE_TASK_QUEUED)) {
+	while (atomic_read(&c->task.state) & (RXE_TASK_RUNNING | RXE_TASK_LISTED)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, deadline));
 		usleep_range(50, 100);
 	}
@@ -201,6 +201,7 @@ struct pass {
 	struct ctx ctx[MANY];
 	struct tasklet_struct between;
 	u32 runs;		/* when @between ran */
+	u32 first;		/* of the last task, likewise */
 	bool come;
 };
 
@@ -211,10 +212,14 @@ static void count_runs(struct tasklet_struct *t)
 
 	for (i = 0; i < MANY; i++)
 		p->runs += p->ctx[i].runs;
+	p->first = p->ctx[MANY - 1].runs;
 	p->come = true;
 }
 
-/* A pass of the tasklet runs only some of many tasks. What else waits on this CPU comes next */
+/*
+ * A pass of the tasklet runs only some of many tasks. What else waits on this CPU comes next. A
+ * task that holds up others doesn't wait for its place
+ */
 static void passes(struct kunit *test)
 {
 	struct pass *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
@@ -231,17 +236,19 @@ static void passes(struct kunit *test)
 	local_bh_disable();
 	for (i = 0; i < MANY; i++)
 		rxe_task_schedule(&p->ctx[i].task);
+	rxe_task_schedule_first(&p->ctx[MANY - 1].task);
 	tasklet_schedule(&p->between);
 	local_bh_enable();
 	for (i = 0; i < MANY; i++) {
 		wait_for(test, &p->ctx[i]);
-		KUNIT_EXPECT_EQ(test, p->ctx[i].runs, 1u);
+		KUNIT_EXPECT_EQ(test, p->ctx[i].runs, i == MANY - 1 ? 2u : 1u);
 		rxe_task_kill(&p->ctx[i].task);
 	}
 	tasklet_kill(&p->between);
 	KUNIT_EXPECT_TRUE(test, p->come);
 	KUNIT_EXPECT_GT(test, p->runs, 0u);
-	KUNIT_EXPECT_LE(test, p->runs, (u32)RXE_TASK_PASS);
+	KUNIT_EXPECT_LE(test, p->runs, RXE_TASK_PASS + 1u);
+	KUNIT_EXPECT_EQ(test, p->first, 1u);
 }
 
 static struct kunit_case cases[] = {

@@ -90,11 +90,13 @@ static void enqueue_train(struct rxe_qp *qp, struct sk_buff *skb, u32 flags,
  * rxe_sent - rxe_net_ops.sent: run a task again, since the queues of the stack have room
  * @owner: the task that found them full
  *
+ * If it has got its turn, the other senders of the queues wait until its run ends.
+ *
  * Context: any, with a lock held that keeps the QP.
  */
 void rxe_sent(void *owner)
 {
-	rxe_task_schedule(owner);
+	rxe_task_schedule_first(owner);
 }
 
 /**

@@ -10,6 +10,9 @@
  * A pass of the tasklet runs the tasks that were queued when it began, with bottom halves off. A
  * process can have tens of thousands of queue pairs. After RXE_TASK_PASS tasks, the rest is left to
  * the next pass, before which a CPU under load runs other threads.
+ *
+ * A task for which others wait, on any CPU, runs before the queued ones
+ * (rxe_task_schedule_first()). These tasks are few, and a pass doesn't count them.
  */
 #include <rxe/transport.h>
 
@@ -22,6 +25,7 @@ static DEFINE_PER_CPU(u32, task_depth);
 
 /**
  * struct task_queue - tasks of a CPU that wait for its tasklet
+ * @first: tasks that run before all others, the last one first; any context adds
  * @fresh: tasks that were queued since the last pass began, the last one first; any context adds
  * @tasks: tasks that were queued before, in order; only the tasklet uses them
  * @end: where the next one of @tasks goes
@@ -29,6 +33,7 @@ static DEFINE_PER_CPU(u32, task_depth);
  * @behind: tasks are left to the next pass
  */
 struct task_queue {
+	struct llist_head	first;
 	struct llist_head	fresh;
 	struct llist_node	*tasks;
 	struct llist_node	**end;
@@ -93,7 +98,7 @@ static noinline bool task_start_or_request(struct rxe_task *task, int state, boo
 			return false;
 	} while (!atomic_try_cmpxchg(&task->state, &state,
 				     busy ? state | RXE_TASK_AGAIN :
-					    (state & RXE_TASK_QUEUED) | RXE_TASK_RUNNING));
+					    (state & RXE_TASK_LISTED) | RXE_TASK_RUNNING));
 	return !busy;
 }
 
@@ -120,7 +125,7 @@ static noinline bool task_stop_any(struct rxe_task *task, bool more, int queued)
 
 	do {
 		more |= !!(state & RXE_TASK_AGAIN);
-		next = state & (RXE_TASK_PAUSED | RXE_TASK_QUEUED);
+		next = state & (RXE_TASK_PAUSED | RXE_TASK_LISTED);
 		if (more)
 			next |= next & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : queued;
 	} while (!atomic_try_cmpxchg(&task->state, &state, next));
@@ -132,11 +137,11 @@ static noinline bool task_stop_any(struct rxe_task *task, bool more, int queued)
 /* Return: true if the task must run once more */
 static bool task_stop(struct rxe_task *task, bool more)
 {
-	int queued = atomic_read(&task->state) & RXE_TASK_QUEUED;
-	int running = RXE_TASK_RUNNING | queued;
+	int listed = atomic_read(&task->state) & RXE_TASK_LISTED;
+	int running = RXE_TASK_RUNNING | listed;
 
 	__this_cpu_dec(task_depth);
-	if (likely(atomic_try_cmpxchg_release(&task->state, &running, queued)))
+	if (likely(atomic_try_cmpxchg_release(&task->state, &running, listed)))
 		return more;
 	return task_stop_any(task, more, 0);
 }
@@ -276,27 +281,53 @@ void rxe_task_schedule(struct rxe_task *task)
 	preempt_enable();
 }
 
-/*
- * Take a task out of the queue. Return: true if it runs on this CPU now. Otherwise, it may be freed
- * any time.
+/**
+ * rxe_task_schedule_first - do the task's work before that of queued tasks
+ * @task: the task, which may be queued
+ *
+ * For a task that holds up others. There may be a great many queued tasks, also of this one's
+ * owner.
+ *
+ * Context: any.
  */
-static bool task_start_queued(struct rxe_task *task)
+void rxe_task_schedule_first(struct rxe_task *task)
 {
-	int busy, state = atomic_read(&task->state);
+	struct task_queue *queue;
+	int next, state;
+
+	preempt_disable();
+	state = atomic_read(&task->state);
+	do {
+		next = state | (state & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_FIRST);
+	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	queue = this_cpu_ptr(&task_queue);
+	if ((next & ~state & RXE_TASK_FIRST) && llist_add(&task->first, &queue->first))
+		tasklet_schedule(&queue->tasklet);
+	preempt_enable();
+}
+
+/*
+ * Take a task out of the queue, or the list of first tasks: @list is its flag. Return: true if it
+ * runs on this CPU now. Otherwise, it may be freed any time.
+ */
+static bool task_start_listed(struct rxe_task *task, int list)
+{
+	int busy, rest, state = atomic_read(&task->state);
 
 	do {
 		busy = state & (RXE_TASK_RUNNING | RXE_TASK_PAUSED);
+		rest = state & RXE_TASK_LISTED & ~list;
 	} while (!atomic_try_cmpxchg(&task->state, &state,
-				     busy ? (state & ~RXE_TASK_QUEUED) | RXE_TASK_AGAIN :
-					    RXE_TASK_RUNNING));
+				     busy ? (state & ~list) | RXE_TASK_AGAIN :
+					    rest | RXE_TASK_RUNNING));
 	return !busy;
 }
 
-static void run_queued(struct rxe_task *task)
+static void run_listed(struct rxe_task *task, int list)
 {
 	bool more;
 
-	if (!task_start_queued(task))
+	if (!task_start_listed(task, list))
 		return;
 	__this_cpu_inc(task_depth);
 	more = task_run_once(task);
@@ -326,6 +357,32 @@ static struct rxe_task *take_task(struct task_queue *queue)
 	return llist_entry(node, struct rxe_task, node);
 }
 
+/* Does another CPU run the task, and nobody wait for it to pause? */
+static bool is_elsewhere(const struct rxe_task *task)
+{
+	int state = atomic_read(&task->state);
+
+	return (state & (RXE_TASK_RUNNING | RXE_TASK_PAUSED)) == RXE_TASK_RUNNING;
+}
+
+/*
+ * A task may be freed, or be in the list again, as soon as it was run. A task that runs on another
+ * CPU stays in the list until that run ends: the other CPU would run it once more in its place in
+ * the queue.
+ */
+static void run_first(struct task_queue *queue)
+{
+	struct llist_node *nodes = llist_del_all(&queue->first);
+	struct rxe_task *task, *next;
+
+	llist_for_each_entry_safe(task, next, llist_reverse_order(nodes), first) {
+		if (!is_elsewhere(task))
+			run_listed(task, RXE_TASK_FIRST);
+		else if (llist_add(&task->first, &queue->first))
+			tasklet_schedule(&queue->tasklet);
+	}
+}
+
 /* The queue may be that of a CPU that went offline */
 static void run_pass(struct tasklet_struct *tasklet)
 {
@@ -333,8 +390,12 @@ static void run_pass(struct tasklet_struct *tasklet)
 	u32 left = RXE_TASK_PASS;
 
 	take_fresh(queue);
-	for (; left && queue->tasks; left--)
-		run_queued(take_task(queue));
+	for (; left && queue->tasks; left--) {
+		if (unlikely(!llist_empty(&queue->first)))
+			run_first(queue);
+		run_listed(take_task(queue), RXE_TASK_QUEUED);
+	}
+	run_first(queue);
 	queue->behind = queue->tasks;
 	if (queue->behind || !llist_empty(&queue->fresh))
 		tasklet_schedule(tasklet);
@@ -405,6 +466,6 @@ void rxe_task_kill(struct rxe_task *task)
 {
 	rxe_task_pause(task);
 	/* The pass of some CPU still finds it, and doesn't run it */
-	while (atomic_read_acquire(&task->state) & RXE_TASK_QUEUED)
+	while (atomic_read_acquire(&task->state) & RXE_TASK_LISTED)
 		usleep_range(50, 100);
 }

@@ -19,19 +19,24 @@ struct rxe_qp;
  * @RXE_TASK_AGAIN: a run was requested while running or paused
  * @RXE_TASK_PAUSED: must not start
  * @RXE_TASK_QUEUED: waits for a CPU's tasklet
+ * @RXE_TASK_FIRST: waits for a CPU's tasklet in front of the queued tasks; it may be queued, too
+ * @RXE_TASK_LISTED: one or both of these
  */
 enum rxe_task_flags {
 	RXE_TASK_RUNNING	= BIT(0),
 	RXE_TASK_AGAIN		= BIT(1),
 	RXE_TASK_PAUSED		= BIT(2),
 	RXE_TASK_QUEUED		= BIT(3),
+	RXE_TASK_FIRST		= BIT(4),
+	RXE_TASK_LISTED		= RXE_TASK_QUEUED | RXE_TASK_FIRST,
 };
 
 /**
  * struct rxe_task - a function of a QP that never runs twice at a time
  * @state: enum rxe_task_flags. A CPU that requests a run sets a flag, or runs the task itself: in
  *	one word, so that no request is lost
- * @node: in the queue of a CPU
+ * @node: in the queue of a CPU, with RXE_TASK_QUEUED
+ * @first: in its list of tasks that run first, with RXE_TASK_FIRST
  * @qp: argument of @fn
  * @fn: does one budget of work; returns true if there is more. Bottom halves
  *	are off.
@@ -41,6 +46,7 @@ enum rxe_task_flags {
 struct rxe_task {
 	atomic_t		state;
 	struct llist_node	node;
+	struct llist_node	first;
 	struct rxe_qp		*qp;
 	bool			(*fn)(struct rxe_qp *qp);
 	bool			(*end)(struct rxe_qp *qp);
@@ -58,6 +64,7 @@ void rxe_task_run(struct rxe_task *task);
 bool rxe_task_work(struct rxe_task *task);
 void rxe_task_kick(struct rxe_task *task);
 void rxe_task_schedule(struct rxe_task *task);
+void rxe_task_schedule_first(struct rxe_task *task);
 void rxe_task_pause(struct rxe_task *task);
 void rxe_task_resume(struct rxe_task *task);
 void rxe_task_kill(struct rxe_task *task);
