@@ -111,7 +111,7 @@ static void make_dev(struct kunit *test, struct fake *f)
 	f->ndev = kunit_kzalloc(test, sizeof(*f->ndev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->ndev);
 	rxe->ndev = f->ndev;
-	rxe->txq = rxe_txq_find(f->ndev);
+	rxe->txq = rxe_txq_find(f->ndev, 0);
 	KUNIT_ASSERT_NOT_NULL(test, rxe->txq);
 	rcu_assign_pointer(f->gid_attr.ndev, f->ndev);
 	f->pd.device = &rxe->ibdev;

@@ -394,7 +394,7 @@ static struct rxe_dev *alloc_dev(struct net *owner, struct net_device *ndev, u8 
 	rxe->roce = roce;
 	rxe->tune = default_tune;
 	rxe->stats = alloc_percpu(struct rxe_stats);
-	rxe->txq = rxe_txq_find(ndev);
+	rxe->txq = rxe_txq_find(ndev, 0);
 	if (!rxe->stats || !rxe->txq) {
 		free_percpu(rxe->stats);
 		rxe_txq_put(rxe->txq);

@@ -139,6 +139,8 @@
 		 "locks of the lists of paths with a route; a power of two")	\
 	CONSTANT(ROUTE_LISTS, 32,						\
 		 "lists per lock, by netdev; a power of two")			\
+	CONSTANT(TX_WARN_SECONDS, 30,						\
+		 "interval of warnings while unloading waits for packets, s")	\
 	CONSTANT(TXQ_LISTS, 64,							\
 		 "lists of netdevs' queues, by netdev; a power of two")		\
 	CONSTANT(TCLASS_RULES, 32,						\

@@ -107,7 +107,7 @@
 	     "longest such time, on a path that reorders packets")		\
 	KNOB(timer_late_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,			\
 	     "lateness of a timer that means: this host's CPU is busy, no packet is lost") \
-	/* queues of the stack and the netdev: net/tx.c */			\
+	/* queues of the stack and the netdev: net/txq.c */			\
 	KNOB(txq_first_bytes, SZ_64K, SZ_4K, SZ_16M,				\
 	     "bytes that a new device may have in a netdev's queue")		\
 	KNOB(txq_min_bytes, SZ_4K, SZ_4K, SZ_16M,				\

@@ -30,7 +30,7 @@ enum rxe_proto {
  * @sgid_attr: our GID, reference held; its netdev is the egress device
  *	(the device's netdev or a VLAN upper)
  * @egress: the egress device as of rxe_path_init(), only to compare, not to dereference
- * @txq: the queues below the egress device, reference held (net/tx.c)
+ * @txq: the queues below the egress device for @priority, reference held (net/txq.c)
  * @sgid: our address, GID form (IPv4 as ::ffff:a.b.c.d)
  * @dgid: the peer's address, GID form
  * @proto: RoCE version and IP family, from the type of @sgid_attr
@@ -61,8 +61,8 @@ enum rxe_proto {
  * @by_node: in the list of @by, while @dst is set (net/route.c)
  *
  * Immutable after rxe_path_init(), with two exceptions. Senders on several CPUs may change
- * the last nine members concurrently. rxe_path_class() changes the members that it sets while
- * nothing is sent.
+ * the last nine members concurrently. rxe_path_class() and rxe_path_choose_txq() change the
+ * members that they set while nothing is sent.
  */
 struct rxe_path {
 	const struct ib_gid_attr *sgid_attr;
@@ -123,6 +123,7 @@ bool rxe_ecn_is_on(const struct rxe_dev *rxe, u8 priority);
 u8 rxe_rx_priority(struct sk_buff *skb);
 void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
 			   const struct ib_global_route *grh);
+void rxe_path_choose_txq(const struct rxe_dev *rxe, struct rxe_path *path);
 void rxe_path_destroy(struct rxe_path *path);
 void rxe_unreach_why(struct rxe_dev *rxe, struct rxe_path *path, char *why, size_t size);
 bool rxe_unreach_refused(const struct rxe_dev *rxe, const struct rxe_path *path,

@@ -35,7 +35,7 @@ struct rxe_txq;
  * @forced: it may send once, though the queues are full
  * @round: rxe_txq.round when it was last forced
  * @owner: argument of rxe_net_ops.sent
- * @last: the same sender in the queues where it sent before, or NULL, see rxe_tx_move()
+ * @last: the same sender in the queues where it sent before, a list; see rxe_tx_move()
  *
  * Outlives its owner: destroying a QP needn't wait for a queue that is stuck.
  */
@@ -53,7 +53,7 @@ struct rxe_tx {
 	struct rxe_tx		*last;
 };
 
-struct rxe_txq *rxe_txq_find(const struct net_device *ndev);
+struct rxe_txq *rxe_txq_find(const struct net_device *ndev, u8 priority);
 void rxe_txq_put(struct rxe_txq *q);
 struct rxe_tx *rxe_tx_create(struct rxe_txq *q, void *owner);
 void rxe_tx_destroy(struct rxe_tx *tx);

@@ -67,13 +67,23 @@ static void unprivileged(struct kunit *test)
 		.proto = RXE_ROCE_V2_IPV4, .ecn = true, .max_priority = U8_MAX,
 	};
 	struct rxe_dev *rxe = make_dev(test, BIT(7));
+	struct rxe_txq *highest;
 
+	path.egress = kunit_kzalloc(test, sizeof(*path.egress), GFP_KERNEL);
+	rxe->ndev = path.egress;
+	rxe->txq = rxe_txq_find(rxe->ndev, 0);
+	KUNIT_ASSERT_NOT_NULL(test, rxe->txq);
 	rxe_path_class(rxe, &path, &grh);
 	KUNIT_EXPECT_EQ(test, path.priority, 7);
 	KUNIT_EXPECT_EQ(test, path.tos, 0xe0 | INET_ECN_ECT_0);
 	rxe_path_unprivileged(rxe, &path, &grh);	/* a device without namespace: no rights */
 	KUNIT_EXPECT_EQ(test, path.priority, 6);
 	KUNIT_EXPECT_EQ(test, path.tos, 0xe0);
+	highest = rxe_txq_find(rxe->ndev, 6);
+	KUNIT_EXPECT_PTR_EQ(test, path.txq, highest);
+	rxe_txq_put(highest);
+	rxe_txq_put(path.txq);
+	rxe_txq_put(rxe->txq);
 }
 
 static struct sk_buff *make_skb(struct kunit *test)

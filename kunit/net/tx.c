@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The limits of a device and of each sender in the lower queues (net/tx.c), and which sender
- * gets its turn when an skb leaves.
+ * The limits of a device and of each sender in the lower queues (net/txq.c, net/tx.c), and which
+ * sender gets its turn when an skb leaves.
  */
 #include <rxe/knobs.h>
 #include "../../drivers/rxe/net/internal.h"
@@ -39,7 +39,7 @@ static int tx_init(struct kunit *test)
 	knobs_save(test);
 	knob_set(txq_sender_skbs, SKBS);
 	rxe_tx_set_ops(&ops);
-	fix.q = rxe_txq_find(&ndevs[0]);
+	fix.q = rxe_txq_find(&ndevs[0], 0);
 	KUNIT_ASSERT_NOT_NULL(test, fix.q);
 	for (i = 0; i < SENDERS; i++) {
 		skb_queue_head_init(&fix.queue[i]);
@@ -329,7 +329,7 @@ static void park_datagrams(struct kunit *test)
  */
 static void other_netdev(struct kunit *test)
 {
-	struct rxe_txq *other = rxe_txq_find(&ndevs[1]);
+	struct rxe_txq *other = rxe_txq_find(&ndevs[1], 0);
 	struct rxe_tx **tx = &fix.tx[1];
 	int times = 3;
 
@@ -356,8 +356,8 @@ static void other_netdev(struct kunit *test)
 static void moved(struct kunit *test)
 {
 	u32 limit = rxe_knob(txq_first_bytes);
-	struct rxe_txq *other = rxe_txq_find(&ndevs[1]);
-	struct rxe_txq *third = rxe_txq_find(&ndevs[2]);
+	struct rxe_txq *other = rxe_txq_find(&ndevs[1], 0);
+	struct rxe_txq *third = rxe_txq_find(&ndevs[2], 0);
 
 	KUNIT_ASSERT_TRUE(test, other && third);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, limit / 2), 2u);
@@ -372,15 +372,63 @@ static void moved(struct kunit *test)
 	rxe_txq_put(third);
 }
 
-/* All devices and paths by a netdev share its queues */
+/* All devices and paths by a netdev share its queues for a priority */
 static void one_each(struct kunit *test)
 {
-	struct rxe_txq *same = rxe_txq_find(&ndevs[0]), *other = rxe_txq_find(&ndevs[1]);
+	struct rxe_txq *same = rxe_txq_find(&ndevs[0], 0), *other = rxe_txq_find(&ndevs[1], 0);
+	struct rxe_txq *urgent = rxe_txq_find(&ndevs[0], 5);
 
 	KUNIT_EXPECT_PTR_EQ(test, same, fix.q);
 	KUNIT_EXPECT_PTR_NE(test, other, fix.q);
+	KUNIT_EXPECT_PTR_NE(test, urgent, fix.q);
 	rxe_txq_put(same);
 	rxe_txq_put(other);
+	rxe_txq_put(urgent);
+}
+
+/* All former senders that still have skbs are found again, each with its own limit */
+static void former(struct kunit *test)
+{
+	struct rxe_txq *other = rxe_txq_find(&ndevs[1], 0), *third = rxe_txq_find(&ndevs[2], 0);
+	struct rxe_tx **tx = &fix.tx[0];
+	int times = 3;
+
+	KUNIT_ASSERT_TRUE(test, other && third);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
+	rxe_tx_follow(tx, other);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
+	rxe_tx_follow(tx, third);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
+	while (times--) {
+		rxe_tx_follow(tx, fix.q);
+		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
+		rxe_tx_follow(tx, other);
+		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
+		rxe_tx_follow(tx, third);
+		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
+	}
+	/* without skbs, only the latest one is kept */
+	leave(0, 3 * SKBS);
+	rxe_tx_follow(tx, fix.q);
+	rxe_tx_follow(tx, other);
+	KUNIT_EXPECT_PTR_EQ(test, (*tx)->last->q, fix.q);
+	KUNIT_EXPECT_PTR_EQ(test, (*tx)->last->last->q, third);
+	KUNIT_EXPECT_PTR_EQ(test, (*tx)->last->last->last, NULL);
+	rxe_txq_put(other);
+	rxe_txq_put(third);
+}
+
+/* Full queues of one priority, which may be paused, don't hold up a sender of another one */
+static void other_priority(struct kunit *test)
+{
+	struct rxe_txq *urgent = rxe_txq_find(&ndevs[0], 5);
+
+	KUNIT_ASSERT_NOT_NULL(test, urgent);
+	rxe_tx_follow(&fix.tx[2], urgent);
+	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
+	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+	KUNIT_EXPECT_EQ(test, fill(test, 2, BYTES), SKBS);
+	rxe_txq_put(urgent);
 }
 
 /* The time through an empty queue is the shortest recent one. Two longer ones replace it */
@@ -419,6 +467,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(other_netdev),
 	KUNIT_CASE(moved),
 	KUNIT_CASE(one_each),
+	KUNIT_CASE(other_priority),
+	KUNIT_CASE(former),
 	KUNIT_CASE(empty_queue),
 	{}
 };

@@ -122,6 +122,28 @@ ets() {
 	return $status
 }
 
+# Bytes wait in the queue of priority 3
+has_backlog() {
+	ip netns exec A tc -s qdisc show dev veth | awk '/^qdisc tbf/ { on = 1 } on && $1 == "backlog" { exit $2 == "0b" }'
+}
+
+# The queue of one priority hardly drains, as if PFC paused it.  That delays no other priority.
+slow_priority() {
+	local pids=() status=0 LIMIT=60
+	ip netns exec A tc qdisc replace dev veth root handle 1: prio bands 2 priomap 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 &&
+		ip netns exec A tc qdisc add dev veth parent 1:2 handle 2: tbf rate 500kbit burst 20k limit 10m || return 1
+	PORT=$((PORT + 1))
+	srv timeout 120 ib_write_bw -F -n 100000 -u 18 -S 3 -p $PORT -d rxeB -x "$SRV_GID" > /tmp/slow.srv 2>&1 & pids+=($!)
+	srv wait_tcp $PORT || status=1
+	cli timeout 120 ib_write_bw -F -n 100000 -u 18 -S 3 -p $PORT -d rxeA -x "$CLI_GID" 203.0.113.2 > /tmp/slow 2>&1 & pids+=($!)
+	wait_for 20 has_backlog && run_perftest write_bw 200 65536 && wait_for 5 has_backlog || status=1
+	ip netns exec A tc -s qdisc show dev veth >&2
+	# They never end by themselves.  The queue drains too slowly for a client that waits
+	pkill -KILL ib_write_bw
+	wait "${pids[@]}" || true
+	ip netns exec A tc qdisc del dev veth root && queues A && wait_for 20 resources_gone 2 && return $status
+}
+
 # Answers get no priority from a completion's SL field, which holds the kind of header.
 answers() {
 	local before
@@ -170,6 +192,7 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 	try $type-sl in_band 3 verbs 3
 	try $type-tos in_band 5 cm 0xa0
 	try $type-answers answers
+	try $type-slow slow_priority
 done
 use_gid v2-ipv4
 try own-priority own_priority "- 10" "- 20"

@@ -21,7 +21,7 @@
  *            There is one cut for all packets that were in flight.
  *   timeout  window = 1; it may grow again at once.
  *
- * Packets in the host's own queues don't count as in flight (net/tx.c).
+ * Packets in the host's own queues don't count as in flight (net/txq.c).
  *
  * Context: as struct rxe_cc_ops.
  */

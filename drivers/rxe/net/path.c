@@ -114,17 +114,24 @@ static u32 rxe_path_get_hash(const struct rxe_path *path)
 	return jhash(&path->dgid, sizeof(path->dgid), hash);
 }
 
-/*
- * The queues of the device's own netdev need no lookup. They are also used if memory is short.
- * Context: the GID keeps its netdev.
+/**
+ * rxe_path_choose_txq - choose the queues by egress device and priority
+ * @rxe: device
+ * @path: its members egress and priority are set; its senders follow (rxe_tx_follow())
+ *
+ * The queues of the device's own netdev for priority 0 need no lookup. They are also used if
+ * memory is short.
+ *
+ * Context: any; nothing is sent on the path meanwhile.
  */
-static struct rxe_txq *rxe_path_find_txq(const struct rxe_dev *rxe, const struct rxe_path *path)
+void rxe_path_choose_txq(const struct rxe_dev *rxe, struct rxe_path *path)
 {
-	struct rxe_txq *q = NULL;
+	struct rxe_txq *old = path->txq, *q = NULL;
 
-	if (path->egress && path->egress != rxe->ndev)
-		q = rxe_txq_find(path->egress);
-	return q ?: rxe_txq_get(rxe->txq);
+	if (path->egress && (path->egress != rxe->ndev || path->priority))
+		q = rxe_txq_find(path->egress, path->priority);
+	path->txq = q ?: rxe_txq_get(rxe->txq);
+	rxe_txq_put(old);
 }
 
 /**
@@ -177,7 +184,7 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	rdma_hold_gid_attr(sgid_attr);
 	path->sgid_attr = sgid_attr;
 	path->egress = rcu_access_pointer(sgid_attr->ndev);
-	path->txq = rxe_path_find_txq(rxe, path);
+	rxe_path_choose_txq(rxe, path);
 	path->dgid_attr = rxe_path_find_own(rxe, path, same_dev);
 	path->same_dev = path->dgid_attr;
 	if (path->same_dev || rxe_l3(path->proto)->udp)
@@ -319,6 +326,7 @@ void rxe_path_unprivileged(const struct rxe_dev *rxe, struct rxe_path *path,
 	if (most > TC_PRIO_INTERACTIVE && !rxe_has_net_rights(rxe)) {
 		path->max_priority = TC_PRIO_INTERACTIVE;
 		rxe_path_class(rxe, path, grh);
+		rxe_path_choose_txq(rxe, path);
 	}
 }
 

@@ -163,6 +163,12 @@ static int check_path(const struct rxe_qp *qp, int mask, const struct prepared *
 	return 0;
 }
 
+static void follow_txq(struct rxe_qp *qp)
+{
+	rxe_tx_follow(&qp->sq.sender.tx, qp->path.txq);
+	rxe_tx_follow(&qp->rq.reply.tx, qp->path.txq);
+}
+
 static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		       int mask, struct prepared *prep)
 {
@@ -170,8 +176,7 @@ static void apply_path(struct rxe_qp *qp, const struct ib_qp_attr *attr,
 		if (qp->path_valid)
 			rxe_path_destroy(&qp->path);
 		qp->path = prep->path;
-		rxe_tx_follow(&qp->sq.sender.tx, qp->path.txq);
-		rxe_tx_follow(&qp->rq.reply.tx, qp->path.txq);
+		follow_txq(qp);
 		qp->sq.sender.out.l3_icrc.len = 0;
 		qp->rq.reply.out.l3_icrc.len = 0;
 		qp->path_valid = true;
@@ -373,6 +378,8 @@ static void follow_class(struct rxe_qp *qp, void *unused)
 	if (qp->path_valid) {
 		pause_tasks(qp);
 		rxe_path_class(qp->rxe, &qp->path, &qp->slow->ah_attr.grh);
+		rxe_path_choose_txq(qp->rxe, &qp->path);
+		follow_txq(qp);
 		resume_tasks(qp);
 	}
 	mutex_unlock(&qp->slow->mutex);

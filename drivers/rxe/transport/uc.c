@@ -4,7 +4,7 @@
  *
  * Requester: the packets are those of RC, and requester.c builds them. A work request
  * completes when its last packet has been handed on. Nothing limits what is in flight,
- * except for the queues below (net/tx.c).
+ * except for the queues below (net/txq.c).
  *
  * Responder: a message is executed packet by packet, as with RC, and by the same functions
  * (responder.c). If a packet is missing, the message is lost. It doesn't complete, though part
