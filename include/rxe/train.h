@@ -138,6 +138,7 @@ enum rxe_train_class {
  * @bytes: their bytes
  * @max_bytes: limit of bytes per skb on this path
  * @max_pkts: limit of packets per skb
+ * @headroom: bytes in front of the first BTH, for the headers below
  * @alone: the path takes only one packet per skb
  * @linear: a single small packet, which is in the linear part
  * @class: enum rxe_train_class, set before the train is sent
@@ -158,6 +159,7 @@ struct rxe_train {
 	u32		bytes;
 	u32		max_bytes;
 	u32		max_pkts;
+	u16		headroom;
 	bool		alone;
 	bool		linear;
 	u8		class;

@@ -16,8 +16,12 @@
 #include "internal.h"
 #include "proto.h"
 
+/* Least room for all headers below the BTH */
 #define RXE_HEADROOM							\
 	ALIGN(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr), 8)
+
+/* Of a train; the stack itself makes more room for a netdev that wants more */
+#define RXE_MAX_HEADROOM	SZ_1K
 
 /**
  * struct rxe_blocks - a CPU's blocks
@@ -283,8 +287,19 @@ static struct net_device *rxe_train_find_netdev(struct rxe_path *path, struct ds
 }
 
 /*
- * The netdev sets the limits of a train whose first packet has @len bytes. If there is no netdev,
- * rxe_train_xmit() returns the error.
+ * Some netdevs want more room than most (hv_netvsc, mana, tunnels). If there is less, the IP layer
+ * copies the skb, and frees the original before the copy is sent. The copy isn't counted (tx.c).
+ */
+static u32 rxe_train_get_headroom(u8 proto, const struct net_device *ndev)
+{
+	u32 want = LL_RESERVED_SPACE(ndev) + rxe_l3(proto)->bytes;
+
+	return clamp_t(u32, ALIGN(want, 8), RXE_HEADROOM, RXE_MAX_HEADROOM);
+}
+
+/*
+ * The netdev sets the headroom of a train, and its limits if the first packet has @len bytes. If
+ * there is no netdev, rxe_train_xmit() returns the error.
  *
  * Return: the route, or NULL.
  */
@@ -303,6 +318,7 @@ static struct dst_entry *rxe_train_find_route(struct rxe_dev *rxe,
 	if (!ndev)
 		return NULL;
 	rxe_train_look_below(rxe, path, ndev);
+	train->headroom = rxe_train_get_headroom(path->proto, ndev);
 	train->singly = READ_ONCE(path->listened);
 	if (READ_ONCE(rxe->tune.trains) && !READ_ONCE(path->alone) &&
 	    !READ_ONCE(path->shaped) && !train->singly)
@@ -319,6 +335,7 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 		.hint		= npkts,
 		.max_bytes	= RXE_TRAIN_BYTES - RXE_HEADROOM,
 		.max_pkts	= 1,
+		.headroom	= RXE_HEADROOM,
 	};
 	dst = rxe_train_find_route(rxe, path, train, len);
 	train->alone = train->max_pkts == 1;
@@ -326,11 +343,10 @@ static bool rxe_train_begin(struct rxe_dev *rxe, struct rxe_path *path,
 		train->max_pkts = 1;
 	train->linear = train->max_pkts == 1 && len <= RXE_LINEAR_BYTES;
 
-	train->skb = rxe_head_alloc(RXE_HEADROOM +
-				    (train->linear ? len : 0));
+	train->skb = rxe_head_alloc(train->headroom + (train->linear ? len : 0));
 	if (!train->skb)
 		return false;
-	skb_reserve(train->skb, RXE_HEADROOM);
+	skb_reserve(train->skb, train->headroom);
 	if (dst)
 		skb_dst_set_noref(train->skb, dst);
 	return true;
