@@ -28,6 +28,7 @@ struct rxe_txq;
  * @ref: one for the sender, one for each skb
  * @q: the queues
  * @sent: skbs that it has sent; written by its task
+ * @cpu: skb->sender_cpu of its skbs, see tx_choose_cpu(); likewise
  * @parked: its skbs that wait for an address, see rxe_tx_park()
  * @wait: link in a list of waiting senders
  * @held: it waits, and has too many skbs to get a turn
@@ -43,6 +44,7 @@ struct rxe_tx {
 	struct kref		ref;
 	struct rxe_txq		*q;
 	u32			sent;
+	u32			cpu;
 	atomic_t		parked;
 	struct list_head	wait;
 	bool			held;

@@ -221,6 +221,20 @@ static void tx_free(struct sk_buff *skb)
 	kref_put(&tx->ref, tx_release);	/* last: rxe_tx_wait() may go on */
 }
 
+/*
+ * The stack may choose the netdev's queue by CPU (XPS), and queues overtake one another. The task
+ * of a sender may move to another CPU. Its skbs then go on as if the first CPU sent them, until
+ * none of them is left in the queues. TCP has the same rule (skb->ooo_okay).
+ */
+static void tx_choose_cpu(struct rxe_tx *tx, struct sk_buff *skb)
+{
+#ifdef CONFIG_XPS
+	if (!rxe_tx_count_skbs(tx))
+		tx->cpu = raw_smp_processor_id() + 1;
+	skb->sender_cpu = tx->cpu;
+#endif
+}
+
 /**
  * rxe_tx_own - count an skb until it is freed or passed on to a receiver
  * @tx: the sender that it counts for
@@ -240,6 +254,7 @@ void rxe_tx_own(struct rxe_tx *tx, struct sock *sk, struct sk_buff *skb)
 
 	if (sk)
 		tx_set_sock(skb, sk);
+	tx_choose_cpu(tx, skb);
 	kref_get(&tx->ref);
 	tx->sent++;
 	if (unlikely(READ_ONCE(tx->q->timing) && bytes == skb->len))
