@@ -40,6 +40,9 @@ for type in v1-ipv4 v2-ipv4; do
 	cases "$type-loss-dmabuf-" ends verbs_dmabuf
 	try "$type-loss-random" ends rc_random -n 2000 -q 4 -s 7 -m 65536 -t 16
 	try "$type-loss-lost" packets_lost
+	wire_is loss-5
+	cases "$type-loss-5-srq-" ends verbs_srq limit last_wqe events
+	try "$type-loss-5-lost" packets_lost
 	wire_is clean
 done
 try resources-gone wait_for 5 resources_gone
