@@ -193,6 +193,20 @@ static inline void *rxe_ring_get_space(const struct rxe_ring *ring)
 }
 
 /**
+ * rxe_ring_count_space - how many elements the kernel can produce now
+ * @ring: a ring whose consumer is user space or a kernel poller
+ *
+ * Return: at most rxe_ring_get_capacity(), even if the consumer wrote a bad index.
+ */
+static inline u32 rxe_ring_count_space(const struct rxe_ring *ring)
+{
+	/* Pairs with the consumer's release */
+	u32 cons = smp_load_acquire(&ring->buf->consumer_index);
+
+	return (cons - ring->index - 1) & ring->mask;
+}
+
+/**
  * rxe_ring_publish - hand all new elements to the consumer
  * @ring: a ring; rxe_ring_advance() was called after writing each element
  */

@@ -138,6 +138,7 @@ void rxe_cq_add_user(struct rxe_cq *cq, struct rxe_cq_user *user, struct ib_qp *
 void rxe_cq_remove_user(struct rxe_cq_user *user);
 void rxe_cq_settle(struct rxe_cq *cq);
 void rxe_cq_forget(struct rxe_cq *cq, const struct ib_qp *ibqp);
+u32 rxe_cq_count_flushable(struct rxe_cq *cq);
 void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited);
 void rxe_cq_raise_event(struct rxe_cq *cq);
 u32 rxe_cq_next(struct rxe_cq *cq, u32 *polled);

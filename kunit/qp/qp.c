@@ -137,6 +137,35 @@ static void err_flushes(struct kunit *test)
 		KUNIT_EXPECT_LT(test, rxe_psn_diff(pkt.psn, PSN(2)), 0);
 }
 
+/*
+ * Flushed work requests don't overflow a kernel consumer's CQ, which others may share: they wait
+ * until it has been polled
+ */
+static void err_flush_waits(struct kunit *test)
+{
+	const struct ib_wc other = { .wr_id = 9, .status = IB_WC_SUCCESS };
+	struct fake *f = fake(test);
+	u32 num = 0;
+
+	for (; rxe_cq_count_flushable(f->scq); num++) {
+		local_bh_disable();
+		rxe_cq_post(f->scq, &other, false);
+		local_bh_enable();
+	}
+	f->qp->slow->flush_ms = 3600 * MSEC_PER_SEC;	/* only the test runs the work */
+	fake_send(test, 2, 0, MTU);
+	to_state(test, IB_QPS_ERR);
+	fake_settle(test);
+	while (num--)
+		fake_completion(test, f->scq, 9, IB_WC_SUCCESS, NULL);
+	fake_no_completion(test, f->scq);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&f->qp->slow->flush_work));
+	flush_delayed_work(&f->qp->slow->flush_work);
+	fake_settle(test);
+	fake_completion(test, f->scq, 2, IB_WC_WR_FLUSH_ERR, NULL);
+	KUNIT_EXPECT_FALSE(test, rxe_cq_is_dead(f->scq));
+}
+
 /* RESET drops posted work requests without completions, and INIT starts afresh [10.3.1.1] */
 static void reset(struct kunit *test)
 {
@@ -419,6 +448,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sqd),
 	KUNIT_CASE(sqd_drains),
 	KUNIT_CASE(err_flushes),
+	KUNIT_CASE(err_flush_waits),
 	KUNIT_CASE(reset),
 	KUNIT_CASE(pause_gives_way),
 	KUNIT_CASE(err_silent),

@@ -25,6 +25,20 @@ static bool flush_posted(struct rxe_qp *qp)
 	return true;
 }
 
+/*
+ * How many work requests may a run flush to a CQ? If a kernel consumer has to poll it first, a
+ * delayed work runs the task again, less and less often.
+ */
+static u32 get_flush_room(struct rxe_qp *qp, struct rxe_cq *cq)
+{
+	u32 room = min_t(u32, rxe_cq_count_flushable(cq), RXE_FLUSH_MOST);
+
+	if (!room)
+		queue_delayed_work(rxe_flush_wq, &qp->slow->flush_work,
+				   msecs_to_jiffies(qp->slow->flush_ms));
+	return room;
+}
+
 /**
  * rxe_sq_flush - complete the queued sends with an error
  * @qp: the QP, in ERR or SQE
@@ -35,8 +49,8 @@ static bool flush_posted(struct rxe_qp *qp)
  */
 bool rxe_sq_flush(struct rxe_qp *qp)
 {
+	u32 most = get_flush_room(qp, rxe_scq(qp)), left = most;
 	struct rxe_sq *sq = &qp->sq;
-	u32 left = RXE_FLUSH_MOST;
 	u8 status;
 
 	spin_lock(&sq->lock);
@@ -54,7 +68,7 @@ bool rxe_sq_flush(struct rxe_qp *qp)
 	sq->rnr.state = RXE_RNR_READY;
 	sq->stop.stalled = false;
 	spin_unlock(&sq->lock);
-	return !left;
+	return most && !left;
 }
 
 /*
@@ -128,7 +142,7 @@ static bool flush_rq(struct rxe_qp *qp)
 {
 	struct rxe_rq *rq = &qp->rq;
 	bool silent = has_silent_recvs(qp);
-	u32 most = RXE_FLUSH_MOST, left;
+	u32 most = get_flush_room(qp, rxe_rcq(qp)), left;
 
 	rxe_read_stop(&rq->read);
 	rxe_key_restore(&qp->ibqp, &rq->recv.ending);
@@ -145,7 +159,7 @@ static bool flush_rq(struct rxe_qp *qp)
 		rxe_count_recv_error(qp, wc.status);
 		rxe_recv_done(qp, &wc, true);
 	}
-	return silent ? spend_allowance(qp->slow, most - left, !left) : !left;
+	return silent ? spend_allowance(qp->slow, most - left, !left) : most && !left;
 }
 
 /*
@@ -179,11 +193,14 @@ static void look_for_recvs(struct work_struct *work)
 						flush_work);
 	struct rxe_qp *qp = slow->qp;
 
-	if (rxe_ring_count_pending(qp->rq.recv.q.ring) && !READ_ONCE(slow->flush_late))
+	if (has_silent_recvs(qp) && rxe_ring_count_pending(qp->rq.recv.q.ring) &&
+	    !READ_ONCE(slow->flush_late))
 		slow->flush_ms = RXE_FLUSH_MIN_MS;
 	else
 		slow->flush_ms = min_t(u32, 2 * slow->flush_ms, RXE_FLUSH_MAX_MS);
 	WRITE_ONCE(slow->flush_more, RXE_FLUSH_LATE);
+	if (!qp->service->acked)
+		rxe_task_schedule(&qp->send_task);
 	/* Flushes, and queues this work again */
 	if (rxe_task_work(&qp->recv_task))
 		rxe_task_schedule(&qp->recv_task);

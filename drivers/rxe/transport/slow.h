@@ -53,7 +53,8 @@ struct rxe_ended {
  * @cork_work: a worker sends corked and large messages
  * @long_work: a worker goes on with what @cork_work didn't finish
  * @flushing: in ERR, QP of a process: link in rxe_cq.flushing
- * @flush_work: in ERR, QP of a process: looks for newly posted receives
+ * @flush_work: in ERR: looks for receives that a process posted, or flushes what had to wait for
+ *	room in a kernel consumer's CQ
  * @flush_ms: delay of @flush_work
  * @flush_left: in ERR, QP of a process: receives that may be flushed now; only recv_task uses it
  * @flush_late: @flush_left was 0 once: receives are flushed in intervals, or if the CQ is armed

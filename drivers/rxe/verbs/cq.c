@@ -130,6 +130,32 @@ void rxe_cq_post(struct rxe_cq *cq, const struct ib_wc *wc, bool solicited)
 }
 
 /**
+ * rxe_cq_count_flushable - how many flushed work requests may complete now
+ * @cq: completion queue
+ *
+ * Kernel consumers share CQs (ib_cq_pool) whose size counts signalled completions only. Flushed
+ * work requests all complete, signalled or not. They leave a quarter of the CQ to QPs that work.
+ * A process sizes its CQs itself.
+ *
+ * Context: any; takes cq->lock.
+ *
+ * Return: completions; 0 if the consumer must poll first.
+ */
+u32 rxe_cq_count_flushable(struct rxe_cq *cq)
+{
+	unsigned long flags;
+	u32 space, keep;
+
+	if (cq->is_user || cq->may_lose || rxe_cq_is_dead(cq))
+		return U32_MAX;
+	spin_lock_irqsave(&cq->lock, flags);
+	space = rxe_ring_count_space(cq->ring);
+	keep = rxe_ring_get_capacity(cq->ring) / 4;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return space > keep ? space - keep : 0;
+}
+
+/**
  * rxe_cq_add_user - a QP begins to use a CQ
  * @cq: the CQ
  * @user: its entry, zeroed
@@ -186,7 +212,10 @@ static void cq_raise_overflow(struct work_struct *work)
 		.event		= IB_EVENT_CQ_ERR,
 	};
 
-	ibdev_dbg(&rxe->ibdev, "CQ overflow: its QPs go to the error state\n");
+	if (!cq->is_user)
+		ibdev_warn_ratelimited(&rxe->ibdev,
+				       "a kernel consumer's CQ of %u overflowed, its QPs go to the error state\n",
+				       rxe_ring_get_capacity(cq->ring));
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 	spin_lock_irq(&cq->lock);
