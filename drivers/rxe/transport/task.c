@@ -260,6 +260,21 @@ void rxe_task_kick(struct rxe_task *task)
 	local_bh_enable();
 }
 
+/*
+ * Mark the task as being in a list: @list is RXE_TASK_QUEUED or RXE_TASK_FIRST. Return: true if the
+ * caller must add it. Context: preemption off until then.
+ */
+static bool task_mark_listed(struct rxe_task *task, int list)
+{
+	int next, state = atomic_read(&task->state);
+
+	do {
+		/* rxe_task_resume() schedules a paused task */
+		next = state | (state & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : list);
+	} while (!atomic_try_cmpxchg(&task->state, &state, next));
+	return next & ~state & list;
+}
+
 /**
  * rxe_task_schedule - do the task's work soon
  * @task: the task
@@ -268,15 +283,8 @@ void rxe_task_kick(struct rxe_task *task)
  */
 void rxe_task_schedule(struct rxe_task *task)
 {
-	int next, state;
-
 	preempt_disable();
-	state = atomic_read(&task->state);
-	do {
-		/* rxe_task_resume() schedules a paused task */
-		next = state | (state & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_QUEUED);
-	} while (!atomic_try_cmpxchg(&task->state, &state, next));
-	if (next & ~state & RXE_TASK_QUEUED)
+	if (task_mark_listed(task, RXE_TASK_QUEUED))
 		queue_task(task);
 	preempt_enable();
 }
@@ -293,15 +301,10 @@ void rxe_task_schedule(struct rxe_task *task)
 void rxe_task_schedule_first(struct rxe_task *task)
 {
 	struct task_queue *queue;
-	int next, state;
 
 	preempt_disable();
-	state = atomic_read(&task->state);
-	do {
-		next = state | (state & RXE_TASK_PAUSED ? RXE_TASK_AGAIN : RXE_TASK_FIRST);
-	} while (!atomic_try_cmpxchg(&task->state, &state, next));
 	queue = this_cpu_ptr(&task_queue);
-	if ((next & ~state & RXE_TASK_FIRST) && llist_add(&task->first, &queue->first))
+	if (task_mark_listed(task, RXE_TASK_FIRST) && llist_add(&task->first, &queue->first))
 		tasklet_schedule(&queue->tasklet);
 	preempt_enable();
 }
