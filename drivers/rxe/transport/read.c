@@ -83,7 +83,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 		return false;
 	if (rxe_is_paced(qp))
 		begin_limited(qp);
-	rxe_ack_before_response(qp);
+	rxe_send_due_ack(qp);
 	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
 	if (rq->reply.out.firsts.score)
 		rxe_firsts_new(&rq->reply.out.firsts, pkt->psn, npkts);

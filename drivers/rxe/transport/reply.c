@@ -45,13 +45,14 @@ void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn)
 }
 
 /**
- * rxe_ack_before_response - acknowledge earlier requests before a response does
- * @qp: the QP; the request of the response isn't counted yet (rxe_expect_advance())
+ * rxe_send_due_ack - acknowledge the requests so far, if an ACK is due
+ * @qp: the QP; rxe_expect_advance() hasn't counted a request that comes next
  *
- * The response acknowledges them, too (section 9.7.5.1.2). But it may have to wait, for a page or
- * for room in the queues, and some adapters don't take a response for the ACK of a SEND or WRITE.
+ * Also before a READ or atomic. Its response acknowledges earlier requests, too (section
+ * 9.7.5.1.2). But it may have to wait, for a page or for room in the queues, and some adapters
+ * don't take a response for the ACK of a SEND or WRITE.
  */
-void rxe_ack_before_response(struct rxe_qp *qp)
+void rxe_send_due_ack(struct rxe_qp *qp)
 {
 	if (qp->rq.ack.due)
 		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,

@@ -47,7 +47,7 @@ static inline void rxe_ack_reset(struct rxe_ack *ack)
 
 void rxe_reply_reset(struct rxe_reply *reply);
 void rxe_send_ack(struct rxe_qp *qp, u8 syndrome, u32 psn);
-void rxe_ack_before_response(struct rxe_qp *qp);
+void rxe_send_due_ack(struct rxe_qp *qp);
 void rxe_send_nak(struct rxe_qp *qp, u8 syndrome);
 void rxe_send_empty_response(struct rxe_qp *qp, u32 psn);
 void rxe_send_atomic_ack(struct rxe_qp *qp, u32 psn, u64 orig);

@@ -586,8 +586,7 @@ void rxe_respond_end(struct rxe_qp *qp)
 	if (!rq->ack.nak_sent && rxe_gap_lost(qp, &rq->gap, early, rq->expect.psn)) {
 		rq->ack.nak_sent = true;
 		rxe_send_nak(qp, RXE_NAK_PSN_SEQ);
-	} else if (rq->ack.due) {
-		rxe_send_ack(qp, RXE_AETH_ACK | RXE_AETH_CREDITS_NONE,
-			     rxe_psn_add(rq->expect.psn, -1));
+	} else {
+		rxe_send_due_ack(qp);
 	}
 }

@@ -251,7 +251,7 @@ u8 rxe_single_execute(struct rxe_qp *qp, const struct rxe_pkt *pkt, struct rxe_d
 		return RXE_NAK_INV_REQ;
 	if (res)
 		return res;
-	rxe_ack_before_response(qp);
+	rxe_send_due_ack(qp);
 	note_single_done(&qp->rq);
 	send_answer(qp, pkt, orig);
 	return 0;
