@@ -72,11 +72,7 @@ static u32 get_dest_qpn(const struct rxe_qp *qp, struct sk_buff *skb)
 	return rxe_rx(skb)->mcast ? IB_MULTICAST_QPN : rxe_qp_num(qp);
 }
 
-/*
- * An skb's pages may change at any time. Headers are therefore copied before they are
- * checked. What net/ has read in them is checked again: QP, service, queue, and whether the
- * destination's address was checked.
- */
+/* Are QP, service and queue those that net/ has read, and was the address of a datagram checked? */
 static bool is_for_qp(const struct rxe_qp *qp, struct sk_buff *skb, const struct rxe_pkt *pkt)
 {
 	struct rxe_rx *rx = rxe_rx(skb);
@@ -87,6 +83,10 @@ static bool is_for_qp(const struct rxe_qp *qp, struct sk_buff *skb, const struct
 	       (!(pkt->flags & (RXE_OP_DETH | RXE_OP_CNP)) || rx->addressed || rx->same_dev);
 }
 
+/*
+ * An skb's pages may change at any time. Headers are therefore copied before they are
+ * checked. What net/ has read in them is checked again.
+ */
 static __always_inline bool parse_headers(struct rxe_qp *qp, struct packet *p)
 {
 	struct rxe_pkt *pkt = &p->pkt;
