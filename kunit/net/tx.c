@@ -323,6 +323,13 @@ static void park_datagrams(struct kunit *test)
 	}
 }
 
+/* The sender goes to other queues, where it can't send */
+static void go_in_vain(struct kunit *test, int i, struct rxe_txq *q)
+{
+	rxe_tx_follow(&fix.tx[i], q);
+	KUNIT_EXPECT_EQ(test, fill(test, i, BYTES), 0u);
+}
+
 /*
  * A sender goes to the queues of another netdev, which aren't full, and back. Its own limit holds
  * for both.
@@ -330,19 +337,16 @@ static void park_datagrams(struct kunit *test)
 static void other_netdev(struct kunit *test)
 {
 	struct rxe_txq *other = rxe_txq_find(&ndevs[1], 0);
-	struct rxe_tx **tx = &fix.tx[1];
 	int times = 3;
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, rxe_knob(txq_first_bytes)), 1u);
 	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
-	rxe_tx_follow(tx, other);
+	rxe_tx_follow(&fix.tx[1], other);
 	KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), SKBS);
 	while (times--) {
-		rxe_tx_follow(tx, fix.q);
-		KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
-		rxe_tx_follow(tx, other);
-		KUNIT_EXPECT_EQ(test, fill(test, 1, BYTES), 0u);
+		go_in_vain(test, 1, fix.q);
+		go_in_vain(test, 1, other);
 	}
 	KUNIT_EXPECT_EQ(test, fix.called[1], 0u);
 	leave(1, SKBS);
@@ -400,12 +404,9 @@ static void former(struct kunit *test)
 	rxe_tx_follow(tx, third);
 	KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), SKBS);
 	while (times--) {
-		rxe_tx_follow(tx, fix.q);
-		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
-		rxe_tx_follow(tx, other);
-		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
-		rxe_tx_follow(tx, third);
-		KUNIT_EXPECT_EQ(test, fill(test, 0, BYTES), 0u);
+		go_in_vain(test, 0, fix.q);
+		go_in_vain(test, 0, other);
+		go_in_vain(test, 0, third);
 	}
 	/* without skbs, only the latest one is kept */
 	leave(0, 3 * SKBS);
