@@ -100,8 +100,7 @@ static bool rxe_v1_trim(struct sk_buff *skb, u32 bytes)
 {
 	if (skb_is_gso(skb))
 		return skb->len == bytes && rxe_v1_gso_ok(skb);
-	return !pskb_trim(skb, bytes) &&
-	       (!skb_has_frag_list(skb) || !skb_linearize(skb));
+	return !pskb_trim(skb, bytes);
 }
 
 /* Check the GRH, and that the skb has all its bytes and no more. */
@@ -128,9 +127,9 @@ static int rxe_v1_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!rxe || skb->pkt_type == PACKET_OTHERHOST)
 		goto drop;
 	skb = skb_share_check(skb, GFP_ATOMIC);
-	if (!skb) {
+	if (!skb || (!skb_is_gso(skb) && skb_has_frag_list(skb) && skb_linearize(skb))) {
 		rxe_drop(rxe, RXE_DROP_MEMORY, npkts);
-		return NET_RX_DROP;
+		goto drop;
 	}
 	if (rxe_v1_check_grh(skb))
 		pkt = rxe_skb_pkt(skb, skb->len - RXE_GRH_BYTES);
