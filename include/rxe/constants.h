@@ -2,6 +2,9 @@
 /*
  * Numbers that are fixed when the module is built. The file rdma_rxe/knobs in debugfs
  * shows them. Numbers that may change at run time are in rxe/knobs.h.
+ *
+ * The first are limits of a device. query_device reports those that have a place in its answer.
+ * Each is enforced where the object is created.
  */
 #ifndef RXE_CONSTANTS_H
 #define RXE_CONSTANTS_H
@@ -11,6 +14,52 @@
 
 /* name, value, description with its unit */
 #define RXE_CONSTANTS(CONSTANT)							\
+	CONSTANT(MAX_QP, 1 << 16,					\
+		 "queue pairs of a device, of all processes")		\
+	CONSTANT(MIN_QPN, 16,						\
+		 "least number of a queue pair: 0 and 1 are SMI and GSI")\
+	CONSTANT(MAX_QP_WR, (1 << 16) - 1,				\
+		 "work requests of a queue of a QP: 2^16 places, one is empty")\
+	CONSTANT(MAX_SGE, 32,						\
+		 "scatter or gather entries of a work request")		\
+	CONSTANT(MAX_INLINE, 512,					\
+		 "inline data of a work request, bytes")		\
+	CONSTANT(MAX_CQ, 1 << 16,					\
+		 "completion queues of a device, of all processes")	\
+	CONSTANT(MAX_CQE, (1 << 20) - 1,				\
+		 "completions of a CQ: 2^20 places, one is empty")	\
+	CONSTANT(MAX_SRQ, 1 << 16,					\
+		 "shared receive queues of a device, of all processes")	\
+	CONSTANT(MAX_SRQ_WR, (1 << 16) - 1,				\
+		 "work requests of an SRQ, as of a QP: programs share its depth")\
+	CONSTANT(MAX_MR, 1 << 20,					\
+		 "memory regions of a device, of all processes")	\
+	CONSTANT(MAX_MW, 1 << 20,					\
+		 "memory windows of a device, of all processes")	\
+	CONSTANT(MAX_FAST_PAGES, 1 << 10,				\
+		 "pages of a fast registration")			\
+	CONSTANT(MAX_PD, 1 << 16,					\
+		 "protection domains of a device, of all processes")	\
+	CONSTANT(MAX_AH, 1 << 20,					\
+		 "address handles of a device, of all processes")	\
+	CONSTANT(MAX_UCONTEXT, 1 << 16,					\
+		 "open contexts of a device")				\
+	CONSTANT(MAX_MCAST_GRP, 1 << 13,				\
+		 "multicast groups of a device")			\
+	CONSTANT(MAX_MCAST_QP_ATTACH, 128,				\
+		 "queue pairs of a multicast group: copies of one packet")\
+	CONSTANT(MAX_TOTAL_MCAST_QP_ATTACH, 1 << 19,			\
+		 "attachments to multicast groups of a device")		\
+	CONSTANT(MAX_RD_ATOM, 128,					\
+		 "READs and atomics in flight per direction of a QP")	\
+	CONSTANT(MAX_MSG, 1U << 31,					\
+		 "largest message, bytes")				\
+	CONSTANT(PKEY_TBL_LEN, 1,					\
+		 "P_Keys of a port")					\
+	CONSTANT(GID_TBL_LEN, 1024,					\
+		 "GIDs of a port")					\
+	CONSTANT(CA_ACK_DELAY, 15,					\
+		 "delay of an answer that peers allow for: 4.096 us * 2 to this power")\
 	CONSTANT(TASK_BUDGET, 60 * SZ_1K,					\
 		 "bytes that one run of a task handles")			\
 	CONSTANT(TASK_TURNS, 16,						\
@@ -27,6 +76,8 @@
 		 "largest train with all headers, bytes")			\
 	CONSTANT(RECENT, 256,							\
 		 "queue pairs, and keys, that are found without a search")	\
+	CONSTANT(MAX_HEADROOM, SZ_1K,					\
+		 "most room for headers below the BTH that a train makes itself, bytes")\
 	CONSTANT(LINEAR_BYTES, 512,						\
 		 "largest packet in the linear part of an skb, bytes")		\
 	CONSTANT(BLOCK_ORDER, PAGE_SHIFT < 15 ? 15 - PAGE_SHIFT : 0,		\
@@ -91,6 +142,8 @@
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\
 		 "due events of DCQCN, by time or by bytes, that one call handles") \
+	CONSTANT(ASKED_LEAST, SZ_8K,					\
+		 "bytes sent at an assumed rate: fewer say nothing about the path")\
 	CONSTANT(NP_FLOWS, 8,							\
 		 "flows of a QP whose CNPs are limited apart from one another")	\
 	CONSTANT(CWND_PARTS, 256,						\
@@ -148,10 +201,9 @@
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 
-enum {
-#define CONSTANT(name, value, what) RXE_##name = (value),
-	RXE_CONSTANTS(CONSTANT)
+/* An enum for each constant: in a common one, all would be unsigned if one needs it */
+#define CONSTANT(name, value, what) enum { RXE_##name = (value) };
+RXE_CONSTANTS(CONSTANT)
 #undef CONSTANT
-};
 
 #endif /* RXE_CONSTANTS_H */

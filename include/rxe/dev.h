@@ -20,36 +20,6 @@ struct rxe_netns;
 struct rxe_tclass;
 struct rxe_txq;
 
-/*
- * Limits of a device. query_device reports those that have a place in its answer. Each is enforced
- * where the object is created.
- */
-enum rxe_limits {
-	RXE_MAX_QP		= 1 << 16,
-	RXE_MIN_QPN		= 16,		/* 0 and 1 are SMI and GSI */
-	RXE_MAX_QP_WR		= (1 << 16) - 1,	/* 2^16 places, one is empty */
-	RXE_MAX_SGE		= 32,
-	RXE_MAX_INLINE		= 512,
-	RXE_MAX_CQ		= 1 << 16,
-	RXE_MAX_CQE		= (1 << 20) - 1,	/* a ring of 2^20 */
-	RXE_MAX_SRQ		= 1 << 16,
-	RXE_MAX_SRQ_WR		= (1 << 16) - 1,	/* as of a QP: programs share its depth */
-	RXE_MAX_MR		= 1 << 20,
-	RXE_MAX_MW		= 1 << 20,
-	RXE_MAX_FAST_PAGES	= 1 << 10,
-	RXE_MAX_PD		= 1 << 16,
-	RXE_MAX_AH		= 1 << 20,
-	RXE_MAX_UCONTEXT	= 1 << 16,
-	RXE_MAX_MCAST_GRP	= 1 << 13,
-	RXE_MAX_MCAST_QP_ATTACH	= 128,		/* copies of one packet */
-	RXE_MAX_TOTAL_MCAST_QP_ATTACH = 1 << 19,
-	RXE_MAX_RD_ATOM		= 128,
-	RXE_MAX_MSG		= 1U << 31,
-	RXE_PKEY_TBL_LEN	= 1,
-	RXE_GID_TBL_LEN		= 1024,
-	RXE_CA_ACK_DELAY	= 15,		/* 4.096 us * 2^15 = 134 ms */
-};
-
 /* RoCE versions that a device has, by the administrator's choice */
 enum rxe_roce_enable {
 	RXE_ENABLE_NONE,

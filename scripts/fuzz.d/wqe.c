@@ -10,7 +10,7 @@
  * - The copy has what was read. If it may be sent or received, it is within all limits.
  */
 #include <sanitizer/asan_interface.h>
-#include <rxe/dev.h>
+#include <rxe/constants.h>
 #include <rxe/ring.h>
 #include <rxe/service.h>
 #include <rxe/wire.h>

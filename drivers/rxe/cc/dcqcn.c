@@ -40,7 +40,6 @@
 #include <rxe/knobs.h>
 
 #define ALPHA_BITS	20
-#define ASKED_LEAST	SZ_8K			/* bytes: fewer say nothing about the path */
 #define MBIT		(1000000ULL / 8)	/* bytes/s of 1 Mb/s */
 
 static u64 get_max_rate(void)
@@ -276,7 +275,7 @@ static void dcqcn_asked(struct rxe_cc *cc, u64 now)
 
 	if (!d->assumed)
 		return;
-	if (d->asked_at && d->told_at > d->asked_at && d->asked_bytes >= ASKED_LEAST)
+	if (d->asked_at && d->told_at > d->asked_at && d->asked_bytes >= RXE_ASKED_LEAST)
 		seen = div64_u64(min(d->asked_bytes, U64_MAX / NSEC_PER_SEC) * NSEC_PER_SEC,
 				 d->told_at - d->asked_at);
 	if (seen && seen < d->target) {

@@ -20,9 +20,6 @@
 #define RXE_HEADROOM							\
 	ALIGN(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr), 8)
 
-/* Of a train; the stack itself makes more room for a netdev that wants more */
-#define RXE_MAX_HEADROOM	SZ_1K
-
 /**
  * struct rxe_blocks - a CPU's blocks
  * @ring: compound pages, each with the ring's reference; NULL until first used

@@ -10,7 +10,7 @@
  * Context: bottom halves off; sq.lock for sends, recv_task for receives.
  */
 #include <ring/opcode.h>
-#include <rxe/dev.h>
+#include <rxe/constants.h>
 #include <rxe/ring.h>
 #include <rxe/wire.h>
 

@@ -7,7 +7,7 @@
  */
 #include <rdma/ib_pack.h>
 #include <ring/opcode.h>
-#include <rxe/dev.h>
+#include <rxe/constants.h>
 
 /* Short names for the columns of the table */
 #define RC		RXE_WR_FOR_RC
