@@ -188,7 +188,14 @@ static void fill_gsi_wc(struct rxe_qp *qp, struct sk_buff *skb, struct ib_wc *wc
 	}
 }
 
-/* Does a datagram have the QP's Q_Key? */
+/**
+ * rxe_ud_qkey_ok - does a datagram have the QP's Q_Key? [10.2.5]
+ * @qp: the QP
+ * @pkt: the datagram
+ *
+ * Context: any.
+ * Return: true if so.
+ */
 bool rxe_ud_qkey_ok(const struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
 	return pkt->qkey == (qp->service->qkey ?: qp->attr.qkey);
