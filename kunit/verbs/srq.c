@@ -147,6 +147,32 @@ static void last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxe_ring_count_pending(f->srq->shared.q.ring), 2u);
 }
 
+/* The event doesn't come before the receive has completed, which waits for room in the CQ */
+static void last_wqe_waits(struct kunit *test)
+{
+	const struct ib_wc other = { .wr_id = 9, .status = IB_WC_SUCCESS };
+	struct fake *f = fake(test);
+	u32 num = 0;
+
+	post(test, 0, 1);
+	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
+	for (; rxe_cq_count_flushable(f->rcq); num++) {
+		local_bh_disable();
+		rxe_cq_post(f->rcq, &other, false);
+		local_bh_enable();
+	}
+	f->qp->slow->flush_ms = 3600 * MSEC_PER_SEC;	/* only the test runs the work */
+	KUNIT_ASSERT_TRUE(test, rxe_qp_to_err(f->qp));
+	rxe_task_kick(&f->qp->recv_task);
+	KUNIT_EXPECT_FALSE(test, came(test, IB_EVENT_QP_LAST_WQE_REACHED));
+	while (num--)
+		fake_completion(test, f->rcq, 9, IB_WC_SUCCESS, NULL);
+	flush_delayed_work(&f->qp->slow->flush_work);
+	fake_settle(test);
+	fake_completion(test, f->rcq, 0, IB_WC_WR_FLUSH_ERR, NULL);
+	KUNIT_EXPECT_TRUE(test, came(test, IB_EVENT_QP_LAST_WQE_REACHED));
+}
+
 /* From now on, receives complete in @cq */
 static void set_recv_cq(struct kunit *test, struct ib_cq *cq)
 {
@@ -388,6 +414,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(limit),
 	KUNIT_CASE(last_wqe),
+	KUNIT_CASE(last_wqe_waits),
 	KUNIT_CASE(last_wqe_first),
 	KUNIT_CASE(reason_first),
 	KUNIT_CASE(own_pd),

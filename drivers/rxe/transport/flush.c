@@ -221,7 +221,7 @@ void rxe_flush_armed(struct rxe_qp *qp)
 /* The QP takes no more receives from its SRQ, and all it took have completed [11.6.3.1] */
 static void tell_last_wqe(struct rxe_qp *qp)
 {
-	if (qp->last_wqe)
+	if (qp->last_wqe || qp->rq.recv.wqe.valid)
 		return;
 	qp->last_wqe = true;
 	rxe_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
