@@ -241,6 +241,73 @@ static void implied_nak(struct kunit *test)
 	peer_expect_losses(test, 0, 1);
 }
 
+/* A READ and a SEND. A NAK for the SEND comes first, then the response to the READ */
+static void nak_first(struct kunit *test, u8 syndrome)
+{
+	struct rxe_qp *qp = fake(test)->qp;
+
+	qp->attr.timeout = 0;		/* no timer sends anything again */
+	qp->sq.gap.patience = NSEC_PER_SEC;
+	fake_read(test, 1, 0, 10);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	peer_take_send(test, 2, 1);
+	peer_answer(test, PSN(1), syndrome);
+	peer_expect_not_done(test);
+	fake_expect_nothing(test);
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		     fake(test)->mem + 1000, 10);
+	peer_expect_done(test, 1);
+}
+
+/* A NAK comes before the response to a READ before it: it takes effect after the response */
+static void early_nak(struct kunit *test)
+{
+	nak_first(test, RXE_NAK_REM_ACCESS);
+	peer_expect_failed(test, 2, IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, fake_state(test), IB_QPS_ERR);
+}
+
+/* Likewise, if the NAK asks for the packet again, at once or later */
+static void expect_again(struct kunit *test, u8 syndrome)
+{
+	struct rxe_pkt pkt;
+
+	nak_first(test, syndrome);
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(1));
+	peer_ack(test, PSN(1));
+	peer_expect_done(test, 2);
+}
+
+static void early_rnr_nak(struct kunit *test)
+{
+	expect_again(test, RXE_AETH_RNR_NAK | 1);
+}
+
+static void early_seq_nak(struct kunit *test)
+{
+	expect_again(test, RXE_NAK_PSN_SEQ);
+}
+
+/* An ACK for more than the NAK, and the NAK is old */
+static void early_nak_old(struct kunit *test)
+{
+	fake(test)->qp->sq.gap.patience = NSEC_PER_SEC;
+	fake_read(test, 1, 0, 10);
+	fake_expect(test, IB_OPCODE_RC_RDMA_READ_REQUEST, PSN(0), NULL);
+	peer_take_send(test, 2, 1);
+	peer_take_send(test, 3, 1);
+	peer_answer(test, PSN(1), RXE_AETH_RNR_NAK | 1);
+	peer_ack(test, PSN(1));
+	peer_respond(test, IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY, PSN(0),
+		     fake(test)->mem + 1000, 10);
+	peer_expect_done(test, 1);
+	peer_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, fake(test)->qp->sq.rnr.state, RXE_RNR_READY);
+	peer_ack(test, PSN(2));
+	peer_expect_done(test, 3);
+}
+
 static void read_wrong_length(struct kunit *test)
 {
 	fake_read(test, 1, 0, 10);
@@ -320,6 +387,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read_last_only),
 	KUNIT_CASE(read_again),
 	KUNIT_CASE(implied_nak),
+	KUNIT_CASE(early_nak),
+	KUNIT_CASE(early_rnr_nak),
+	KUNIT_CASE(early_seq_nak),
+	KUNIT_CASE(early_nak_old),
 	KUNIT_CASE(read_wrong_length),
 	KUNIT_CASE(atomic_write_answer),
 	KUNIT_CASE(acked_while_read),

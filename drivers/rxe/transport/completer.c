@@ -128,8 +128,10 @@ static void complete_acked(struct rxe_qp *qp, u32 psn)
 	struct rxe_swqe *wqe;
 	u32 una = sq->flight.una;
 
-	if (sq->flight.implied && rxe_psn_diff(sq->flight.implied_psn, psn) > 0)
+	if (sq->flight.implied && rxe_psn_diff(sq->flight.implied_psn, psn) >= 0)
 		psn = sq->flight.implied_psn;
+	else
+		sq->flight.nak = 0;
 	sq->flight.implied = false;
 	while (rxe_psn_diff(psn, sq->flight.una) >= 0) {
 		wqe = rxe_sq_get_oldest(sq);
@@ -151,6 +153,68 @@ static void complete_acked(struct rxe_qp *qp, u32 psn)
 		note_progress(qp, rxe_psn_add(sq->flight.una, -1));
 }
 
+/* The peer has no receive work request: wait for the time in its RNR NAK [9.7.5.2.8] */
+static void take_rnr_nak(struct rxe_qp *qp, u8 syndrome)
+{
+	struct rxe_sq *sq = &qp->sq;
+
+	/* An RNR NAK during the wait answers another copy of the same packet */
+	if (sq->rnr.state == RXE_RNR_WAIT)
+		return;
+	rxe_wait_settle(qp);
+	rxe_rto_cancel(&sq->rto);	/* it may have fired: the peer has answered */
+	rxe_recovery_note_alive(&sq->rec);
+	if (qp->attr.rnr_retry != 7 && sq->rnr.retries++ >= qp->attr.rnr_retry) {
+		rxe_count(qp, RNR_EXCEEDED);
+		rxe_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	rxe_count(qp, RNR_RETRY);
+	rxe_sq_rewind(qp);
+	sq->timed.start = 0;
+	sq->rnr.state = RXE_RNR_WAIT;
+	rxe_timer_arm(qp, rxe_rnr_ns(syndrome));
+}
+
+/* A NAK for the oldest packet */
+static void act_on_nak(struct rxe_qp *qp, u8 syndrome)
+{
+	if ((syndrome & RXE_AETH_TYPE_MASK) == RXE_AETH_RNR_NAK) {
+		take_rnr_nak(qp, syndrome);
+		return;
+	}
+	switch (syndrome) {
+	case RXE_NAK_PSN_SEQ:
+		rxe_recover_loss(qp, RXE_LOSS_NAK, 0);
+		break;
+	case RXE_NAK_INV_REQ:
+		rxe_sq_fail(qp, IB_WC_REM_INV_REQ_ERR);
+		break;
+	case RXE_NAK_REM_ACCESS:
+		rxe_sq_fail(qp, IB_WC_REM_ACCESS_ERR);
+		break;
+	case RXE_NAK_REM_OP:
+		rxe_sq_fail(qp, IB_WC_REM_OP_ERR);
+		break;
+	default:
+		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
+	}
+}
+
+/*
+ * The responses that were missing before a NAK have come. The peer sends each NAK once only, and
+ * may be silent after it [C9-112].
+ */
+static void take_kept_nak(struct rxe_qp *qp)
+{
+	u8 syndrome = qp->sq.flight.nak;
+
+	qp->sq.flight.nak = 0;
+	if (rxe_sq_get_oldest(&qp->sq) &&
+	    rxe_psn_diff(qp->sq.flight.una, qp->sq.flight.implied_psn) == 1)
+		act_on_nak(qp, syndrome);
+}
+
 /* Response data for @wqe, the oldest work request, has been placed */
 static void finish_response(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 {
@@ -160,6 +224,8 @@ static void finish_response(struct rxe_qp *qp, struct rxe_swqe *wqe, u32 psn)
 	note_progress(qp, psn);
 	if (qp->sq.flight.implied)
 		complete_acked(qp, qp->sq.flight.implied_psn);
+	if (unlikely(qp->sq.flight.nak) && !qp->sq.flight.implied)
+		take_kept_nak(qp);
 }
 
 /*
@@ -277,70 +343,34 @@ static void take_atomic_response(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	finish_response(qp, wqe, pkt->psn);
 }
 
-/* The peer has no receive work request: wait for the time in its RNR NAK [9.7.5.2.8] */
-static void take_rnr_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
-{
-	struct rxe_sq *sq = &qp->sq;
-
-	rxe_count(qp, RCVD_RNR);
-	/* An RNR NAK during the wait answers another copy of the same packet */
-	if (sq->flight.una != pkt->psn || sq->rnr.state == RXE_RNR_WAIT)
-		return;
-	rxe_wait_settle(qp);
-	rxe_rto_cancel(&sq->rto);	/* it may have fired: the peer has answered */
-	rxe_recovery_note_alive(&sq->rec);
-	if (qp->attr.rnr_retry != 7 && sq->rnr.retries++ >= qp->attr.rnr_retry) {
-		rxe_count(qp, RNR_EXCEEDED);
-		rxe_sq_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
-		return;
-	}
-	rxe_count(qp, RNR_RETRY);
-	rxe_sq_rewind(qp);
-	sq->timed.start = 0;
-	sq->rnr.state = RXE_RNR_WAIT;
-	rxe_timer_arm(qp, rxe_rnr_ns(pkt->syndrome));
-}
-
+/*
+ * A NAK acknowledges everything before its PSN. If that includes a READ or atomic without
+ * response, the NAK is kept until the response has come.
+ */
 static void take_nak(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	if (qp->sq.flight.una != pkt->psn) {	/* a response before it is missing */
-		rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
-		return;
-	}
-	if (!rxe_sq_get_oldest(&qp->sq)) {
+	struct rxe_flight *flight = &qp->sq.flight;
+	u32 before = rxe_psn_add(pkt->psn, -1);
+
+	if ((pkt->syndrome & RXE_AETH_TYPE_MASK) == RXE_AETH_RNR_NAK)
+		rxe_count(qp, RCVD_RNR);
+	complete_acked(qp, before);
+	if (flight->una != pkt->psn) {
+		if (flight->implied && flight->implied_psn == before)
+			flight->nak = pkt->syndrome;
+		else
+			rxe_drop(qp->rxe, RXE_DROP_EARLY, 1);
+	} else if (rxe_sq_get_oldest(&qp->sq)) {
+		act_on_nak(qp, pkt->syndrome);
+	} else {
 		drop_unasked(qp, pkt);
-		return;
-	}
-	switch (pkt->syndrome) {
-	case RXE_NAK_PSN_SEQ:
-		rxe_recover_loss(qp, RXE_LOSS_NAK, 0);
-		break;
-	case RXE_NAK_INV_REQ:
-		rxe_sq_fail(qp, IB_WC_REM_INV_REQ_ERR);
-		break;
-	case RXE_NAK_REM_ACCESS:
-		rxe_sq_fail(qp, IB_WC_REM_ACCESS_ERR);
-		break;
-	case RXE_NAK_REM_OP:
-		rxe_sq_fail(qp, IB_WC_REM_OP_ERR);
-		break;
-	default:
-		rxe_drop(qp->rxe, RXE_DROP_MALFORMED, 1);
 	}
 }
 
-/* ACK or NAK; a NAK acknowledges everything before its PSN */
 static void take_ack(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 {
-	u8 type = pkt->syndrome & RXE_AETH_TYPE_MASK;
-
-	if (type == RXE_AETH_ACK) {
+	if ((pkt->syndrome & RXE_AETH_TYPE_MASK) == RXE_AETH_ACK)
 		complete_acked(qp, pkt->psn);
-		return;
-	}
-	complete_acked(qp, rxe_psn_add(pkt->psn, -1));
-	if (type == RXE_AETH_RNR_NAK)
-		take_rnr_nak(qp, pkt);
 	else
 		take_nak(qp, pkt);
 }

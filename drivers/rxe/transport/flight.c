@@ -58,6 +58,7 @@ void rxe_sq_rewind(struct rxe_qp *qp)
 	rxe_sq_note_resent(qp, sq->flight.psn);
 	rxe_resend_reset(&sq->resend);
 	sq->flight.psn = sq->flight.una;
+	sq->flight.nak = 0;	/* what it refers to is sent again, too */
 	sq->q.cur = sq->q.tail;
 	sq->rto.deadline = 0;	/* armed again with the first packet */
 	sq->stop.stalled = false;	/* set again when that work request is reached */

@@ -23,6 +23,8 @@ struct rxe_sq;
  * @rd_atomic: READs and atomics that were sent and haven't completed
  * @implied: an ACK came for PSNs behind a READ or atomic that has no response yet
  * @implied_psn: PSN of that ACK
+ * @nak: @implied: syndrome of a NAK for the PSN behind @implied_psn; 0: none. It is taken in when
+ *	all before it is complete
  */
 struct rxe_flight {
 	u32			psn;
@@ -31,6 +33,7 @@ struct rxe_flight {
 	u32			rd_atomic;
 	bool			overfull;
 	bool			implied;
+	u8			nak;
 	u32			implied_psn;
 };
 
