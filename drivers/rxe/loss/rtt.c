@@ -83,9 +83,13 @@ u64 rxe_rtt_longest(const struct rxe_rtt *rtt, u64 now)
  * rxe_rtt_most - the longest likely time to an answer, as RTO of RFC 6298
  * @rtt: round trips of the path
  *
- * Return: nanoseconds; a guess while nothing was measured.
+ * A virtual machine may have been stopped for hours during a round trip.
+ *
+ * Return: nanoseconds, up to rto_max_ns; a guess while nothing was measured.
  */
 u64 rxe_rtt_most(const struct rxe_rtt *rtt)
 {
-	return rtt->smooth ? rtt->smooth + 4 * rtt->var : rxe_knob(rtt_guess_ns);
+	u64 most = rtt->smooth ? rtt->smooth + 4 * rtt->var : rxe_knob(rtt_guess_ns);
+
+	return min(most, rxe_knob(rto_max_ns));
 }

@@ -293,9 +293,12 @@ static void advance_psn(struct rxe_qp *qp, const struct pick *pick)
 		sq->q.cur++;
 	if (rxe_psn_diff(sq->flight.psn, sq->flight.top) > 0) {
 		sq->flight.top = sq->flight.psn;
-		if (rxe_qp_uses_wire(qp))
+		if (rxe_qp_uses_wire(qp)) {
 			rxe_rtt_start(sq, rxe_psn_add(sq->flight.psn, -1),
 				      rxe_is_rd_atomic(wqe));
+			if (sq->rto.anew)	/* an answer may come before the run ends */
+				rxe_recovery_restart(&sq->rec, sq->timed.start);
+		}
 	}
 }
 

@@ -223,15 +223,16 @@ void rxe_rtt_ack(struct rxe_sq *sq, u32 psn, u32 mtu)
 
 /*
  * If the timer is late because this CPU was busy, put off the deadline once. Answers may be
- * waiting for the CPU, too.
+ * waiting for the CPU, too. They don't wait for as long as a virtual machine may have been stopped.
  */
 static bool postpone_deadline(struct rxe_sq *sq, ktime_t now)
 {
 	u64 late = ktime_to_ns(ktime_sub(now, sq->rto.deadline));
+	u64 more = max(late, rxe_rtt_most(&sq->rtt));
 
 	if (sq->rnr.state == RXE_RNR_WAIT || sq->rto.graced || late < rxe_knob(timer_late_ns))
 		return false;
-	sq->rto.deadline = ktime_add_ns(now, max(late, rxe_rtt_most(&sq->rtt)));
+	sq->rto.deadline = ktime_add_ns(now, min(more, rxe_knob(rto_max_ns)));
 	sq->rto.graced = true;
 	return true;
 }
