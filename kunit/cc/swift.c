@@ -81,9 +81,23 @@ static void below_one(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		come_through(&cc, 100 * MS);
 	KUNIT_EXPECT_GT(test, cc.rate, 0ULL);
+	rxe_pacer_sent(&cc, 1024, 1);
 	come_through(&cc, MS);
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
+	KUNIT_EXPECT_EQ(test, cc.next, 0ULL);	/* a new limit begins at once */
 	KUNIT_EXPECT_EQ(test, cc.window, 1u);
+}
+
+/* A round trip during which the machine was stopped doesn't stop the connection for as long */
+static void stopped_machine(struct kunit *test)
+{
+	struct rxe_cc cc;
+	u32 i;
+
+	begin(&cc);
+	for (i = 0; i < 7; i++)
+		come_through(&cc, 3600 * 1000 * MS);
+	KUNIT_EXPECT_GE(test, cc.rate, 1024 * NSEC_PER_SEC / 2 / rxe_knob(rto_max_ns));
 }
 
 /* One cut for all packets in flight; if the packet was only late, the cut is undone */
@@ -158,6 +172,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(shrinks),
 	KUNIT_CASE(long_path),
 	KUNIT_CASE(below_one),
+	KUNIT_CASE(stopped_machine),
 	KUNIT_CASE(fetches),
 	KUNIT_CASE(loss),
 	KUNIT_CASE(any),

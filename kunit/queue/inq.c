@@ -434,6 +434,7 @@ static void inject_read(struct kunit *test, u32 n)
 		.dma_len = 1,
 	};
 
+	fake(test)->qp->sq.cc.ops = &rxe_cc_dcqcn;
 	fake(test)->qp->sq.cc.next = KTIME_MAX;
 	WRITE_ONCE(fake(test)->qp->sq.cc.rate, 1);
 	fake_inject(test, &pkt, NULL, 0);

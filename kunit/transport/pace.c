@@ -25,6 +25,19 @@ static void limit(struct kunit *test, u64 rate)
 	spin_unlock_bh(&sq->lock);
 }
 
+/* As limit(), by DCQCN, which doesn't raise the rate during the test */
+static void limit_dcqcn(struct kunit *test, u64 rate)
+{
+	struct rxe_cc *cc = &fake(test)->qp->sq.cc;
+
+	knob_set(rp_time_reset, 100 * USEC_PER_SEC);
+	cc->ops = &rxe_cc_dcqcn;
+	cc->dcqcn = (struct rxe_dcqcn) {
+		.target = rate, .time_from = ktime_get_ns(), .alpha_from = ktime_get_ns(),
+	};
+	limit(test, rate);
+}
+
 /* Return: packets of the longest train that the test hasn't taken completely */
 static u32 longest(struct kunit *test)
 {
@@ -97,22 +110,19 @@ static void responses(struct kunit *test)
 	take_all(test);
 
 	begin = ktime_get_ns();
-	limit(test, RATE);
+	limit_dcqcn(test, RATE);
 	ask_for_read(test, 1);
 	expect_paced(test, begin);
 }
 
-/* As limit(), by DCQCN, which doesn't raise the rate during the test */
-static void limit_dcqcn(struct kunit *test, u64 rate)
+/* A rate that READ responses couldn't raise again doesn't limit them */
+static void responses_free(struct kunit *test)
 {
-	struct rxe_cc *cc = &fake(test)->qp->sq.cc;
-
-	knob_set(rp_time_reset, 100 * USEC_PER_SEC);
-	cc->ops = &rxe_cc_dcqcn;
-	cc->dcqcn = (struct rxe_dcqcn) {
-		.target = rate, .time_from = ktime_get_ns(), .alpha_from = ktime_get_ns(),
-	};
-	limit(test, rate);
+	fake(test)->qp->sq.cc.ops = &rxe_cc_swift;
+	limit(test, 1);
+	ask_for_read(test, 0);
+	KUNIT_EXPECT_GT(test, longest(test), ROOM);
+	take_all(test);
 }
 
 static void take_read(struct kunit *test)
@@ -170,7 +180,7 @@ static void shares(struct kunit *test)
 	struct rxe_pkt pkt;
 
 	/* Trains leave every 150 ms: the machine may stand still for a while in between */
-	limit(test, RATE / 10);
+	limit_dcqcn(test, RATE / 10);
 	ask_for_read(test, 0);
 	fake_send(test, 1, 0, BYTES);
 	for (n = 0; n < PKTS; n++) {
@@ -204,6 +214,7 @@ static void release(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send),
 	KUNIT_CASE(responses),
+	KUNIT_CASE(responses_free),
 	KUNIT_CASE(turns),
 	KUNIT_CASE(turns_idle),
 	KUNIT_CASE(shares),

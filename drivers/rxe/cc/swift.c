@@ -19,7 +19,8 @@
  *   timeout	cwnd = 1
  *
  * A decrease is at most by swift_mdf, except on a timeout. Decreases happen at most once
- * per round trip. A cwnd below 1 is a rate: one packet per rtt / cwnd.
+ * per round trip. A cwnd below 1 is a rate: one packet per rtt / cwnd. READ responses have no
+ * round trips that could raise it again, so they don't obey it (transport/read.c).
  *
  * The paper takes a sample from each acknowledgment, and divides an increase by the window.
  * This driver times one packet per round trip, and doesn't divide.
@@ -47,6 +48,7 @@ static void set_window(struct rxe_cc *cc, u64 cwnd)
 	cc->window = max(s->cwnd >> CWND_BITS, 1ULL);
 	if (s->cwnd >= ONE || !s->rtt) {
 		cc->rate = 0;
+		cc->next = 0;
 		return;
 	}
 	cc->rate = max(div64_u64((s->cwnd * s->mtu >> CWND_BITS) * NSEC_PER_SEC, s->rtt), 1ULL);
@@ -75,7 +77,7 @@ static void swift_acked(struct rxe_cc *cc, const struct rxe_cc_sample *s, u32 un
 {
 	u64 target = get_target_ns(cc, s), cwnd = cc->swift.cwnd;
 
-	cc->swift.rtt = s->rtt;
+	cc->swift.rtt = min(s->rtt, rxe_knob(rto_max_ns));	/* a longer one was a stall */
 	cc->swift.mtu = s->mtu;
 	if (!rxe_cc_is_in_recovery(cc, una))
 		cc->cut = false;

@@ -54,6 +54,15 @@ static void watch_turn(struct rxe_qp *qp)
 	ended->at = 0;
 }
 
+/*
+ * Is the rate of READ responses limited? Only by an algorithm that also raises the rate as they
+ * leave. Others learn from the answers to requests, and the QP may send none.
+ */
+static bool is_rate_limited(const struct rxe_qp *qp)
+{
+	return rxe_is_paced(qp) && qp->sq.cc.ops->sent;
+}
+
 /* The rate is limited, and a new READ is to be answered. Did it find nothing left to be sent? */
 static void begin_limited(struct rxe_qp *qp)
 {
@@ -81,7 +90,7 @@ bool rxe_read_start(struct rxe_qp *qp, const struct rxe_pkt *pkt)
 	rxe_count(qp, RX_READ_REQ);
 	if (!keep_read_key(qp, pkt->rkey, pkt->va, pkt->dma_len))
 		return false;
-	if (rxe_is_paced(qp))
+	if (is_rate_limited(qp))
 		begin_limited(qp);
 	rxe_send_due_ack(qp);
 	npkts = rxe_count_pkts(pkt->dma_len, qp->mtu);
@@ -201,7 +210,7 @@ static void send_responses(struct rxe_qp *qp, struct rxe_outlet *outlet,
 		rxe_outlet_send(outlet, &pkt, data, hint);
 		trains -= rxe_outlet_is_full(outlet) || rxe_outlet_is_short(outlet);
 	} while (rq->read.active && trains && rq->read.resid > stop);
-	if (rxe_is_paced(qp))
+	if (is_rate_limited(qp))
 		charge_response(qp, begin - rq->read.resid);
 }
 
@@ -243,7 +252,7 @@ static void fail_read(struct rxe_qp *qp)
 /* Return: bytes that may leave now; if 0, the task runs again when some may */
 static u32 get_read_room(struct rxe_qp *qp)
 {
-	u32 room = rxe_is_paced(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
+	u32 room = is_rate_limited(qp) ? rxe_pace_ask(qp, RXE_PACE_RECV) : U32_MAX;
 
 	qp->rq.read.blocked = !room || (rxe_qp_uses_wire(qp) && rxe_tx_full(qp->rq.reply.tx));
 	return qp->rq.read.blocked ? 0 : room;
@@ -272,7 +281,7 @@ bool rxe_read_continue(struct rxe_qp *qp, u32 *budget)
 		return false;
 	}
 	seg.key = rq->read.key;
-	if (rxe_is_paced(qp))
+	if (is_rate_limited(qp))
 		watch_turn(qp);
 	rxe_outlet_responses(&outlet, qp, rq->reply.tx);
 	while (rq->read.active && *budget && (room = get_read_room(qp))) {
