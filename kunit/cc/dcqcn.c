@@ -484,6 +484,18 @@ static void recovers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.rate, 0ULL);
 }
 
+/* After a pause, even the first packet leaves at the rate that has recovered meanwhile */
+static void pause_ends_limit(struct kunit *test)
+{
+	struct rxe_cc cc;
+
+	rxe_cc_reset(&cc, &rxe_cc_dcqcn);
+	cc.seen = MBIT;
+	cc.ops->cnp(&cc, 1);
+	rxe_pacer_sent(&cc, 4096, 3600ULL * NSEC_PER_SEC);
+	KUNIT_EXPECT_LT(test, cc.next, 3600ULL * NSEC_PER_SEC + NSEC_PER_MSEC);
+}
+
 /* With any knobs and any events, the rate stays within its limits */
 static void any(struct kunit *test)
 {
@@ -538,6 +550,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(better_later),
 	KUNIT_CASE(byte_reset_falls),
 	KUNIT_CASE(recovers),
+	KUNIT_CASE(pause_ends_limit),
 	KUNIT_CASE(any),
 	{}
 };

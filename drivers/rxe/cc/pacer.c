@@ -48,7 +48,9 @@ void rxe_pacer_sent(struct rxe_cc *cc, u32 bytes, u64 now)
 	u64 late = rxe_knob(pace_late_ns);
 	u64 from = max(cc->next, now > late ? now - late : 0);
 
-	cc->next = from + div64_u64((u64)bytes * NSEC_PER_SEC, cc->rate);
+	/* First, since the rate may have risen, or its limit may have ended, during a pause */
 	if (cc->ops->sent)
 		cc->ops->sent(cc, bytes, now);
+	if (cc->rate)
+		cc->next = from + div64_u64((u64)bytes * NSEC_PER_SEC, cc->rate);
 }
