@@ -46,8 +46,8 @@ enum rxe_proto {
  * @hash: flow hash, for queue selection and RPS
  * @dmac: the peer's MAC, used by v1 (v2 uses the route and the neighbour)
  * @dgid_attr: the peer's GID if it is on the same netdev (and so in the same VLAN
- *	and namespace) as ours, reference held; else NULL
- * @same_dev: @dgid_attr is set; packets never reach the wire
+ *	and namespace) as ours, reference held; else NULL. RoCE v2 sets it only with @same_dev
+ * @same_dev: @dgid_attr is set, and packets bypass the network stack
  * @mcast: @dgid is a multicast group
  * @ecn: packets may leave ECN-capable: congestion control of its owner reacts to marks
  * @alone: trains don't get through, send single packets; set once, by the path's owner

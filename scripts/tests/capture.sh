@@ -69,12 +69,13 @@ vlans() {
 	vlan_pair 5 && wait_for 10 use_gid v2-ipv4
 }
 
-# Two queue pairs of one device communicate through the network stack
+# same_device GID-TYPE NETDEV: two queue pairs of one device communicate through the network stack
 same_device() {
-	switch_is same_device 0 && listen A lo /tmp/lo.pcap && srv() { cli "$@"; } && SRV_DEV=rxeA SRV4=$CLI4 && use_gid v2-ipv4 &&
-		run_perftest write_bw 10 60000 && wait_for 20 has_frames /tmp/lo.pcap 590 || return 1
+	local status=0
+	use_gid "$1" && switch_is same_device 0 && listen A "$2" /tmp/own.pcap && run_perftest write_bw 10 60000 &&
+		wait_for 20 has_frames /tmp/own.pcap 590 || status=1
 	capture_end
-	switch_is same_device 1 && valid /tmp/lo.pcap
+	switch_is same_device 1 && [ $status = 0 ] && valid /tmp/own.pcap
 }
 
 path_up veth
@@ -95,4 +96,7 @@ try vlan-lower seen A veth writes
 try vlan-upper seen A veth.5 writes
 try vlan-upper-receiver by_gro seen B veth.5 writes
 path veth
-try same-device same_device
+srv() { cli "$@"; }
+SRV_DEV=rxeA SRV4=$CLI4
+try same-device same_device v2-ipv4 lo
+try same-device-v1 same_device v1-ipv4 veth

@@ -37,19 +37,15 @@ static int rxe_path_set_proto(struct rxe_path *path,
 }
 
 /*
- * The destination as a GID of this very device, if the same_device switch allows it. RoCE v1
- * ignores the switch: it can't reach its own device otherwise. The GID must be on the source's
- * netdev: the table also has addresses of VLANs, which are reached by wire only.
+ * The destination as a GID of this very device. It must be on the source's netdev: the table also
+ * has addresses of VLANs, which are reached by wire only.
  */
 static const struct ib_gid_attr *rxe_path_find_own(struct rxe_dev *rxe,
-						   const struct rxe_path *path,
-						   bool allowed)
+						   const struct rxe_path *path)
 {
 	const struct ib_gid_attr *own = NULL;
 	struct net_device *ndev;
 
-	if (!allowed && rxe_l3(path->proto)->udp)
-		return NULL;
 	rcu_read_lock();
 	ndev = rcu_dereference(path->sgid_attr->ndev);
 	if (ndev)
@@ -60,15 +56,15 @@ static const struct ib_gid_attr *rxe_path_find_own(struct rxe_dev *rxe,
 }
 
 /*
- * RoCE v1 to another port of this host uses the wire. The RDMA core can't find the MAC
- * address, because the route to a local address is loopback.
+ * RoCE v1 to another port of this host uses the wire, and to its own device, the netdev's way in.
+ * The RDMA core can't find the MAC address, because the route to a local address is loopback.
  */
 static void rxe_path_set_dmac(struct rxe_path *path)
 {
 	struct net_device *port;
 
 	rcu_read_lock();
-	port = rxe_path_port(path);
+	port = path->dgid_attr ? rxe_path_get_ndev(path) : rxe_path_port(path);
 	if (port)
 		ether_addr_copy(path->dmac, port->dev_addr);
 	rcu_read_unlock();
@@ -77,7 +73,7 @@ static void rxe_path_set_dmac(struct rxe_path *path)
 /* Return: 0, or -EHOSTUNREACH for a peer that v1 can't reach */
 static int rxe_path_prepare_v1(struct rxe_dev *rxe, struct rxe_path *path)
 {
-	if (!path->mcast && rxe_route_is_far(path)) {
+	if (!path->mcast && !path->dgid_attr && rxe_route_is_far(path)) {
 		ibdev_warn_ratelimited(&rxe->ibdev,
 				       "%pI6c is behind a router, where RoCE v1 doesn't go: use a GID of RoCE v2\n",
 				       &path->dgid);
@@ -185,8 +181,9 @@ int rxe_path_init(struct rxe_dev *rxe, struct rxe_path *path,
 	path->sgid_attr = sgid_attr;
 	path->egress = rcu_access_pointer(sgid_attr->ndev);
 	rxe_path_choose_txq(rxe, path);
-	path->dgid_attr = rxe_path_find_own(rxe, path, same_dev);
-	path->same_dev = path->dgid_attr;
+	if (same_dev || !rxe_l3(path->proto)->udp)
+		path->dgid_attr = rxe_path_find_own(rxe, path);
+	path->same_dev = same_dev && path->dgid_attr;
 	if (path->same_dev || rxe_l3(path->proto)->udp)
 		return 0;
 	err = rxe_path_prepare_v1(rxe, path);

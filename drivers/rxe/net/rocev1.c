@@ -54,7 +54,7 @@ static int rxe_v1_send(struct sk_buff *skb, struct rxe_path *path,
 		kfree_skb(skb);
 		err = 1;
 	} else {
-		err = dev_queue_xmit(skb);
+		err = path->dgid_attr ? dev_forward_skb(ndev, skb) : dev_queue_xmit(skb);
 		err = !!net_xmit_eval(err);
 	}
 	return err;
