@@ -28,11 +28,13 @@ refused() { # an unknown name changes nothing, and the log lists the names
 
 PARAMS=/sys/kernel/debug/rdma_rxe/cc_params
 
-params() { # a number is set; a value beyond its bounds is refused
+params() { # a number is set; a value beyond its bounds, and text, are refused
 	echo 7 > $PARAMS/rp_ai_rate && [ "$(cat $PARAMS/rp_ai_rate)" = 7 ] &&
 		! echo 0 > $PARAMS/rp_threshold 2> /dev/null &&
 		! echo 64 > $PARAMS/np_cnp_dscp 2> /dev/null &&
 		dmesg | grep -q 'rdma_rxe: np_cnp_dscp must be 0 to 63, not 64' &&
+		! echo many > $PARAMS/np_cnp_dscp 2> /dev/null &&
+		dmesg | grep -q 'rdma_rxe: np_cnp_dscp must be 0 to 63, not many' &&
 		[ "$(cat $PARAMS/np_cnp_dscp)" = 48 ] && echo 5 > $PARAMS/rp_ai_rate
 }
 

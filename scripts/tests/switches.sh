@@ -109,8 +109,8 @@ path_up loop
 use_gid v2-ipv4
 try knobs-set knobs_set
 try knobs-range knob_refused "go_back must be 1 to 255, not 256" "go_back 256"
-try knobs-negative knob_refused "write .go_back VALUE" "go_back -1"
-try knobs-no-value knob_refused "write .go_back VALUE" go_back
+try knobs-negative knob_refused "go_back must be 1 to 255, not -1" "go_back -1"
+try knobs-no-value knob_refused "go_back must be 1 to 255, not nothing" go_back
 try knobs-unknown knob_refused "no knob 'go_forth'" "go_forth 1"
 try knobs-fixed knob_refused "no knob 'LOCAL_MTU'" "LOCAL_MTU 1"
 try knobs-long knob_refused . "go_back $(printf %0200d 1)"

@@ -43,12 +43,16 @@ static int open_knobs(struct inode *inode, struct file *file)
 	return single_open(file, show_knobs, NULL);
 }
 
-static int set_knob(const struct rxe_knob_row *row, u64 value)
+/* @text: what was written as the value; NULL: nothing */
+static int set_knob(const struct rxe_knob_row *row, char *text)
 {
-	if (!rxe_knob_set(row - rxe_knob_rows, value))
+	u64 value;
+
+	text = text ? strim(text) : "nothing";
+	if (!kstrtou64(text, 0, &value) && !rxe_knob_set(row - rxe_knob_rows, value))
 		return 0;
-	pr_warn_ratelimited("rdma_rxe: %s must be %llu to %llu, not %llu\n",
-			    row->name, row->least, row->most, value);
+	pr_warn_ratelimited("rdma_rxe: %s must be %llu to %llu, not %s\n",
+			    row->name, row->least, row->most, text);
 	return -EINVAL;
 }
 
@@ -56,33 +60,30 @@ static int parse_knob(char *line)
 {
 	char *name = strsep(&line, " \t");
 	int index = rxe_knob_find(name);
-	u64 value;
 
 	if (index < 0) {
 		pr_warn_ratelimited("rdma_rxe: no knob '%s': the file knobs lists them\n",
 				    name);
 		return index;
 	}
-	if (!line || kstrtou64(strim(line), 0, &value)) {
-		pr_warn_ratelimited("rdma_rxe: write \"%s VALUE\", a number\n",
-				    name);
-		return -EINVAL;
-	}
-	return set_knob(&rxe_knob_rows[index], value);
+	return set_knob(&rxe_knob_rows[index], line);
+}
+
+/* Return: what was written, for kfree(); ERR_PTR(-EINVAL) if it is too long */
+static char *copy_line(const char __user *buf, size_t len)
+{
+	if (len < KNOB_LINE)
+		return memdup_user_nul(buf, len);
+	pr_warn_ratelimited("rdma_rxe: write less than %d bytes\n", KNOB_LINE);
+	return ERR_PTR(-EINVAL);
 }
 
 static ssize_t write_knobs(struct file *file, const char __user *buf,
 			   size_t len, loff_t *off)
 {
-	char *line;
+	char *line = copy_line(buf, len);
 	int err;
 
-	if (len >= KNOB_LINE) {
-		pr_warn_ratelimited("rdma_rxe: write \"NAME VALUE\", less than %d bytes\n",
-				    KNOB_LINE);
-		return -EINVAL;
-	}
-	line = memdup_user_nul(buf, len);
 	if (IS_ERR(line))
 		return PTR_ERR(line);
 	err = parse_knob(strim(line));
@@ -99,17 +100,41 @@ static const struct file_operations knobs_fops = {
 	.release	= single_release,
 };
 
-static int get_cc_param(void *row, u64 *value)
+static int show_cc_param(struct seq_file *file, void *unused)
 {
-	*value = READ_ONCE(rxe_knobs[(struct rxe_knob_row *)row - rxe_knob_rows]);
+	const struct rxe_knob_row *row = file->private;
+
+	seq_printf(file, "%llu\n", READ_ONCE(rxe_knobs[row - rxe_knob_rows]));
 	return 0;
 }
 
-static int set_cc_param(void *row, u64 value)
+static int open_cc_param(struct inode *inode, struct file *file)
 {
-	return set_knob(row, value);
+	return single_open(file, show_cc_param, inode->i_private);
 }
-DEFINE_DEBUGFS_ATTRIBUTE(cc_param_fops, get_cc_param, set_cc_param, "%llu\n");
+
+static ssize_t write_cc_param(struct file *file, const char __user *buf,
+			      size_t len, loff_t *off)
+{
+	const struct rxe_knob_row *row = file_inode(file)->i_private;
+	char *line = copy_line(buf, len);
+	int err;
+
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = set_knob(row, line);
+	kfree(line);
+	return err ?: len;
+}
+
+static const struct file_operations cc_param_fops = {
+	.owner		= THIS_MODULE,
+	.open		= open_cc_param,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.write		= write_cc_param,
+	.release	= single_release,
+};
 
 /* The folder and the names are those of mlx5, for its tools */
 static void make_cc_params(void)
@@ -118,8 +143,8 @@ static void make_cc_params(void)
 	int i;
 
 	for (i = RXE_KNOB_np_min_time_between_cnps; i <= RXE_KNOB_rp_initial_alpha_value; i++)
-		debugfs_create_file_unsafe(rxe_knob_rows[i].name, 0600, dir,
-					   (void *)&rxe_knob_rows[i], &cc_param_fops);
+		debugfs_create_file(rxe_knob_rows[i].name, 0600, dir,
+				    (void *)&rxe_knob_rows[i], &cc_param_fops);
 }
 
 /**
