@@ -114,7 +114,7 @@ int rxe_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(rxe->active_mtu));
 	attr->gid_tbl_len = rxe->roce ? RXE_GID_TBL_LEN : 0;
 	attr->pkey_tbl_len = RXE_PKEY_TBL_LEN;
-	attr->ip_gids = rxe->roce != 0;	/* a single bit */
+	attr->ip_gids = rxe->roce != 0;	/* ip_gids is a 1-bit field */
 	attr->port_cap_flags = rxe->roce ? IB_PORT_CM_SUP : 0;
 	attr->max_msg_sz = RXE_MAX_MSG;
 	attr->max_vl_num = 1;

@@ -25,16 +25,16 @@
 	KNOB(rp_clamp_tgt_rate, 1, 0, 1,					\
 	     "1: each cut lowers the target rate; 0: only the first after an increase") \
 	KNOB(rp_clamp_tgt_rate_ati, 1, 0, 1,					\
-	     "increases that rp_clamp_tgt_rate 0 means: 1: all; 0: those by bytes") \
+	     "with rp_clamp_tgt_rate 0: 1: increases by timer and bytes count; 0: only by bytes") \
 	KNOB(rp_time_reset, 5000, 1, 131071, "us between increases of the rate by the timer") \
 	KNOB(rp_byte_reset, 10000000, 64, 32000000,				\
 	     "bytes sent between increases of the rate by bytes")		\
 	KNOB(rp_threshold, 5, 1, 31,						\
 	     "increases after a cut that only halve the way to the target")	\
 	KNOB(rp_ai_rate, 5, 1, 100000,						\
-	     "Mb/s that an increase after those adds to the target")		\
+	     "Mb/s that an additive increase adds to the target")		\
 	KNOB(rp_hai_rate, 50, 1, 100000,					\
-	     "Mb/s that one adds when both timer and bytes are past those")	\
+	     "Mb/s; the n-th hyper increase adds n times this to the target")	\
 	KNOB(rp_max_rate, 0, 0, 400000, "Mb/s at which pacing ends; 0: LINE_RATE") \
 	KNOB(rp_min_rate, 1, 1, 100000, "lowest rate, Mb/s")			\
 	KNOB(rp_rate_to_set_on_first_cnp, 0, 0, 400000,				\
@@ -61,7 +61,7 @@
 	KNOB(window_calm, 128, 1, 1024,						\
 	     "packets; queueing delay shrinks a window no further, if nothing is lost") \
 	KNOB(window_lossy, 16, 1, 1024,						\
-	     "the same, on a path that loses packets")				\
+	     "packets; queueing delay shrinks a window no further, on a path that loses packets") \
 	KNOB(window_queue_ns, 2 * NSEC_PER_MSEC, 0, NSEC_PER_SEC,		\
 	     "queueing delay that is no sign of congestion")			\
 	RXE_CC_KNOBS(KNOB)							\
@@ -132,7 +132,7 @@
 	KNOB(queue_free_bytes, SZ_128K, 0, SZ_16M,				\
 	     "memory of received trains per QP outside of the device's limit")	\
 	KNOB(queue_free_dev_bytes, SZ_4M, 0, SZ_1G,				\
-	     "the most that this can be for all QPs of a device; each has the same part") \
+	     "limit of the sum of queue_free_bytes of a device's QPs; each has an equal share") \
 	KNOB(queue_qp_bytes, SZ_16M, SZ_1M, SZ_1G,				\
 	     "memory of received trains per QP")				\
 	KNOB(queue_dev_bytes, SZ_16M, SZ_1M, SZ_1G,				\
@@ -144,7 +144,7 @@
 	KNOB(inq_age_ms, 500, 10, 10000,					\
 	     "age at which a waiting received packet is dropped")		\
 	KNOB(queue_age_ms, 10000, 10, 30000,					\
-	     "the same, if it waits behind a READ that makes progress")		\
+	     "age at which a received packet behind a READ in progress is dropped") \
 	/* memory of rings and page tables: user/user.c */					\
 	KNOB(user_ring_bytes, (u64)SZ_1G * (PAGE_SIZE / SZ_4K), 0, 1024ULL * SZ_1G, \
 	     "memory of queues and page tables per user, at most 1/4 of all; 0: no limit") \

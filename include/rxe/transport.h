@@ -11,9 +11,10 @@
  * needs no lock. Exception: an SRQ, from which the recv_tasks of many QPs take work
  * requests (rxe_recvq.lock). modify_qp and destroy_qp pause the tasks.
  *
- * Lock order: sq.lock, then rxe_key.lock, state_lock or cq.lock; rxe_key.lock, then
- * rxe_windows.lock. Other locks (task.lock, post_sq_lock, rxe_recvq.lock, rxe_txq.lock) nest
- * with none of these. With a lock held, nothing is sent, and no consumer's handler is called.
+ * Lock order: sq.lock, then rxe_key.lock, state_lock, cq.lock, rxe_routes.lock or the stack's
+ * locks for routes and neighbours; rxe_key.lock, then rxe_windows.lock. Other locks (post_sq_lock,
+ * rxe_recvq.lock, rxe_txq.lock) nest with none of these. With a lock held, nothing is sent, and no
+ * consumer's handler is called.
  */
 #ifndef RXE_TRANSPORT_H
 #define RXE_TRANSPORT_H

@@ -16,7 +16,8 @@ struct ib_device;
  * @node: in the table of users
  * @uid: the user; owner of the outermost user namespace for processes in one
  * @refs: references; like @node, protected by the table's lock
- * @bytes: memory of rings that was charged to the user; protected by the table's lock
+ * @bytes: memory of rings and of page tables that was charged to the user; protected by the
+ *	table's lock
  * @processes: processes with on-demand paging; protected by the lock of mem/process.c
  */
 struct rxe_user {

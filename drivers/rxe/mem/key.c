@@ -81,7 +81,7 @@ struct rxe_key *rxe_key_find(struct ib_pd *pd, u32 value)
 	u32 index = value >> RXE_KEY_VARIANT_BITS;
 	struct rxe_key *key;
 
-	if (unlikely(!index))	/* that of no key, but also in the name of a retired one */
+	if (unlikely(!index))	/* no key has it, but it must not match the name of a retired one */
 		return NULL;
 	key = rxe_recent_peek(&rxe->recent_keys, index);
 	if (likely(key && READ_ONCE(key->name) >> RXE_KEY_VARIANT_BITS == index))

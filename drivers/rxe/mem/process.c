@@ -3,17 +3,17 @@
  * Processes whose memory isn't pinned, with their workqueues and limits.
  *
  * A fault may sleep for ever in the memory of a process (FUSE). Each process therefore has a
- * workqueue of its own, so that the faults of other processes don't wait. It occupies at most
- * RXE_ODP_WORKERS workers (up to Linux 6.8: in each NUMA node).
+ * workqueue of its own, so that the faults of other processes don't wait. It has at most
+ * RXE_ODP_WORKERS workers, and RXE_ODP_PREFETCHERS more (up to Linux 6.8: in each NUMA node).
  *
  * A sleeping fault keeps its worker when the region ends and the process exits. A region may
  * outlive its process, too. RLIMIT_NPROC and cgroups don't count workers. The number of
  * processes is therefore limited. A process counts from its first region until its last work
  * has ended:
  *
- * - All processes: odp_processes. By default, their workers are half of the smallest default
- *   of pid_max. Also, the workers' stacks take at most 1/RXE_ODP_STACKS of all memory, which
- *   is a quarter of what the default of threads-max permits. The host can thus always fork.
+ * - All processes: odp_processes. By default, their workers are less than two thirds of the
+ *   smallest default of pid_max. Also, their stacks take at most 1/RXE_ODP_STACKS of all memory,
+ *   which is a quarter of what the default of threads-max permits. The host can thus always fork.
  *   A real process needs far more memory than this limit demands.
  * - Processes of one user: half of this number, which leaves room for others. The user
  *   namespaces that a user has made, with all their IDs, count as the user.

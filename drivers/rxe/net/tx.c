@@ -124,7 +124,7 @@ void rxe_tx_move(struct rxe_tx **txp, struct rxe_txq *q)
 {
 	struct rxe_tx *old = *txp, *tx;
 
-	rxe_tx_leave(old);	/* nothing else would end its turn */
+	rxe_tx_leave(old);	/* or the others would wait for the end of its turn for ever */
 	tx = tx_take_former(&old->last, q) ?:
 	     tx_create(q, old->owner, GFP_ATOMIC | __GFP_NOWARN);
 	if (!tx)
