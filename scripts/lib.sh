@@ -7,6 +7,9 @@ SUITES="bookworm trixie backports debug"
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
 
+# Some locales write fractions with a comma, which awk doesn't take
+export LC_ALL=C.UTF-8
+
 # Clears the line of show_life() on a terminal.  The line may be another process's.
 clear_line() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
