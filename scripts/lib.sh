@@ -5,10 +5,13 @@
 # shellcheck disable=SC2034 # the scripts that source this use it
 SUITES="bookworm trixie backports debug"
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma_rxe}
+CACHE=${RXE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rdma_rxe}
 
 # Some locales write fractions with a comma, which awk doesn't take
 export LC_ALL=C.UTF-8
+
+# Some tests drop privileges, and read what the host has built
+umask 022
 
 # Clears the line of show_life() on a terminal.  The line may be another process's.
 clear_line() {
