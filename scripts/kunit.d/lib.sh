@@ -21,21 +21,21 @@ kernel_tools() {
 # source_unpack DIR DEB: unpacks the source.  Of folders from which nothing is built here, only
 # Kconfig and Makefiles are unpacked.
 source_unpack() {
-	local dir=$1 deb=$2 skip=() part
-	for part in 'arch/[!ux]*' drivers/gpu drivers/media drivers/scsi drivers/staging \
+	local dir=$1 deb=$2 part=$KERNELS/part skip=() folder
+	for folder in 'arch/[!ux]*' drivers/gpu drivers/media drivers/scsi drivers/staging \
 		drivers/net/ethernet drivers/net/wireless drivers/infiniband/hw \
 		drivers/infiniband/sw drivers/infiniband/ulp sound; do
-		skip+=("--exclude=*/$part/*.[chS]")
+		skip+=("--exclude=*/$folder/*.[chS]")
 	done
-	rm -rf "$dir.part"
-	mkdir -p "$dir.part"
+	rm -rf "$part"
+	mkdir -p "$part"
 	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$SOURCE_PKG.tar.xz" | xz -dc -T0 |
-		tar -x -C "$dir.part" --strip-components=1 --wildcards "${skip[@]}" \
+		tar -x -C "$part" --strip-components=1 --wildcards "${skip[@]}" \
 			--exclude='*.dts' --exclude='*.dtsi' \
 			--exclude='*/Documentation/[a-z]*/*' \
-			--exclude='*/tools/perf/*' --exclude='*/tools/testing/selftests/*'
+			--exclude='*/tools/perf/*' --exclude='*/tools/testing/selftests/*' || return
 	rm -rf "$dir"
-	mv "$dir.part" "$dir"
+	mv "$part" "$dir"
 }
 
 # Before 6.14, User-Mode Linux saves and restores 2,696 bytes of FPU state.  A host whose CPU has
@@ -60,7 +60,7 @@ source_download() ( # DIR PACKAGE
 )
 
 # Prints the folder of the kernel source, which is downloaded at the first use.  Runs in a subshell,
-# whose end frees the lock.
+# whose end frees the lock.  set -e is off in $(kernel_source).
 kernel_source() (
 	local tmp deb dir
 	mkdir -p "$KERNELS"
@@ -70,11 +70,12 @@ kernel_source() (
 		[ -e "$dir/Kbuild" ] && source_mend "$dir" && echo "$dir" && exit
 	done
 	tmp=$(mktemp -d)
-	deb=$(source_fetch "$tmp")
+	trap 'rm -rf "$tmp"' EXIT
+	deb=$(source_fetch "$tmp") || exit
 	dir=${deb##*/}
 	dir=$KERNELS/${dir%_all.deb}
-	slowly kernel-unpack "unpacking ${dir##*/}" "$tmp/log" source_unpack "$dir" "$deb"
-	rm -rf "$tmp"
+	slowly kernel-unpack "unpacking ${dir##*/}" "$tmp/log" source_unpack "$dir" "$deb" ||
+		die "cannot unpack ${dir##*/}: $(tail -n 3 "$tmp/log")"
 	source_mend "$dir"
 	echo "$dir"
 )
@@ -100,7 +101,7 @@ test_kernel() {
 		arch=x86_64 image=bzImage frags="base debug machine"
 		[ -e /usr/include/gelf.h ] || need gelf.h=libelf-dev
 	fi
-	src=$(kernel_source)
+	src=$(kernel_source) || exit
 	# shellcheck disable=SC2086 # a list
 	frags=$(printf "$KERNEL_D/%s.config\n" $frags)
 	# shellcheck disable=SC2086
@@ -144,7 +145,7 @@ test_module() {
 	(cd "$source" && rsync -rlc --delete --exclude='*.o' --exclude='.*' --exclude='*.ko' \
 		--exclude='*.mod' --exclude='*.mod.c' --exclude=modules.order --exclude=Module.symvers \
 		--exclude=/include/compat/have.h \
-		Kbuild drivers include kunit "$dir/tree/")
+		Kbuild drivers include kunit "$dir/tree/") || die "cannot copy the source to $dir/tree"
 	# KASAN's red zones around globals outlive the module.  They would hit the next module that
 	# is loaded at the same place.
 	if grep -qx CONFIG_KASAN=y "$kernel/.config"; then
@@ -170,10 +171,10 @@ uml_shipped() {
 	exec 9>"$KERNELS/lock"
 	flock 9
 	if [ ! -e "$kernel/shipped/rdma_rxe.ko" ]; then
-		src=$(kernel_source)
+		src=$(kernel_source) || exit
 		tmp=$(mktemp -d)
 		# A mirror may have only the latest version
-		deb=$(source_fetch "$tmp" "${src##*_}") || deb=$(source_fetch "$tmp")
+		deb=$(source_fetch "$tmp" "${src##*_}") || deb=$(source_fetch "$tmp") || exit
 		say "building the distribution's rdma_rxe"
 		mkdir "$tmp/rxe"
 		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$SOURCE_PKG.tar.xz" | xz -dc -T0 |
