@@ -68,6 +68,7 @@ tunnel() {
 
 # Connection tracking finds no train invalid
 all_valid() {
+	local status=0
 	ip netns exec B nft -f - <<- EOF || return 1
 		table inet wall {
 			chain wall {
@@ -77,11 +78,11 @@ all_valid() {
 			}
 		}
 	EOF
-	transfer
+	transfer || status=1
 	ip netns exec B nft list table inet wall > /tmp/wall
 	cat /tmp/wall >&2
 	ip netns exec B nft delete table inet wall && grep -q 'packets 0 bytes 0 drop' /tmp/wall &&
-		grep -q 'packets [1-9].* accept' /tmp/wall
+		grep -q 'packets [1-9].* accept' /tmp/wall && [ $status = 0 ]
 }
 
 path_up veth

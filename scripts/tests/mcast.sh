@@ -193,7 +193,7 @@ frames() {
 	[ "$(awk -v mac="$3" '{ print $1, $2 == mac, $3, $4 }' <<< "$fields")" = "10 1 3 $((0xffffff))" ]
 }
 
-# mckey joins the group by RDMA_CM, and data passes
+# mckey joins the group by RDMA_CM, and data passes.  The netdev leaves the group afterwards
 run_mckey() { # TYPE GROUP MAC USERS
 	local pid status=0
 	use_gid "$1" || return 1
@@ -202,7 +202,7 @@ run_mckey() { # TYPE GROUP MAC USERS
 	wait_for 20 mac B "$3" veth "$4" && cli timeout $LIMIT mckey -b "$CLI_CM" -m "$2" -s -C 10 -S 100 || status=1
 	[ $status = 0 ] || kill $pid
 	wait $pid || status=1
-	wait_for 10 eval "! mac B $3 veth"
+	wait_for 10 eval "! mac B $3 veth" || status=1
 	return $status
 }
 
