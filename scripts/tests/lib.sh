@@ -85,7 +85,7 @@ wait_for() {
 			return 1
 		fi
 		sleep 0.1
-		[ $SECONDS -lt "$deadline" ] || late=yes
+		[ $SECONDS -le "$deadline" ] || late=yes
 	done
 }
 
