@@ -89,7 +89,7 @@ programs() { # PREFIX
 
 # The RDMA core of these kernels resolves no loopback address, for any driver.
 loopback_cm() { # PROGRAM
-	local out LIMIT=10
+	local out LIMIT=30	# rping waits that long for the route
 	if out=$("run_$1" 2>&1); then
 		ok "lo-$1"
 	elif grep -q 'resolve.route.*: No such device' <<< "$out"; then
