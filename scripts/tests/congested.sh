@@ -39,14 +39,6 @@ bottleneck_leg() {
 	ip netns exec "$1" bash -c ". $TESTS/lib.sh; rxe_add rxe$1 veth"
 }
 
-bottleneck_down() {
-	local ns
-	for ns in $(ip netns list | awk '{ print $1 }'); do
-		ip netns del "$ns"
-	done
-	wait_for 20 eval '[ -z "$(ls /sys/class/infiniband)" ]'
-}
-
 # bottleneck_is MBIT BYTES: gives R's queue this rate, by a token bucket, and room for BYTES.  With the
 # shortest "burst", RED looks at the queue itself and not at an average, as DCQCN expects of a switch.
 # Packets that aren't ECN-capable are dropped only when the queue overflows.

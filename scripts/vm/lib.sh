@@ -23,13 +23,6 @@ VM_CHECKERS=''		# words for the kernel's checkers
 VM_CPU=(-accel "tcg,thread=multi" -cpu max -smp 2)
 VM_CPU_COUNTS=(-accel "tcg,thread=single" -icount "shift=0,sleep=on" -cpu "max,-erms,-fsrm" -smp 1)
 
-vm_nodes() { # DIR
-	local file
-	for file in "$1"/*.pid; do
-		basename "$file" .pid
-	done
-}
-
 vm_alive() { # DIR NODE
 	[ -s "$1/$2.pid" ] && kill -0 "$(cat "$1/$2.pid")" 2>/dev/null
 }
