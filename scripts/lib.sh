@@ -78,6 +78,23 @@ in_tree() {
 	' - "$@"
 }
 
+# descendants PID: prints the processes that a process has started, and those that they have started.
+# Each is behind its parent.
+descendants() {
+	local pid
+	for pid in $(cat "/proc/$1"/task/*/children 2> /dev/null); do
+		echo "$pid"
+		descendants "$pid"
+	done
+}
+
+# end_descendants: ends them for this process, and waits for its own children
+end_descendants() {
+	# shellcheck disable=SC2046 # a list
+	kill $(descendants $$) 2> /dev/null || true
+	wait
+}
+
 # hash_of [FILE]...: prints a short key of the contents, for names in the cache
 hash_of() {
 	cat "$@" | sha256sum | cut -c1-12

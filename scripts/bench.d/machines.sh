@@ -33,11 +33,13 @@ machines_down() {
 	rm -rf "$vm"
 }
 
-# in_machine SECONDS COMMAND...: runs a command in machine a, for so many seconds at most
+# in_machine SECONDS COMMAND...: runs a command in machine a, for so many seconds at most.  timeout
+# has its own process group, which Ctrl-C doesn't reach, but "wait" ends.
 in_machine() {
 	local limit=$1
 	shift
-	timeout "$limit" "$TOP/scripts/vm/run" "$vm" a "$@" < /dev/null 2>> "$out/log"
+	timeout "$limit" "$TOP/scripts/vm/run" "$vm" a "$@" < /dev/null 2>> "$out/log" &
+	wait $!
 }
 
 # counting_machine LINE...: runs a script in a machine with one processor, whose clock counts

@@ -201,17 +201,20 @@ uml_programs() {
 
 # uml_boot KERNEL JOB [PARAMETER...]: boots the kernel with these parameters, and runs JOB/run in
 # it.  The output of JOB/run goes to stdout, and the kernel's log to stderr.  Returns 0 if the
-# kernel powered off by itself.
-uml_boot() {
+# kernel powered off by itself.  timeout has its own process group, which Ctrl-C doesn't reach: the
+# trap ends it.
+uml_boot() (
 	local kernel=$1 job=$2 tmp=/tmp
 	shift 2
 	# The kernel's memory is a file.  On a tmpfs it causes no disk traffic
 	[ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && tmp=/dev/shm
+	trap 'kill $! 2> /dev/null || true' EXIT
 	TMPDIR=$tmp timeout -k 5 "${UML_TIMEOUT:-300}" "$kernel/linux" \
 		mem="${UML_MEM:-1G}" uml_dir="$job/" umid=uml root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		con=null con0=null,fd:1 ssl=null ssl0=null,fd:2 console=ttyS0 loglevel=7 \
-		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$KERNEL_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null
-}
+		panic=-1 oops=panic kmemleak=on kunit.enable=1 sysctl.kernel.hung_task_timeout_secs=120 init="$KERNEL_D/init" rxe_job="$job" rxe_top="$TOP" "$@" </dev/null &
+	wait $!
+)
 
 # Words of the kernel's complaints
 UML_BAD='WARNING:|BUG:|KASAN:|UBSAN:|Oops|INFO: |cut here|Call Trace|refcount_t|Kernel panic|general protection'
