@@ -119,9 +119,10 @@ load_ours() {
 		load_shipped
 		return
 	fi
+	local file=${RXE_KO:-/job/rdma_rxe.ko}
 	# shellcheck disable=SC2046 # a list
-	modprobe -a ib_uverbs rdma_ucm $(modinfo -F depends /job/rdma_rxe.ko | tr , ' ')
-	insmod /job/rdma_rxe.ko "$@"
+	modprobe -a ib_uverbs rdma_ucm $(modinfo -F depends "$file" | tr , ' ')
+	insmod "$file" "$@"
 }
 
 load_shipped() {
