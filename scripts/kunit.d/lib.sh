@@ -159,7 +159,7 @@ test_module() {
 	}
 	end_life
 	[ -z "$kept" ] || keep_time "$kept" $((SECONDS - start))
-	grep -E 'warning:' "$dir/build.log" >&2 || true
+	grep -E '\b(warning|WARNING):' "$dir/build.log" >&2 || true
 	exec 8>&-
 	ls "$dir"/tree/*.ko
 }
