@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Numbers that may change at run time, for all devices together. The file rdma_rxe/knobs in
- * debugfs shows and sets them. Numbers that are fixed at build time are in rxe/constants.h.
- * Limits that programs see are in rxe/dev.h. The settings of one device are in struct rxe_tune.
+ * debugfs shows and sets them. Numbers that are fixed at build time, and limits that programs
+ * see, are in rxe/constants.h. The settings of one device are in struct rxe_tune.
  */
 #ifndef RXE_KNOBS_H
 #define RXE_KNOBS_H
