@@ -2,6 +2,7 @@
 # test: 100,000 random RC operations with every opcode, verified byte for byte on both sides
 # nodes: 2
 # level: long
+# suites: all
 # debug: yes
 # timeout: 1500
 . "$(dirname "$0")/lib.sh"
