@@ -93,8 +93,8 @@ struct rxe_retry_limit {
  * @left_at: when the oldest packet was sent before that
  * @drained_at: when a change of @drained, or an empty queue, was last seen
  * @drained: rxe_loss_facts.drained at the last silence
- * @heard_psn: the furthest packet that the peer answered since the last progress, or the oldest
- *	one after it. Progress moves it, so that the 24-bit circle never turns between the two
+ * @heard_psn: highest PSN that the peer has answered since the last progress. Progress sets it to
+ *	the oldest PSN that isn't acknowledged, so it is always less than 2^23 packets away
  */
 struct rxe_recovery {
 	u8	retries;

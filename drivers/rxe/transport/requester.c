@@ -549,7 +549,7 @@ static void undo_new_pick(struct rxe_sq *sq, const struct pick *pick)
 	sq->flight.psn = rxe_psn_max(pick->psn, sq->flight.una);
 	sq->q.cur = pick->index;
 	sq->timed.start = 0;
-	sq->flight.overfull = true;	/* perhaps it was */
+	sq->flight.overfull = true;	/* the pick may have cleared it */
 }
 
 /* A page of the data isn't present. The task runs again when a worker has faulted it in */
