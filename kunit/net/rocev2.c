@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The headers of RoCE v2 in front of a train (net/rocev2.c, ipv4.c, ipv6.c), and those that a
- * receiver of datagrams gets (net/rx.c).
+ * The headers of RoCE v2 in front of a train (net/rocev2.c, ipv4.c, ipv6.c), those that a
+ * receiver of datagrams gets (net/rx.c), and which GSO a receiver takes in as a whole.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -77,9 +77,47 @@ static void of_datagram(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/*
+ * Segments of another protocol, or behind a tunnel's headers, aren't packets of RoCE: their common
+ * headers are in front of the first one only
+ */
+static void gso_types(struct kunit *test)
+{
+	static const struct {
+		u32	type;
+		bool	ok;
+	} rows[] = {
+		{ SKB_GSO_UDP_L4, true },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_DODGY, true },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_DODGY, true },
+		{ 0, false },
+		{ SKB_GSO_DODGY, false },
+		{ SKB_GSO_FRAGLIST, false },
+		{ SKB_GSO_TCPV4, false },
+		{ SKB_GSO_TCPV4 | SKB_GSO_UDP_TUNNEL, false },
+		{ SKB_GSO_TCPV6 | SKB_GSO_UDP_TUNNEL_CSUM, false },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL, false },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL_CSUM, false },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_IPXIP4, false },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_ESP, false },
+		{ SKB_GSO_UDP_L4 | SKB_GSO_PARTIAL, false },
+	};
+	struct sk_buff *skb = train(test);
+	u32 i;
+
+	KUNIT_EXPECT_TRUE(test, rxe_v2_is_gso_ok(skb));
+	skb_shinfo(skb)->gso_size = BYTES / 2;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		skb_shinfo(skb)->gso_type = rows[i].type;
+		KUNIT_EXPECT_EQ_MSG(test, rxe_v2_is_gso_ok(skb), rows[i].ok, "%#x", rows[i].type);
+	}
+	kfree_skb(skb);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(udp_header),
 	KUNIT_CASE(of_datagram),
+	KUNIT_CASE(gso_types),
 	{}
 };
 

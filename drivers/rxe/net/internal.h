@@ -151,6 +151,7 @@ void rxe_v1_offload_init(void);
 void rxe_v1_offload_exit(void);
 
 /* rocev2.c */
+bool rxe_v2_is_gso_ok(const struct sk_buff *skb);
 int rxe_v2_open(struct net *net, struct rxe_netns *ns);
 void rxe_v2_close(struct net *net, struct rxe_netns *ns);
 

@@ -292,8 +292,15 @@ static void rxe_v2_drop_stray(struct sk_buff *skb, u8 proto)
 	kfree_skb(skb);
 }
 
-/* No GSO, or UDP GSO. SKB_GSO_DODGY: a guest's GSO that nothing has checked yet. */
-static bool rxe_v2_is_gso_ok(const struct sk_buff *skb)
+/**
+ * rxe_v2_is_gso_ok - may an skb be taken in as a whole, without the stack?
+ * @skb: the skb
+ *
+ * SKB_GSO_DODGY means a guest's GSO that nothing has checked yet.
+ *
+ * Return: true without GSO, or with UDP's; false if another protocol or a tunnel has segments.
+ */
+bool rxe_v2_is_gso_ok(const struct sk_buff *skb)
 {
 	const u32 may = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_DODGY;
 	u32 type = skb_shinfo(skb)->gso_type;
