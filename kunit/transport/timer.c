@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/timer.c: the RNR timer codes of table 45, and round trips of the right
- * packets only.
+ * transport/timer.c: the RNR timer codes of table 45, round trips of the right packets only, and
+ * timers that fire late.
  */
-#include <rxe/transport.h>
+#include "../peer.h"
 #include "../util.h"
+
+#define PSN(n)	rxe_psn_add(FAKE_SQ_PSN, n)
+#define LATE_NS	(100ULL * NSEC_PER_SEC)
 
 static struct rxe_qp *qp(struct kunit *test)
 {
@@ -64,6 +67,98 @@ static void rtt_over_the_seam(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->timed.start, (ktime_t)0);
 }
 
+static ktime_t deadline(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+	ktime_t at;
+
+	spin_lock_bh(&sq->lock);
+	at = sq->rto.deadline;
+	spin_unlock_bh(&sq->lock);
+	return at;
+}
+
+/* Let the timer fire now, LATE_NS after its deadline. Return: the time before it fired */
+static ktime_t fire_late(struct kunit *test)
+{
+	struct rxe_sq *sq = &fake(test)->qp->sq;
+	unsigned long end = jiffies + 5 * HZ;
+	ktime_t now = ktime_get(), was = ktime_sub_ns(now, LATE_NS);
+
+	spin_lock_bh(&sq->lock);
+	sq->rto.deadline = was;
+	sq->rto.lazy = false;
+	spin_unlock_bh(&sq->lock);
+	hrtimer_start(&sq->rto.timer, now, HRTIMER_MODE_ABS_SOFT);
+	while (deadline(test) == was) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		usleep_range(50, 100);
+	}
+	return now;
+}
+
+/* The deadline was put off by the lateness, and nothing is sent */
+static void expect_postponed(struct kunit *test)
+{
+	ktime_t now = fire_late(test);
+
+	KUNIT_ASSERT_GE(test, ktime_to_ns(ktime_sub(deadline(test), now)), (s64)LATE_NS);
+	fake_expect_nothing(test);
+}
+
+/* The oldest packet is sent again */
+static void expect_resent(struct kunit *test)
+{
+	struct rxe_pkt pkt;
+
+	fire_late(test);
+	KUNIT_ASSERT_TRUE(test, fake_wait(test, &pkt, NULL));
+	KUNIT_EXPECT_EQ(test, pkt.psn, PSN(0));
+	peer_ack(test, PSN(0));
+	peer_expect_done(test, 1);
+}
+
+/* A packet is in flight, and the timer doesn't fire by itself meanwhile */
+static void wait_for_answer(struct kunit *test)
+{
+	fake(test)->qp->attr.timeout = 20;	/* 4 s: longer than the test takes */
+	knob_set(silence_ns, 10ULL * NSEC_PER_SEC);
+	peer_take_send(test, 1, 1);
+}
+
+/*
+ * The CPU was busy: answers may wait for it, too. The deadline is put off by as long as the timer
+ * was late, once for each wait.
+ */
+static void late_once(struct kunit *test)
+{
+	wait_for_answer(test);
+	expect_postponed(test);
+	expect_resent(test);
+	peer_take_send(test, 2, 1);
+	expect_postponed(test);
+	peer_ack(test, PSN(1));
+	peer_expect_done(test, 2);
+}
+
+/* Below timer_late_ns, the timer is in time */
+static void hardly_late(struct kunit *test)
+{
+	wait_for_answer(test);
+	knob_set(timer_late_ns, 2 * LATE_NS);
+	expect_resent(test);
+}
+
+/* No answer is expected after an RNR NAK: the wait ends, however late that is */
+static void late_after_rnr(struct kunit *test)
+{
+	wait_for_answer(test);
+	peer_answer(test, PSN(0), RXE_AETH_RNR_NAK);	/* 655.36 ms */
+	KUNIT_ASSERT_EQ(test, fake(test)->qp->sq.rnr.state, (u8)RXE_RNR_WAIT);
+	fake_expect_nothing(test);
+	expect_resent(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr_codes),
 	KUNIT_CASE(rtt_one_at_a_time),
@@ -77,4 +172,18 @@ static struct kunit_suite suite = {
 	.test_cases = cases,
 };
 
-kunit_test_suite(suite);
+static struct kunit_case late_cases[] = {
+	KUNIT_CASE(late_once),
+	KUNIT_CASE(hardly_late),
+	KUNIT_CASE(late_after_rnr),
+	{}
+};
+
+static struct kunit_suite late_suite = {
+	.name = "transport-timer-late",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = late_cases,
+};
+
+kunit_test_suites(&suite, &late_suite);
