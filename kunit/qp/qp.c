@@ -408,6 +408,28 @@ static void create_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake(test)->rxe->num_qp), 1);
 }
 
+/* Processes can create as many QPs as query_device says. A consumer in the kernel isn't refused */
+static void create_too_many(struct kunit *test)
+{
+	struct ib_udata process = { .outlen = sizeof(struct rxe_create_qp_resp) };
+	struct fake *f = fake(test);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &f->scq->ibcq, .recv_cq = &f->rcq->ibcq,
+	};
+	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	atomic_t *num = &f->rxe->num_qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.device = &f->rxe->ibdev;
+	atomic_set(num, RXE_MAX_QP - 1);
+	KUNIT_EXPECT_TRUE(test, rxe_limit_get(num, RXE_MAX_QP, true));
+	KUNIT_EXPECT_EQ(test, rxe_create_qp(&qp->ibqp, &init, &process), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(num), RXE_MAX_QP);
+	KUNIT_EXPECT_EQ(test, create(test, &init), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(num), RXE_MAX_QP);
+	atomic_set(num, 1);
+}
+
 static u32 turns;
 
 static void note_turn(void *owner)
@@ -456,6 +478,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cq_overflow),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(create_refused),
+	KUNIT_CASE(create_too_many),
 	{}
 };
 
