@@ -279,6 +279,22 @@ static void initiator_depth(struct kunit *test)
 	}
 }
 
+/*
+ * The PSNs of all started messages are within half the PSN space: the longest message waits until
+ * nothing else is in flight [9.7.3.1]. Its packets use only the begin of the memory, since no window
+ * is that large.
+ */
+static void psn_span(struct kunit *test)
+{
+	fake(test)->qp->mtu = 32;
+	peer_take_send(test, 1, 1);
+	fake_send(test, 2, 0, BIT(23) * 32);
+	fake_expect_nothing(test);
+	peer_ack(test, PSN(0));
+	peer_expect_done(test, 1);
+	fake_expect(test, IB_OPCODE_RC_SEND_FIRST, PSN(1), NULL);
+}
+
 /* A fenced request waits for READs and atomics [10.8.3.3] */
 static void fence(struct kunit *test)
 {
@@ -445,6 +461,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomic_masked),
 	KUNIT_CASE(atomic_write),
 	KUNIT_CASE(initiator_depth),
+	KUNIT_CASE(psn_span),
 	KUNIT_CASE(fence),
 	KUNIT_CASE(window),
 	KUNIT_CASE(window_shrinks),
