@@ -150,6 +150,7 @@ static void make_qp(struct kunit *test, struct fake *f, enum ib_qp_type type)
 	struct rxe_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 	struct ib_qp_init_attr init = {
 		.qp_type = type,
+		.port_num = 1,
 		.send_cq = &f->scq->ibcq,
 		.recv_cq = &f->rcq->ibcq,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
@@ -230,6 +231,16 @@ int fake_init(struct kunit *test)
 int fake_init_uc(struct kunit *test)
 {
 	return init_fake(test, IB_QPT_UC, false);
+}
+
+int fake_init_ud(struct kunit *test)
+{
+	return init_fake(test, IB_QPT_UD, false);
+}
+
+int fake_init_gsi(struct kunit *test)
+{
+	return init_fake(test, IB_QPT_GSI, false);
 }
 
 int fake_init_srq(struct kunit *test)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RC or UC queue pair on a device without netdev. The test is its peer: it gets the
+ * A queue pair, usually of RC, on a device without netdev. The test is its peer: it gets the
  * packets that the QP sends, and injects packets that the QP receives, over the same-device
  * path. Nothing else of the driver is replaced.
  */
@@ -89,6 +89,8 @@ static inline u64 fake_addr(struct kunit *test, u32 off)
 /* kunit_suite.init and .exit; the struct fake is test->priv */
 int fake_init(struct kunit *test);
 int fake_init_uc(struct kunit *test);
+int fake_init_ud(struct kunit *test);
+int fake_init_gsi(struct kunit *test);
 int fake_init_srq(struct kunit *test);
 void fake_exit(struct kunit *test);
 
