@@ -13,7 +13,7 @@ attack() {
 	gid=$(in_netns B gid_index rxeB v2 203.0.113.2) || return 1
 	ip netns exec A env PYTHONDONTWRITEBYTECODE=1 python3 "$TESTS/py/kept_attack.py" --netdev veth \
 		--target "ip netns exec B rc_kept -d rxeB -g $gid -p ::ffff:203.0.113.1" \
-		--dev rxeB \
+		--dev rxeB --sender rxeA \
 		--src-mac "$(mac_of A veth)" \
 		--dst-mac "$(mac_of B veth)" \
 		--src 203.0.113.1 --dst 203.0.113.2

@@ -14,10 +14,12 @@ import time
 
 import roce
 
-QKEY, PSN, PORT, UD = 0x11223344, 0x1000, 0xc123, 4
+QKEY, PSN, PORT, UD = 0x11223344, 0x1000, 0xc123, 16
 GENUINE, FORGED = 0x40, 0xee
 AGE = 0.5
-KNOBS = "/proc/1/root/sys/kernel/debug/rdma_rxe/knobs"	# a namespace's /sys has no debugfs
+# A namespace's /sys has no debugfs, and no devices' switches
+KNOBS = "/proc/1/root/sys/kernel/debug/rdma_rxe/knobs"
+SWITCHES = "/proc/1/root/sys/class/infiniband"
 GIVEN_BACK_SECONDS = 20 * AGE
 FLOOD_SECONDS = 4 * AGE	# in a longer flood, packets are dropped by their age before the limit is reached
 
@@ -36,13 +38,18 @@ def age_is(seconds):
         f.write(f"inq_age_ms {int(seconds * 1000)}\n")
 
 
+def knob(name):
+    with open(KNOBS, encoding="ascii") as f:
+        return next(int(words[1]) for words in map(str.split, f) if words[:1] == [name])
+
+
 class Kept:
     def __init__(self, args):
         self.args = args
         self.target = subprocess.Popen(args.target, shell=True, text=True,
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.qpn = [int(w) for w in self.target.stdout.readline().split()]
-        if len(self.qpn) != 5:
+        if len(self.qpn) != UD + 1:
             raise SystemExit("the target doesn't start")
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self.socket.bind((args.netdev, 0))
@@ -133,14 +140,25 @@ class Kept:
             self.verdict(f"forged-{name}-port-counted", now - before + aged == differs,
                          f"rx_held_differs went from {before} to {now}, should by {differs}; {aged} too old")
 
+    def guard(self, on):
+        with open(f"{SWITCHES}/{self.args.sender}/guard_port", "w", encoding="ascii") as f:
+            f.write(str(on))
+
     def unprivileged(self):
-        for port in (PORT, PORT + 1):
-            self.fresh()
-            self.send(0, 0)
-            allowed = self.send_unprivileged(0, 5, port)
-            for n in range(1, 10):
-                self.send(0, n)
-            self.expect(f"unprivileged-{'sent' if allowed else 'refused'}-{port - PORT}", 0, 10)
+        """The sender's host refuses the packets of a user. Without this guard, they aren't executed"""
+        for guard, word in ((1, "guarded"), (0, "unguarded")):
+            self.guard(guard)
+            for port in (PORT, PORT + 1):
+                name = f"{word}-unprivileged-{port - PORT}"
+                self.fresh()
+                self.send(0, 0)
+                sent = self.send_unprivileged(0, 5, port)
+                self.verdict(name + ("-refused" if guard else "-sent"), sent != guard,
+                             "it was sent" if sent else "it was refused")
+                for n in range(1, 10):
+                    self.send(0, n)
+                self.expect(name, 0, 10)
+        self.guard(1)
 
     def held(self):
         """Genuine early packets are executed, once later packets show that they are the peer's"""
@@ -157,14 +175,24 @@ class Kept:
         age_is(AGE)
 
     def old(self):
-        """Packets that were held before a reset are dropped"""
+        """
+        Packets that were held before a reset are dropped. Afterwards, a later packet comes before the
+        genuine one: by the rule that held() tests, it would vouch for the forged one
+        """
+        age_is(10)
         self.fresh()
+        early, dropped = self.counter("out_of_seq_request"), self.counter("rx_drop_qp_state")
         self.send(0, 0)
-        self.send(0, 2, byte=FORGED)
+        self.forge(0, 2)
+        self.verdict("reset-held", wait_for(lambda: self.counter("out_of_seq_request") > early),
+                     "the early packet didn't come")
         self.fresh()
-        for n in range(4):
+        dropped = self.counter("rx_drop_qp_state") - dropped
+        self.verdict("reset-drops", dropped == 1, f"{dropped} packets were dropped")
+        for n in (0, 1, 3, 4, 2, 5):
             self.send(0, n)
-        self.expect("reset-forgets", 0, 4)
+        self.expect("reset-forgets", 0, 6)
+        age_is(AGE)
 
     @staticmethod
     def meminfo(name):
@@ -203,6 +231,31 @@ class Kept:
         wait_for(lambda: before - self.free() < spare)
         used = before - self.free()
         self.verdict(f"{case}-given-back", used < spare, f"{used} MiB are still held")
+
+    def device_limit(self):
+        """
+        All connections together get so many early packets that only the device's limit keeps them from
+        32 MiB or more: 2 MiB of data each, half of what a connection may have
+        """
+        age_is(10)
+        for qp in range(UD):
+            self.fresh(qp)
+            self.send(qp, 0)
+        names = ("out_of_seq_request", "rx_drop_queue_full", "rx_drop_memory", "rx_drop_age")
+        before, free = [self.counter(name) for name in names], self.free()
+        for n in range(2, 2 + 512):
+            for qp in range(UD):
+                self.send(qp, n, size=4096)
+        used = free - self.free()
+        came, *dropped = [self.counter(name) - was for name, was in zip(names, before)]
+        held = (came - sum(dropped)) * 4096
+        self.verdict("device-limit", 0 < held <= knob("held_dev_bytes") and came > UD * 256,
+                     f"{came} packets came, {sum(dropped)} were dropped: {held} bytes of data are held")
+        most = sum(knob(name) for name in ("held_dev_bytes", "queue_dev_bytes", "queue_free_dev_bytes"))
+        self.verdict("device-limit-memory", used < most // 2**20 + self.spare, f"{used} MiB are used")
+        for qp in range(UD):
+            self.fresh(qp)
+        age_is(AGE)
 
     def floods(self):
         dropped = self.counter("rx_drop_queue_full")
@@ -249,6 +302,7 @@ class Kept:
         self.one_ahead()
         self.unprivileged()
         self.old()
+        self.device_limit()
         self.floods()
         self.target.stdin.write("quit\n")
         self.target.stdin.close()
@@ -260,6 +314,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", required=True, help="command that runs rc_kept")
     parser.add_argument("--dev", required=True, help="its device")
+    parser.add_argument("--sender", required=True, help="device of the host that the forger is on")
     parser.add_argument("--netdev", required=True)
     parser.add_argument("--src-mac", required=True)
     parser.add_argument("--dst-mac", required=True)

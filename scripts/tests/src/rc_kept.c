@@ -11,7 +11,7 @@
 
 #include "verbs_util.h"
 
-#define NUM_RC		4
+#define NUM_RC		16
 #define RECVS		64
 #define SIZE		4096
 #define PEER_QPN	0x654321
