@@ -14,7 +14,7 @@ ends() { # PROGRAM [ARGUMENT...]
 }
 
 # Cases in which a responder refuses a request: both sides get errors
-ERRORS="write read atomic responder mr-empty send recv rnr ud flush-after cq-full mw-type mw-one mw-no mw-un
+ERRORS="write read atomic responder mr-empty mr-zero send recv rnr ud flush-after cq-full mw-type mw-one mw-no mw-un
 	mw-zero mw-anew mw-dealloc mw-other mw-bind mw-inv mw-as mw-rounds rereg uc"
 # Cases that succeed even if packets are lost.  (A responder sends the NAK for a refused request once: if it is
 # lost, the requester gets no answer.)

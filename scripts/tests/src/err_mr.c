@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: memory regions: refused registrations, regions of zero bytes, rereg_mr.
+ * verbs_err: memory regions: refused registrations, regions of zero bytes, zero-based ones,
+ * rereg_mr.
  */
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
@@ -139,6 +140,128 @@ bool c_mr_empty_rereg(void)
 	CHECK(!rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p->dst, 0, 0),
 	      "no bytes: %s", strerror(errno));
 	return refused(p, W, 1, ADDR(p, 0), p->dst_mr->rkey, REM_ACC);
+}
+
+#define ZB_LEN		8000
+#define ZB_OFF		13		/* of its first byte in the target */
+#define ZB_NEXT		20013		/* likewise, after rereg_mr */
+
+/* Addresses of the region begin at 0 */
+static struct pair *zero_based_pair(void)
+{
+	struct pair *p = pair_up();
+
+	ibv_dereg_mr(p->dst_mr);
+	p->dst_mr = new_mr(p->pd_b, p->dst + ZB_OFF, ZB_LEN, ACCESS_ALL | IBV_ACCESS_ZERO_BASED);
+	return p;
+}
+
+/* Does an operation between the source and @addr of the region succeed? */
+static bool zero_based_op(struct pair *p, enum ibv_wr_opcode op, uint64_t addr, uint32_t len)
+{
+	struct ibv_sge sge = sge_of(p->src, len, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(op, &sge, addr, p->dst_mr->rkey);
+
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	return expect_status(p->ca, IBV_WC_SUCCESS, IBV_WC_SUCCESS);
+}
+
+/* WRITEs @len new bytes to @addr. They must be at @off of the target, and nowhere else */
+static bool zero_based_write(struct pair *p, uint64_t addr, uint32_t len, uint32_t off)
+{
+	static uint8_t want[BUF_LEN];
+	static uint64_t seed;
+
+	rnd_fill(p->src, len, ++seed);
+	memcpy(want, p->dst, BUF_LEN);
+	memcpy(want + off, p->src, len);
+	if (!zero_based_op(p, W, addr, len))
+		return false;
+	CHECK(!memcmp(want, p->dst, BUF_LEN), "wrong bytes after a WRITE to 0x%llx",
+	      (unsigned long long)addr);
+	return true;
+}
+
+bool c_mr_zero_based(void)
+{
+	struct pair *p = zero_based_pair();
+
+	if (!zero_based_write(p, 0, ZB_LEN, ZB_OFF) ||
+	    !zero_based_write(p, ZB_LEN - 1, 1, ZB_OFF + ZB_LEN - 1))
+		return false;
+	rnd_fill(p->dst, BUF_LEN, 77);
+	if (!zero_based_op(p, R, 5000, 3000))
+		return false;
+	CHECK(!memcmp(p->src, p->dst + ZB_OFF + 5000, 3000), "a READ returned wrong bytes");
+	return pair_free(p);
+}
+
+bool c_mr_zero_based_one_past(void)
+{
+	struct pair *p = zero_based_pair();
+
+	return refused(p, W, 2, ZB_LEN - 1, p->dst_mr->rkey, REM_ACC);
+}
+
+/* The address in the process is no address of the region */
+bool c_mr_zero_based_by_va(void)
+{
+	struct pair *p = zero_based_pair();
+
+	return refused(p, R, 8, ADDR(p, ZB_OFF), p->dst_mr->rkey, REM_ACC);
+}
+
+/* SENDs of the region's bytes, which local work requests name likewise, and one byte too many */
+bool c_mr_zero_based_lkey(void)
+{
+	struct pair *p = pair_up();
+	struct ibv_mr *mr = new_mr(p->pd, p->src + ZB_OFF, ZB_LEN, IBV_ACCESS_ZERO_BASED);
+	struct ibv_sge sge = sge_of(NULL, ZB_LEN, mr->lkey);
+	struct ibv_send_wr wr = wr_of(IBV_WR_SEND, &sge, 1);
+
+	recv_one(p->b, 1, p->dst, BUF_LEN, p->dst_mr->lkey);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0) || !expect_status(p->cb, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!memcmp(p->src + ZB_OFF, p->dst, ZB_LEN), "wrong bytes were sent");
+	sge.addr = 1;
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR))
+		return false;
+	ibv_dereg_mr(mr);
+	return pair_free(p);
+}
+
+/* Only memory and rights together change whether addresses begin at 0 */
+bool c_mr_zero_based_rereg(void)
+{
+	const int memory = IBV_REREG_MR_CHANGE_TRANSLATION, rights = IBV_REREG_MR_CHANGE_ACCESS;
+	struct pair *p = zero_based_pair();
+	struct ibv_mr *mr = p->dst_mr;
+
+	CHECK(!rereg_mr(mr, rights, NULL, NULL, 0, ACCESS_ALL), "rights: %s", strerror(errno));
+	if (!zero_based_write(p, 1, ZB_LEN - 1, ZB_OFF + 1))
+		return false;
+	CHECK(!rereg_mr(mr, rights | IBV_REREG_MR_CHANGE_PD, p->pd_b, NULL, 0, ACCESS_ALL),
+	      "rights and PD: %s", strerror(errno));
+	if (!zero_based_write(p, 1, ZB_LEN - 1, ZB_OFF + 1))
+		return false;
+	CHECK(!rereg_mr(mr, memory, NULL, p->dst + ZB_NEXT, ZB_LEN, 0), "memory: %s",
+	      strerror(errno));
+	if (!zero_based_write(p, 0, ZB_LEN, ZB_NEXT))
+		return false;
+	CHECK(!rereg_mr(mr, memory | rights, NULL, p->dst + ZB_OFF, ZB_LEN, ACCESS_ALL),
+	      "memory and rights: %s", strerror(errno));
+	if (!zero_based_write(p, ADDR(p, ZB_OFF), ZB_LEN, ZB_OFF))
+		return false;
+	CHECK(!rereg_mr(mr, rights, NULL, NULL, 0, ACCESS_ALL | IBV_ACCESS_ZERO_BASED),
+	      "the flag alone: %s", strerror(errno));
+	if (!zero_based_write(p, ADDR(p, ZB_OFF), ZB_LEN, ZB_OFF))
+		return false;
+	CHECK(!rereg_mr(mr, memory | rights, NULL, p->dst + ZB_NEXT, ZB_LEN,
+			ACCESS_ALL | IBV_ACCESS_ZERO_BASED), "back: %s", strerror(errno));
+	return zero_based_write(p, 0, ZB_LEN, ZB_NEXT) &&
+	       refused(p, W, 2, ZB_LEN - 1, mr->rkey, REM_ACC);
 }
 
 /* Pinned memory moves to another PD and back. Its pages stay. Only its present PD may use it */
