@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_err: memory regions: refused registrations, regions of zero bytes, zero-based ones,
- * rereg_mr.
+ * verbs_err: memory regions: refused registrations, regions of zero bytes, zero-based ones, huge
+ * pages, rereg_mr.
  */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
 #include <sched.h>
@@ -262,6 +264,74 @@ bool c_mr_zero_based_rereg(void)
 			ACCESS_ALL | IBV_ACCESS_ZERO_BASED), "back: %s", strerror(errno));
 	return zero_based_write(p, 0, ZB_LEN, ZB_NEXT) &&
 	       refused(p, W, 2, ZB_LEN - 1, mr->rkey, REM_ACC);
+}
+
+#define HUGE		(2 << 20)	/* bytes of a huge page */
+#define ACROSS		(HUGE - BUF_LEN / 2 - 5)
+
+/*
+ * Maps two huge pages of a file, in the file's order or in the other. The pages may lie one behind
+ * the other in physical memory, but in one order only. Return: NULL without free huge pages
+ */
+static uint8_t *map_huge(int fd, bool swapped)
+{
+	uint8_t *p = mmap(NULL, 3 * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const int flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+	int i;
+
+	p = (uint8_t *)(((uintptr_t)p + HUGE - 1) & -(uintptr_t)HUGE);
+	for (i = 0; i < 2; i++)
+		if (mmap(p + i * HUGE, HUGE, PROT_READ | PROT_WRITE, flags, fd,
+			 (i ^ swapped) * HUGE) == MAP_FAILED)
+			return NULL;
+	return p;
+}
+
+/* WRITE to and READ from bytes on both sides of the border between the pages */
+static bool cross_border(struct pair *p, uint8_t *huge, int access)
+{
+	struct ibv_mr *mr = new_mr(p->pd_b, huge, 2 * HUGE, ACCESS_ALL | access);
+	struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, (uintptr_t)huge + ACROSS, mr->rkey);
+	uint8_t *bytes = huge + ACROSS;
+
+	memset(huge, 0xee, 2 * HUGE);
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!memcmp(bytes, p->src, BUF_LEN), "a WRITE wrote wrong bytes");
+	CHECK(bytes[-1] == 0xee && bytes[BUF_LEN] == 0xee, "a WRITE wrote more than its bytes");
+	rnd_fill(bytes, BUF_LEN, 78);
+	wr.opcode = R;
+	CHECK(!post_one(p->a, &wr), "post_send refused it");
+	if (!expect_status(p->ca, IBV_WC_SUCCESS, 0))
+		return false;
+	CHECK(!memcmp(bytes, p->src, BUF_LEN), "a READ returned wrong bytes");
+	ibv_dereg_mr(mr);
+	return true;
+}
+
+/* Pinned huge pages, with the flag that says so and without */
+bool c_mr_huge_pages(void)
+{
+	int fd = memfd_create("huge", MFD_HUGETLB), i;
+	struct pair *p;
+
+	if (fd < 0 || ftruncate(fd, 2 * HUGE) || fallocate(fd, 0, 0, 2 * HUGE)) {
+		case_skip(this_case, "no free huge pages");
+		return false;
+	}
+	p = pair_up();
+	for (i = 0; i < 4; i++) {
+		uint8_t *huge = map_huge(fd, i & 1);
+
+		CHECK(huge, "cannot map huge pages: %s", strerror(errno));
+		if (!cross_border(p, huge, i & 2 ? IBV_ACCESS_HUGETLB : 0))
+			return false;
+		munmap(huge, 2 * HUGE);
+	}
+	close(fd);
+	return pair_free(p);
 }
 
 /* Pinned memory moves to another PD and back. Its pages stay. Only its present PD may use it */

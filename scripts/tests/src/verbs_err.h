@@ -92,7 +92,7 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(rereg_pd) \
 	X(mr_empty) X(mr_empty_one_past) X(mr_empty_rereg) \
 	X(mr_zero_based) X(mr_zero_based_one_past) X(mr_zero_based_by_va) X(mr_zero_based_lkey) \
-	X(mr_zero_based_rereg) \
+	X(mr_zero_based_rereg) X(mr_huge_pages) \
 	X(mw_type1) X(mw_type2) X(mw_one_before) X(mw_one_past) X(mw_no_access) X(mw_unbound) \
 	X(mw_zero_based) X(mw_anew) X(mw_unbind) X(mw_dealloc_bound) X(mw_other_qp) \
 	X(mw_type2_twice) X(mw_bind_no_right) X(mw_bind_no_write) X(mw_bind_past) \
