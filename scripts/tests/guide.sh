@@ -33,7 +33,7 @@ block() {
 	WHERE=() SETTLE=''
 	optional "before_${name//-/_}" && guide --script "$name" > /tmp/script || status=1
 	if [ $status = 0 ]; then
-		SETTLE=$SETTLE timeout 120 "${WHERE[@]}" bash /tmp/script > "$LOG.$name" 2>&1 ||
+		SETTLE=$SETTLE timeout 240 "${WHERE[@]}" bash /tmp/script > "$LOG.$name" 2>&1 ||
 			say "the last command failed"
 	fi
 	cd /tmp
