@@ -58,19 +58,34 @@ follows() {
 		wait_for 10 eval '! gid_index vlanA any 198.18.5.77'
 }
 
+# Runs a ping-pong with service level 3
+pingpong_level() {
+	PORT=$((PORT + 1))
+	both wait_tcp ibv_rc_pingpong -e -p $PORT -l 3 -d "$SRV_DEV" -g "$SRV_GID" -n 5 -s 3000 -- \
+		ibv_rc_pingpong -e -p $PORT -l 3 -d "$CLI_DEV" -g "$CLI_GID" -n 5 -s 3000 "$SRV4"
+}
+
+# all_have TAGS FILE: in both directions, all RoCE frames of a capture have these tags, in tcpdump's words
+all_have() {
+	local ns mac total tags
+	for ns in A B; do
+		mac=$(mac_of $ns veth)
+		total=$(roce_lines "$2" | grep -c " $mac >")
+		tags=$(roce_lines "$2" | grep " $mac >" | grep -c "$1")
+		say "$ns sent $total frames, $tags with $1"
+		[ "$tags" -gt 10 ] && [ "$total" = "$tags" ] || return 1
+	done
+}
+
+roce_lines() { # FILE
+	tcpdump -r "$1" -nne 2> /dev/null | grep '\.4791: \|0x8915'
+}
+
 # tagged TYPE: each frame of a ping-pong has the tag, with the priority of its service level
 tagged() {
-	local total tags
-	use_gid "$1" || return 1
-	PORT=$((PORT + 1))
-	capture_begin A veth /tmp/vlan.pcap 'udp port 4791 or (vlan and udp port 4791)' || return 1
-	both wait_tcp ibv_rc_pingpong -e -p $PORT -l 3 -d "$SRV_DEV" -g "$SRV_GID" -n 5 -s 3000 -- \
-		ibv_rc_pingpong -e -p $PORT -l 3 -d "$CLI_DEV" -g "$CLI_GID" -n 5 -s 3000 "$SRV4" || return 1
+	use_gid "$1" && capture_begin A veth /tmp/vlan.pcap && pingpong_level || return 1
 	capture_end
-	total=$(tcpdump -r /tmp/vlan.pcap -n -e 2> /dev/null | grep -c '\.4791: ')
-	tags=$(tcpdump -r /tmp/vlan.pcap -n -e 2> /dev/null | grep -c 'vlan 5, p 6.*\.4791: ')
-	say "$total datagrams, $tags with the tag and priority 6"
-	[ "$tags" -gt 10 ] && [ "$total" = "$tags" ]
+	all_have 'vlan 5, p 6,' /tmp/vlan.pcap
 }
 
 # Both devices of A are used at the same time
@@ -113,12 +128,12 @@ moves() {
 	wait_for 10 eval '[ "$(gid_netdevs vlanC)" = veth.5 ]' && use_gid v2-ipv4 && run_rc_pingpong && run_rping
 }
 
-# Makes a VLAN on a VLAN, in both namespaces
+# Makes a VLAN on a VLAN, in both namespaces.  Each maps service level 3 to a priority of its own
 double_up() {
 	local ns n=1
 	for ns in A B; do
-		ip -n $ns link add link veth name outer type vlan proto 802.1ad id 10 && ip -n $ns link set outer up &&
-			ip -n $ns link add link outer name inner type vlan id 6 && ip -n $ns link set inner up &&
+		ip -n $ns link add link veth name outer type vlan proto 802.1ad id 10 egress-qos-map 3:5 && ip -n $ns link set outer up &&
+			ip -n $ns link add link outer name inner type vlan id 6 egress-qos-map 3:6 && ip -n $ns link set inner up &&
 			ip -n $ns addr add 198.18.6.$n/24 dev inner || return 1
 		n=2
 	done
@@ -126,20 +141,15 @@ double_up() {
 	SRV4=198.18.6.2 CLI4=198.18.6.1
 }
 
-# double_tagged VERSION: each frame has both tags, in both directions
+# double_tagged VERSION: each frame has both tags, each with the priority of the service level
 double_tagged() {
-	local ns mac tags total
 	wait_for 10 gid_index "$CLI_DEV" "$1" "$CLI4" && wait_for 10 gid_index "$SRV_DEV" "$1" "$SRV4" && use_gid "$1-ipv4" || return 1
-	capture_begin A veth /tmp/qinq.pcap || return 1
-	run_rc_pingpong && run_rping || return 1
+	capture_begin A veth /tmp/qinq.pcap && run_rc_pingpong && run_rping || return 1
 	capture_end
-	for ns in A B; do
-		mac=$(mac_of $ns veth)
-		total=$(tcpdump -r /tmp/qinq.pcap -nne 2> /dev/null | grep " $mac >" | grep -c '\.4791: \|0x8915')
-		tags=$(tcpdump -r /tmp/qinq.pcap -nne 2> /dev/null | grep " $mac >" | grep 'vlan 10,.*vlan 6,' | grep -c '\.4791: \|0x8915')
-		say "$ns sent $total frames, $tags with both tags"
-		[ "$tags" -gt 10 ] && [ "$total" = "$tags" ] || return 1
-	done
+	all_have 'vlan 10, p 0,.*vlan 6, p 0,' /tmp/qinq.pcap || return 1
+	capture_begin A veth /tmp/qinq.pcap && pingpong_level || return 1
+	capture_end
+	all_have 'vlan 10, p 5,.*vlan 6, p 6,' /tmp/qinq.pcap
 }
 
 double_gone() {
@@ -192,7 +202,9 @@ for type in v2-ipv4 v2-ipv6 v1-ipv4 v1-ll; do
 		try $type-$program run_$program
 	done
 done
-try v2-tagged tagged v2-ipv4
+for type in v2-ipv4 v2-ipv6 v1-ipv4; do
+	try $type-tagged tagged $type
+done
 try two-tags double_up
 for version in v2 v1; do
 	try $version-two-tags double_tagged $version

@@ -187,12 +187,19 @@ class Packet:
 
 def read_pcap(path):
     """Yield the frames of a pcap file (Ethernet)"""
+    for _, frame in read_timed(path):
+        yield frame
+
+
+def read_timed(path):
+    """Yield (time in us, frame)"""
     with open(path, "rb") as f:
         magic = f.read(24)[:4]
         order = "<" if magic in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+        unit = 1000 if magic in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d") else 1
         while head := f.read(16):
-            length = struct.unpack(order + "IIII", head)[2]
-            yield f.read(length)
+            seconds, part, length, _ = struct.unpack(order + "IIII", head)
+            yield seconds * 1000000 + part // unit, f.read(length)
 
 
 def bth(opcode, qpn, psn, pad=0, pkey=0xffff, flags=0, ackreq=0, tver=0):

@@ -6,6 +6,7 @@ usage: roce_fields.py CAPTURE FIELD...
 
 Fields, which are decimal unless said otherwise:
 
+    us       the time, relative to the first packet
     mac      the destination's MAC address, hex, without colons
     vlan     the VLAN ID, or -
     pcp      the tag's priority, or -
@@ -22,6 +23,7 @@ import sys
 import roce
 
 FIELDS = {
+    "us": lambda frame, packet: packet.us,
     "mac": lambda frame, packet: frame[:6].hex(),
     "vlan": lambda frame, packet: "-" if packet.vlan is None else packet.vlan,
     "pcp": lambda frame, packet: "-" if packet.pcp is None else packet.pcp,
@@ -36,8 +38,13 @@ FIELDS = {
 
 
 def main():
-    for frame in filter(roce.is_roce, roce.read_pcap(sys.argv[1])):
+    start = None
+    for us, frame in roce.read_timed(sys.argv[1]):
+        if not roce.is_roce(frame):
+            continue
         packet = roce.Packet(frame)
+        start = us if start is None else start
+        packet.us = us - start
         print(*(FIELDS[name](frame, packet) for name in sys.argv[2:]))
 
 
