@@ -101,6 +101,45 @@ like_hardware() {
 	[ $n -gt 0 ]
 }
 
+# spaced US: prints, for each queue pair of the captured CNPs, its number, the number of CNPs, and the least and
+# the mean gap in us.  Fails if there are less than two queue pairs, or a gap is too short.  A host that stands
+# still just before a CNP is captured makes one gap shorter and the next one longer, so a single gap has half of
+# the time at least, and the mean nearly all of it
+spaced() {
+	roce_fields $CNPS qpn us | awk -v want="$1" '
+		{
+			if ($1 in last) {
+				gap = $2 - last[$1]
+				if (!($1 in least) || gap < least[$1])
+					least[$1] = gap
+			} else
+				first[$1] = $2
+			last[$1] = $2
+			n[$1]++
+		}
+		END {
+			for (qpn in least) {
+				mean = (last[qpn] - first[qpn]) / (n[qpn] - 1)
+				print qpn, n[qpn], least[qpn], mean
+				if (least[qpn] < want / 2 || (last[qpn] - first[qpn]) < (n[qpn] - 1.5) * want)
+					bad = 1
+				qps++
+			}
+			exit bad || qps < 2
+		}'
+}
+
+# A queue pair sends at most one CNP in np_min_time_between_cnps, and queue pairs don't wait for each other.  The time
+# is long enough for a host that stands still for a moment
+cnp_gaps() {
+	local us=100000 status=0 gaps
+	mark 99 && echo $us > $PARAMS/np_min_time_between_cnps && captured flows -o write -q 4 -T 2500 >&2 || status=1
+	echo 50 > $PARAMS/np_min_time_between_cnps && mark 20 || status=1
+	gaps=$(spaced $us) || status=1
+	say "QP, CNPs, least gap, mean gap: $gaps"
+	return $status
+}
+
 # Prints the number of packets that B has sent with priority 5
 urgent() {
 	ip netns exec B tc -s class show dev veth | awk '$1 == "class" { on = $3 == "1:6" } on && $1 == "Sent" { print $4 }'
@@ -306,6 +345,7 @@ try unmarked unmarked
 mark 20
 try write captured marked_run A flows -o write -T 400
 try like-hardware like_hardware
+try cnp-gaps cnp_gaps
 try own-class own_class
 try send marked_run A flows -o send -q 4 -T 400
 try traced traced
