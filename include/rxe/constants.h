@@ -52,8 +52,6 @@
 		 "attachments to multicast groups of a device")		\
 	CONSTANT(MAX_RD_ATOM, 128,					\
 		 "READs and atomics in flight per direction of a QP")	\
-	CONSTANT(MAX_MSG, 1U << 31,					\
-		 "largest message, bytes")				\
 	CONSTANT(PKEY_TBL_LEN, 1,					\
 		 "P_Keys of a port")					\
 	CONSTANT(GID_TBL_LEN, 1024,					\
@@ -201,9 +199,10 @@
 	CONSTANT(DEFAULT_HOPS, 64,						\
 		 "TTL if the program asks for none")
 
-/* An enum for each constant: in a common one, all would be unsigned if one needs it */
-#define CONSTANT(name, value, what) enum { RXE_##name = (value) };
-RXE_CONSTANTS(CONSTANT)
+enum {
+#define CONSTANT(name, value, what) RXE_##name = (value),
+	RXE_CONSTANTS(CONSTANT)
 #undef CONSTANT
+};
 
 #endif /* RXE_CONSTANTS_H */

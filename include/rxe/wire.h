@@ -12,6 +12,7 @@
 #define RXE_WIRE_H
 
 #include <linux/log2.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <rdma/ib_pack.h>
 #include <compat/unaligned.h>
@@ -22,6 +23,8 @@
 #define RXE_MSN_MASK		0xffffffu
 
 #define RXE_OPCODE_CNP		(IB_OPCODE_CNP | 0x01)	/* [A17.9.3] */
+
+#define RXE_MAX_MSG		SZ_2G
 
 /* Lengths of the headers (chapter 9) and of the ICRC */
 #define RXE_BTH_BYTES		12

@@ -9,6 +9,7 @@
 #include <rxe/dev.h>
 #include <rxe/ring.h>
 #include <rxe/service.h>
+#include <rxe/wire.h>
 #include <rxe/wr.h>
 #include "../util.h"
 

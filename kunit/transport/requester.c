@@ -281,8 +281,8 @@ static void initiator_depth(struct kunit *test)
 
 /*
  * The PSNs of all started messages are within half the PSN space: the longest message waits until
- * nothing else is in flight [9.7.3.1]. Its packets use only the begin of the memory, since no window
- * is that large.
+ * nothing else is in flight [9.7.3.1]. Its packets use only the begin of the memory, since no
+ * window is that large.
  */
 static void psn_span(struct kunit *test)
 {

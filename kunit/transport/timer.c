@@ -130,7 +130,8 @@ static void wait_for_answer(struct kunit *test)
 
 /*
  * The CPU was busy: answers may wait for it, too. The deadline is put off by as long as the timer
- * was late, once for each wait. The machine may have been stopped for longer: not for so long again.
+ * was late, once for each wait. The machine may have been stopped for longer: then it is put off
+ * by less.
  */
 static void late_once(struct kunit *test)
 {

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <queue/sendq.h>
 #include <rxe/dev.h>
+#include <rxe/wire.h>
 
 static const u32 max_msg = RXE_MAX_MSG;
 
