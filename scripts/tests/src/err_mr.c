@@ -359,8 +359,9 @@ bool c_rereg_pd(void)
 
 struct writer {
 	struct pair *p;
+	uint32_t rkey;
 	unsigned int posted;
-	bool gone;		/* the right */
+	bool gone;		/* the right, or the memory */
 	bool failed;
 };
 
@@ -369,7 +370,7 @@ static void *post_writes(void *arg)
 	struct writer *w = arg;
 	struct pair *p = w->p;
 	struct ibv_sge sge = sge_of(p->src, BUF_LEN, p->src_mr->lkey);
-	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), p->dst_mr->rkey);
+	struct ibv_send_wr wr = remote_wr(W, &sge, ADDR(p, 0), w->rkey);
 	unsigned int n;
 
 	for (n = 0; n < DEPTH; n++) {
@@ -400,19 +401,21 @@ static bool expect_refusal(struct ibv_cq *cq)
 	return true;
 }
 
-/* Takes the right away when so many requests have been posted, while others are */
-static bool rereg_amid(struct pair *p, unsigned int posted)
+/*
+ * Takes the right or the memory away when so many requests have been posted, while others are.
+ * @other: the memory that the region gets, if @what is a change of translation
+ */
+static bool rereg_amid(struct pair *p, unsigned int posted, int what, void *other)
 {
 	static uint8_t after[BUF_LEN];
-	struct writer w = { .p = p };
+	struct writer w = { .p = p, .rkey = p->dst_mr->rkey };
 	pthread_t thread;
 	int rc;
 
 	CHECK(!pthread_create(&thread, NULL, post_writes, &w), "no thread");
 	while (__atomic_load_n(&w.posted, __ATOMIC_ACQUIRE) < posted)
 		sched_yield();
-	rc = rereg_mr(p->dst_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-		      IBV_ACCESS_LOCAL_WRITE);
+	rc = rereg_mr(p->dst_mr, what, NULL, other, other ? BUF_LEN : 0, IBV_ACCESS_LOCAL_WRITE);
 	memcpy(after, p->dst, BUF_LEN);
 	rnd_fill(p->src, BUF_LEN, posted);
 	__atomic_store_n(&w.gone, true, __ATOMIC_RELEASE);
@@ -433,7 +436,27 @@ bool c_rereg_load(void)
 	for (i = 0; i < 20; i++) {
 		struct pair *p = pair_up();
 
-		if (!rereg_amid(p, 3 * i) || !pair_free(p))
+		if (!rereg_amid(p, 3 * i, IBV_REREG_MR_CHANGE_ACCESS, NULL) || !pair_free(p))
+			return false;
+	}
+	return true;
+}
+
+/* The same for other memory: nobody writes to the old memory, and the old key isn't for the new */
+bool c_rereg_load_move(void)
+{
+	static const uint8_t zeros[BUF_LEN];
+	uint8_t *other = new_pages(BUF_LEN);
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		struct pair *p = pair_up();
+
+		memset(other, 0, BUF_LEN);
+		if (!rereg_amid(p, 3 * i, IBV_REREG_MR_CHANGE_TRANSLATION, other))
+			return false;
+		CHECK(!memcmp(other, zeros, BUF_LEN), "the old key led to the new memory");
+		if (!pair_free(p))
 			return false;
 	}
 	return true;

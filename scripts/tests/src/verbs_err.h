@@ -89,7 +89,7 @@ bool refused(struct pair *p, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 	X(limit_sges_read) X(limit_inline) X(limit_msg) X(limit_cqe) X(limit_mr_size) X(busy_objects) \
 	X(rereg_mr) X(post_refused_forgotten) X(post_sqd_kept) X(write_imm_bad_rkey) \
 	X(inline_read) X(inline_atomic) X(flags_unknown) X(flags_harmless) X(flush_recv_late) \
-	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(rereg_pd) \
+	X(flush_recv_notify) X(flush_many) X(resize_load) X(rereg_load) X(rereg_load_move) X(rereg_pd) \
 	X(mr_empty) X(mr_empty_one_past) X(mr_empty_rereg) \
 	X(mr_zero_based) X(mr_zero_based_one_past) X(mr_zero_based_by_va) X(mr_zero_based_lkey) \
 	X(mr_zero_based_rereg) X(mr_huge_pages) \
