@@ -137,10 +137,31 @@ by_packets() {
 	switch_is same_device 0 && "$@" && switch_is same_device 1
 }
 
+# spoil_bound CASE: runs a case of verbs_err with queue pairs that have their own counters, which show its errors
+spoil_bound() {
+	local pid status=0
+	rm -f /tmp/hold && mkfifo /tmp/hold || return 1
+	spoil --hold "$1" < /tmp/hold > /tmp/held & pid=$!
+	exec 8> /tmp/hold
+	wait_for 20 grep -q held /tmp/held && wait_for 10 eval '[ "$(qp_errors)" = "1 1 1" ]' || status=1
+	say "errors in counters of queue pairs: $(qp_errors)"
+	exec 8>&-
+	wait $pid && [ $status = 0 ]
+}
+
+# Prints the sums of three counters of queue pairs
+qp_errors() {
+	local name
+	for name in req_remote_access_errors resp_remote_access_errors req_cqe_error; do
+		rdma statistic qp show link rxe0/1 | grep -o " $name [0-9]*"
+	done | awk '{ sum[$1] += $2 } END {
+		print sum["req_remote_access_errors"] + 0, sum["resp_remote_access_errors"] + 0, sum["req_cqe_error"] + 0 }'
+}
+
 # The counters of the port include those of queue pairs that have their own
 bound() {
 	rdma statistic qp set link rxe0/1 auto type on && provoke rxe0 "req_remote_access_errors=1
-		resp_remote_access_errors=1 req_cqe_error=1" spoil write-bad-rkey &&
+		resp_remote_access_errors=1 req_cqe_error=1" spoil_bound write-bad-rkey &&
 		rdma statistic qp set link rxe0/1 auto off
 }
 

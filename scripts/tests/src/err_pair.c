@@ -126,10 +126,20 @@ bool wait_cq_event(struct pair *p, int ms)
 	return true;
 }
 
+static void hold_pair(void)
+{
+	puts("held");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 bool pair_free(struct pair *p)
 {
 	bool bad = false;
 
+	if (hold_pairs)
+		hold_pair();
 	drain_events();
 	bad |= p->a && ibv_destroy_qp(p->a);
 	bad |= p->b && ibv_destroy_qp(p->b);

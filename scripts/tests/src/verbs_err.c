@@ -13,6 +13,7 @@
 
 struct ibv_device_attr dev;
 struct ibv_port_attr port;
+bool hold_pairs;
 
 #define CASE(n) { #n, c_ ## n },
 
@@ -58,11 +59,13 @@ static const char usage[] =
 "  -g, --gid N       GID index (the first v2 one)\n"
 "  -D, --dev2 DEV    device of the responder (the same)\n"
 "  -G, --gid2 N      its GID index\n"
+"  -H, --hold        print \"held\", and destroy the queue pairs when stdin ends\n"
 "  -l, --list        names of the cases\n"
 "  -h, --help        this text\n";
 
 static const struct option options[] = {
-	PLACE_OPTIONS, { "list", 0, NULL, 'l' }, { "help", 0, NULL, 'h' }, {},
+	PLACE_OPTIONS, { "hold", 0, NULL, 'H' }, { "list", 0, NULL, 'l' },
+	{ "help", 0, NULL, 'h' }, {},
 };
 
 int main(int argc, char **argv)
@@ -72,9 +75,13 @@ int main(int argc, char **argv)
 	name_cases();
 	place[0].gid_index = -1;
 	place[1].gid_index = -1;
-	while ((o = getopt_long(argc, argv, "d:g:D:G:lh", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "d:g:D:G:Hlh", options, NULL)) != -1) {
 		if (place_option(o))
 			continue;
+		if (o == 'H') {
+			hold_pairs = true;
+			continue;
+		}
 		if (o != 'l')
 			return print_usage(usage, o);
 		list_cases();

@@ -14,6 +14,7 @@
 /* Side a is at place[0], side b at place[1]: the same device, or another one behind a wire */
 extern struct ibv_device_attr dev;		/* of side a */
 extern struct ibv_port_attr port;
+extern bool hold_pairs;			/* until stdin ends: others look at them */
 
 #define REFUSED(obj, ...) do { \
 	CHECK(!(obj), "accepted " __VA_ARGS__); \
