@@ -21,20 +21,20 @@ qp_count() { # NAME [FILTER...]
 	rdma statistic qp show link $LINK "$@" | grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
 }
 
-run_program() {
-	run_perftest write_bw 100 1000
-}
-
-# The port's counter includes those of queue pairs, also of destroyed ones
+# Queue pairs of a type are bound as they are created, and then count in a counter of their type.  The
+# port's counter includes those of queue pairs, also of destroyed ones
 auto_type() {
-	local before after
+	local before after bound=0 others status=0
 	before=$(port_count rx_write_requests)
-	rdma statistic qp set link $LINK auto type on &&
-		rdma statistic qp mode link $LINK | grep -q 'auto type' && run_program &&
-		rdma statistic qp set link $LINK auto off || return 1
+	rdma statistic qp set link $LINK auto type on && rdma statistic qp mode link $LINK | grep -q 'auto type' &&
+		stream_begin && wait_for 20 eval '[ "$(qp_count rx_write_requests qp-type RC)" -gt 100 ]' &&
+		bound=$(qp_count rx_write_requests qp-type RC) || status=1
+	say "$(rdma statistic qp show link $LINK | tr '\n' ' ')"
+	others=$(qp_count rx_write_requests qp-type UD)
+	stream_end && rdma statistic qp set link $LINK auto off || status=1
 	after=$(port_count rx_write_requests)
-	say "rx_write_requests: $before, then $after"
-	[ $((after - before)) -ge 100 ]
+	say "rx_write_requests: of RC $bound, of UD $others; of the port $before, then $after"
+	[ $status = 0 ] && [ "$others" = 0 ] && [ $((after - before)) -ge "$bound" ]
 }
 
 # The queue pair of one end is bound to a counter while it sends
