@@ -45,16 +45,6 @@ parallel() {
 	[ $status -eq 0 ] && same_data 1M
 }
 
-# with_loss COMMAND...: runs the command while both machines lose one packet in a hundred
-with_loss() {
-	local status=0
-	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
-		"$@" || status=1
-	tc qdisc del dev eth0 root
-	on_b tc qdisc del dev eth0 root
-	return $status
-}
-
 write_compare_sizes() {
 	write_compare 64k && write_compare 4k 1M
 }

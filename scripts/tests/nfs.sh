@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# test: NFS over RDMA: versions 3 and 4, over RoCE v2 and v1
+# test: NFS over RDMA: versions 3 and 4, over RoCE v2 and v1, also with loss
 # nodes: 2
 # level: long
 # suites: all
@@ -35,6 +35,18 @@ remounted() { # VERSION OTHER
 	mount_nfs "$1" && write_files && umount /mnt && mount_nfs "$2" && same_files && umount /mnt
 }
 
+# Both machines lose packets meanwhile
+remounted_lossy() {
+	local lost
+	with_loss remounted_and_lost "$@" || return 1
+	lost=$(cat /tmp/lost) && say "$lost" && [ "$(grep -c 'dropped [1-9]' <<< "$lost")" = 2 ]
+}
+
+# The counts of lost packets, which the end of the loss removes
+remounted_and_lost() {
+	remounted "$@" && { tc -s qdisc show dev eth0 && on_b tc -s qdisc show dev eth0; } > /tmp/lost
+}
+
 use() { # TYPE
 	use_gid "$1" && HOST=$SRV_CM
 }
@@ -47,6 +59,7 @@ for type in v2-ipv4 v1-ipv4; do
 	try $type-server srv nfs-server up
 	try $type-v4 remounted 4.2 4.1
 	try $type-v3 remounted 3 4.2
+	[ $type != v2-ipv4 ] || try $type-loss remounted_lossy 4.2 4.1
 	try $type-server-gone srv nfs-server down
 done
 modprobe -r rpcrdma

@@ -245,6 +245,16 @@ each_netns_its_devices() {
 		{ say "$(ip netns list | wc -l) namespaces have names, $(grep TCP: /proc/net/sockstat)"; return 1; }
 }
 
+# with_loss COMMAND...: runs the command while both machines lose one packet in a hundred
+with_loss() {
+	local status=0
+	tc qdisc add dev eth0 root netem loss 1% && on_b tc qdisc add dev eth0 root netem loss 1% &&
+		"$@" || status=1
+	tc qdisc del dev eth0 root
+	on_b tc qdisc del dev eth0 root
+	return $status
+}
+
 # frames FILE [FILTER...]: prints how many frames of a capture match
 frames() {
 	tcpdump -r "$1" --count "${@:2}" 2> /dev/null | awk '{ n = $1 } END { print n + 0 }'
