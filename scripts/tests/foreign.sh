@@ -56,6 +56,31 @@ throw() {
 		--dst "$dst" --dst6 "$dst6" --sink-ns "$ns" --sink-dev "$dev" --sink-gid "$gid" "$@" "$cases"
 }
 
+# Counts the skbs of RoCE v2 that come in to a namespace, and those that are larger than a packet
+count_skbs() { # NS
+	ip netns exec "$1" nft -f - <<-END
+	table inet count {
+		chain in {
+			type filter hook prerouting priority -300
+			udp dport 4791 counter comment "all"
+			udp dport 4791 meta length > 1500 counter comment "large"
+		}
+	}
+	END
+}
+
+skbs() { # NS all|large
+	ip netns exec "$1" nft list table inet count | sed -n "s/.*packets \([0-9]*\) .*\"$2\".*/\1/p"
+}
+
+# fewer_skbs NS BEFORE LIMIT: GRO on the way has combined packets
+fewer_skbs() {
+	local came
+	came=$(($(skbs "$1" all) - $2))
+	say "$came skbs came to $1"
+	[ "$came" -le "$3" ]
+}
+
 # A and B are neighbours
 neighbours() {
 	namespaces A B
@@ -74,6 +99,7 @@ routed() {
 	ip netns exec A ethtool -K veth tso off
 	ip netns exec R ethtool -K ra gro on "$@"
 	in_netns B rxe_add rxeB veth
+	count_skbs B
 }
 
 # A vxlan tunnel that uses RoCE's port carries TCP, which the GRO of a tun has merged
@@ -85,11 +111,26 @@ tunnel() {
 	ip -n A link set vx0 up
 	ip -n A route add 10.8.0.0/24 dev vx0
 	ip -n A neigh add 10.8.0.2 lladdr 02:00:00:00:00:01 nud permanent dev vx0
+	count_skbs B
 	cases "" throw tunnel 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
+	try tcp-in-vxlan-merged came_merged
 }
 
-forwarded() { # PREFIX CASES
+# The segments came as GSO: a single one has less than 1200 bytes
+came_merged() {
+	local large
+	large=$(skbs B large)
+	say "$large of $(skbs B all) skbs were merged"
+	[ "$large" -gt 0 ]
+}
+
+# forwarded PREFIX CASES SKBS: packets come to B in so many skbs at most.  Each case has a burst, which
+# should be one skb, and the marker
+forwarded() {
+	local before
+	before=$(skbs B all)
 	cases "$1" throw "$2" 198.18.0.2 2001:db8:2::2 "$(mac_of R ra)"
+	try "$1$2-merged" fewer_skbs B "$before" "$3"
 }
 
 # R's GRO merges the packets of a train: from the 18th packet on, into a frag_list whose members have many
@@ -123,16 +164,22 @@ combined_and_intact() { # BEFORE: what damaged() has printed
 	[ $((passed * 2)) -lt "$sent" ] && [ "$(damaged)" = "$1" ]
 }
 
-# An IPsec policy forbids clear text, except from the port of the marker
+# An IPsec policy forbids clear text, except from the port of the marker.  GRO in B merges the trains
 policy() {
 	local ends
 	neighbours
+	ip netns exec A ethtool -K veth tso off
+	ip netns exec B ethtool -K veth gro on
+	count_skbs B
 	for ends in "src $SRC4 dst 203.0.113.2" "src $SRC6 dst 2001:db8:1::2"; do
 		# shellcheck disable=SC2086
 		ip -n B xfrm policy add $ends proto udp sport $((0xc123)) dport 4791 dir in \
 			tmpl $ends proto esp mode transport level required
 	done
 	cases policy- throw policy 203.0.113.2 2001:db8:1::2 "$(mac_of B veth)"
+	# Two trains of six packets, four packets, four markers.  Packets of a local socket are chained in pairs:
+	# a chain doesn't keep the socket, by which GRO compares it with the third packet
+	try policy-merged fewer_skbs B 0 14
 }
 
 strict() {
@@ -197,10 +244,18 @@ vrf() {
 	link C veth $SRC4/24 -- B veth2
 	for n in 1 2; do
 		ip -n B link set veth$n master red$n
-		link_up B veth$n 203.0.113.2/24
+		link_up B veth$n 203.0.113.2/24 2001:db8:1::2/64
 		in_netns B rxe_add rxeB$n veth$n
 	done
 	cases vrf1- throw own 203.0.113.2 2001:db8:1::2 "$(mac_of B veth1)" B rxeB1
+	# By another netdev of the same VRF.  The socket, which counts them, must get packets of VRFs
+	link A aside 198.18.9.1/24 -- B side
+	ip -n B link set side master red1
+	link_up B side 198.18.9.2/24
+	ip netns exec B sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.side.rp_filter=0 net.ipv4.udp_l3mdev_accept=1
+	cases vrf1-elsewhere- throw elsewhere 203.0.113.2 2001:db8:1::2 "$(mac_of B veth1)" B rxeB1 \
+		--other-netdev aside --other-mac "$(mac_of B side)"
+	ip netns exec B sysctl -qw net.ipv4.udp_l3mdev_accept=0
 	ip -n A link set veth name other
 	ip -n C link set veth netns A
 	link_up A veth $SRC4/24
@@ -310,14 +365,14 @@ case=${1:-all}
 [[ $case != all && $case != tunnel ]] || tunnel
 if [[ $case = all || $case = list ]]; then
 	routed rx-gro-list on
-	forwarded list- datagrams
-	forwarded list- junk
+	forwarded list- datagrams 22
+	forwarded list- junk 12
 fi
 if [[ $case = all || $case = fwd ]]; then
 	routed rx-udp-gro-forwarding on
-	forwarded fwd- datagrams
-	forwarded fwd- junk
-	forwarded socket- segmented
+	forwarded fwd- datagrams 22
+	forwarded fwd- junk 12
+	forwarded socket- segmented 8
 	gro_of_trains
 fi
 [[ $case != all && $case != policy ]] || policy

@@ -367,6 +367,7 @@ class Foreign:
         """Packets for this device, and for no other"""
         self.expect("own-connection", self.single, [self.v2(self.rc_send(2))], [(self.sink.rc, 2)])
         self.expect("own-datagram", self.single, [self.v2(self.ud(0, 3))], [(self.sink.ud[0], 3)])
+        self.expect("own-ipv6", self.single, [self.v6(self.ud(0, 4))], [(self.sink.ud[0], 4)])
 
     def tunnel(self):
         """TCP segments that the GRO of a tun has merged, in a vxlan to port 4791. There is no marker"""
