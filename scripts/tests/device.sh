@@ -139,6 +139,35 @@ several() {
 	port_bound && rdma link delete rx4 && wait_for 5 port_free
 }
 
+# Loopback has no MAC address.  Data passes between two queue pairs, on the device and through the netdev
+loopback() {
+	rxe_add rlo lo || return 1
+	path loop
+	SRV_DEV=rlo CLI_DEV=rlo SRV_NET=lo CLI_NET=lo SRV4=127.0.0.1 CLI4=127.0.0.1
+	SRV_GID=$(gid_index rlo v2 $SRV4) CLI_GID=$SRV_GID
+	run_rc_pingpong && echo 0 > /sys/class/infiniband/rlo/same_device && run_rc_pingpong && rdma link delete rlo
+}
+
+# A tun has neither a MAC address nor an Ethernet header
+tun() {
+	local ns n=1 pid
+	modprobe tun && ip netns add A && ip netns add B || return 1
+	python3 "$TESTS/py/tap_pair.py" tun A veth B veth > /tmp/tuns &
+	pid=$!
+	wait_for 60 grep -q ready /tmp/tuns || return 1
+	for ns in A B; do
+		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
+			in_netns $ns rxe_add rxe$ns veth || return 1
+		n=2
+	done
+	path veth
+	SRV_GID=$(srv gid_index rxeB v2 "$SRV4") CLI_GID=$(cli gid_index rxeA v2 "$CLI4")
+	run_rc_pingpong || return 1
+	kill $pid
+	wait $pid || true
+	ip netns del A && ip netns del B && wait_for 20 no_links
+}
+
 unload_with_devices() {
 	local i
 	for i in 1 2 3; do
@@ -191,6 +220,8 @@ try several-devices several
 if [ "${RXE_MODULE:-ours}" = ours ]; then
 	try same-mac same_mac
 	try quiet-query quiet_query
+	try loopback loopback
+	try tun tun
 fi
 try unload-with-devices unload_with_devices
 try unload-refused-while-open unload_busy
