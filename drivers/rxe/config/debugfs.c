@@ -69,24 +69,22 @@ static int parse_knob(char *line)
 	return set_knob(&rxe_knob_rows[index], line);
 }
 
-/* Return: what was written, for kfree(); ERR_PTR(-EINVAL) if it is too long */
-static char *copy_line(const char __user *buf, size_t len)
+/* The file of a knob takes its value, and the file knobs, which has no row, a line with the name */
+static ssize_t write_knob(struct file *file, const char __user *buf,
+			  size_t len, loff_t *off)
 {
-	if (len < KNOB_LINE)
-		return memdup_user_nul(buf, len);
-	pr_warn_ratelimited("rdma_rxe: write less than %d bytes\n", KNOB_LINE);
-	return ERR_PTR(-EINVAL);
-}
-
-static ssize_t write_knobs(struct file *file, const char __user *buf,
-			   size_t len, loff_t *off)
-{
-	char *line = copy_line(buf, len);
+	const struct rxe_knob_row *row = file_inode(file)->i_private;
+	char *line;
 	int err;
 
+	if (len >= KNOB_LINE) {
+		pr_warn_ratelimited("rdma_rxe: write less than %d bytes\n", KNOB_LINE);
+		return -EINVAL;
+	}
+	line = memdup_user_nul(buf, len);
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = parse_knob(strim(line));
+	err = row ? set_knob(row, line) : parse_knob(strim(line));
 	kfree(line);
 	return err ?: len;
 }
@@ -96,7 +94,7 @@ static const struct file_operations knobs_fops = {
 	.open		= open_knobs,
 	.read		= seq_read,
 	.llseek		= seq_lseek,
-	.write		= write_knobs,
+	.write		= write_knob,
 	.release	= single_release,
 };
 
@@ -113,26 +111,12 @@ static int open_cc_param(struct inode *inode, struct file *file)
 	return single_open(file, show_cc_param, inode->i_private);
 }
 
-static ssize_t write_cc_param(struct file *file, const char __user *buf,
-			      size_t len, loff_t *off)
-{
-	const struct rxe_knob_row *row = file_inode(file)->i_private;
-	char *line = copy_line(buf, len);
-	int err;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = set_knob(row, line);
-	kfree(line);
-	return err ?: len;
-}
-
 static const struct file_operations cc_param_fops = {
 	.owner		= THIS_MODULE,
 	.open		= open_cc_param,
 	.read		= seq_read,
 	.llseek		= seq_lseek,
-	.write		= write_cc_param,
+	.write		= write_knob,
 	.release	= single_release,
 };
 
