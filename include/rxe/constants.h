@@ -14,50 +14,50 @@
 
 /* name, value, description with its unit */
 #define RXE_CONSTANTS(CONSTANT)							\
-	CONSTANT(MAX_QP, 1 << 16,					\
-		 "queue pairs of a device, of all processes")		\
-	CONSTANT(MIN_QPN, 16,						\
-		 "least number of a queue pair: 0 and 1 are SMI and GSI")\
-	CONSTANT(MAX_QP_WR, (1 << 16) - 1,				\
-		 "work requests of a queue of a QP: 2^16 places, one is empty")\
-	CONSTANT(MAX_SGE, 32,						\
-		 "scatter or gather entries of a work request")		\
-	CONSTANT(MAX_INLINE, 512,					\
-		 "inline data of a work request, bytes")		\
-	CONSTANT(MAX_CQ, 1 << 16,					\
-		 "completion queues of a device, of all processes")	\
-	CONSTANT(MAX_CQE, (1 << 20) - 1,				\
-		 "completions of a CQ: 2^20 places, one is empty")	\
-	CONSTANT(MAX_SRQ, 1 << 16,					\
-		 "shared receive queues of a device, of all processes")	\
-	CONSTANT(MAX_SRQ_WR, (1 << 16) - 1,				\
-		 "work requests of an SRQ, as of a QP: programs share its depth")\
-	CONSTANT(MAX_MR, 1 << 20,					\
-		 "memory regions of a device, of all processes")	\
-	CONSTANT(MAX_MW, 1 << 20,					\
-		 "memory windows of a device, of all processes")	\
-	CONSTANT(MAX_FAST_PAGES, 1 << 10,				\
-		 "pages of a fast registration")			\
-	CONSTANT(MAX_PD, 1 << 16,					\
-		 "protection domains of a device, of all processes")	\
-	CONSTANT(MAX_AH, 1 << 20,					\
-		 "address handles of a device, of all processes")	\
-	CONSTANT(MAX_UCONTEXT, 1 << 16,					\
-		 "open contexts of a device")				\
-	CONSTANT(MAX_MCAST_GRP, 1 << 13,				\
-		 "multicast groups of a device")			\
-	CONSTANT(MAX_MCAST_QP_ATTACH, 128,				\
-		 "queue pairs of a multicast group: copies of one packet")\
-	CONSTANT(MAX_TOTAL_MCAST_QP_ATTACH, 1 << 19,			\
-		 "attachments to multicast groups of a device")		\
-	CONSTANT(MAX_RD_ATOM, 128,					\
-		 "READs and atomics in flight per direction of a QP")	\
-	CONSTANT(PKEY_TBL_LEN, 1,					\
-		 "P_Keys of a port")					\
-	CONSTANT(GID_TBL_LEN, 1024,					\
-		 "GIDs of a port")					\
-	CONSTANT(CA_ACK_DELAY, 15,					\
-		 "delay of an answer that peers allow for: 4.096 us * 2 to this power")\
+	CONSTANT(MAX_QP, 1 << 16,						\
+		 "queue pairs of a device, of all processes")			\
+	CONSTANT(MIN_QPN, 16,							\
+		 "least number of a queue pair: 0 and 1 are SMI and GSI")	\
+	CONSTANT(MAX_QP_WR, (1 << 16) - 1,					\
+		 "work requests of a queue of a QP: 2^16 places, one is empty")	\
+	CONSTANT(MAX_SGE, 32,							\
+		 "scatter or gather entries of a work request")			\
+	CONSTANT(MAX_INLINE, 512,						\
+		 "inline data of a work request, bytes")			\
+	CONSTANT(MAX_CQ, 1 << 16,						\
+		 "completion queues of a device, of all processes")		\
+	CONSTANT(MAX_CQE, (1 << 20) - 1,					\
+		 "completions of a CQ: 2^20 places, one is empty")		\
+	CONSTANT(MAX_SRQ, 1 << 16,						\
+		 "shared receive queues of a device, of all processes")		\
+	CONSTANT(MAX_SRQ_WR, (1 << 16) - 1,					\
+		 "work requests of an SRQ, as of a QP: programs share its depth") \
+	CONSTANT(MAX_MR, 1 << 20,						\
+		 "memory regions of a device, of all processes")		\
+	CONSTANT(MAX_MW, 1 << 20,						\
+		 "memory windows of a device, of all processes")		\
+	CONSTANT(MAX_FAST_PAGES, 1 << 10,					\
+		 "pages of a fast registration")				\
+	CONSTANT(MAX_PD, 1 << 16,						\
+		 "protection domains of a device, of all processes")		\
+	CONSTANT(MAX_AH, 1 << 20,						\
+		 "address handles of a device, of all processes")		\
+	CONSTANT(MAX_UCONTEXT, 1 << 16,						\
+		 "open contexts of a device")					\
+	CONSTANT(MAX_MCAST_GRP, 1 << 13,					\
+		 "multicast groups of a device")				\
+	CONSTANT(MAX_MCAST_QP_ATTACH, 128,					\
+		 "queue pairs of a multicast group: copies of one packet")	\
+	CONSTANT(MAX_TOTAL_MCAST_QP_ATTACH, 1 << 19,				\
+		 "attachments to multicast groups of a device")			\
+	CONSTANT(MAX_RD_ATOM, 128,						\
+		 "READs and atomics in flight per direction of a QP")		\
+	CONSTANT(PKEY_TBL_LEN, 1,						\
+		 "P_Keys of a port")						\
+	CONSTANT(GID_TBL_LEN, 1024,						\
+		 "GIDs of a port")						\
+	CONSTANT(CA_ACK_DELAY, 15,						\
+		 "delay of an answer that peers allow for: 4.096 us * 2 to this power") \
 	CONSTANT(TASK_BUDGET, 60 * SZ_1K,					\
 		 "bytes that one run of a task handles")			\
 	CONSTANT(TASK_TURNS, 16,						\
@@ -74,8 +74,8 @@
 		 "largest train with all headers, bytes")			\
 	CONSTANT(RECENT, 256,							\
 		 "queue pairs, and keys, that are found without a search")	\
-	CONSTANT(MAX_HEADROOM, SZ_1K,					\
-		 "most room for headers below the BTH that a train makes itself, bytes")\
+	CONSTANT(MAX_HEADROOM, SZ_1K,						\
+		 "most room for headers below the BTH that a train makes itself, bytes") \
 	CONSTANT(LINEAR_BYTES, 512,						\
 		 "largest packet in the linear part of an skb, bytes")		\
 	CONSTANT(BLOCK_ORDER, PAGE_SHIFT < 15 ? 15 - PAGE_SHIFT : 0,		\
@@ -125,7 +125,7 @@
 	CONSTANT(COMPARE_BYTES, 128,						\
 		 "bytes of two packets with one PSN that are compared at a time") \
 	CONSTANT(RING_SPARE_PAGES, SZ_256K >> PAGE_SHIFT,			\
-		 "pages that a cgroup must have left beside a ring")		 \
+		 "pages that a cgroup must have left beside a ring")		\
 	CONSTANT(FIRST_QPNS, 4096,						\
 		 "numbers among which a device's first QP number is chosen")	\
 	CONSTANT(MEMORY_SPARE, 32,						\
@@ -140,8 +140,8 @@
 		 "rate above which pacing isn't worth its cost, Mb/s")		\
 	CONSTANT(RATE_EVENTS, 256,						\
 		 "due events of DCQCN, by time or by bytes, that one call handles") \
-	CONSTANT(ASKED_LEAST, SZ_8K,					\
-		 "bytes sent at an assumed rate: fewer say nothing about the path")\
+	CONSTANT(ASKED_LEAST, SZ_8K,						\
+		 "bytes sent at an assumed rate: fewer say nothing about the path") \
 	CONSTANT(NP_FLOWS, 8,							\
 		 "flows of a QP whose CNPs are limited apart from one another")	\
 	CONSTANT(CWND_PARTS, 256,						\
@@ -161,7 +161,7 @@
 	CONSTANT(ODP_SWEEP, 1024,						\
 		 "notifiers of a region before unused ones are removed")	\
 	CONSTANT(ODP_WORKERS, 8,						\
-		 "faults of a process at the same time")	\
+		 "faults of a process at the same time")			\
 	CONSTANT(ODP_PREFETCHERS, 2,						\
 		 "prefetches of a process at the same time")			\
 	CONSTANT(ODP_STACKS, 32,						\
@@ -179,11 +179,11 @@
 	CONSTANT(UNREACH_SECS, 10,						\
 		 "seconds after which an ICMP error isn't the reason of silence") \
 	CONSTANT(LOOK_NETDEVS, 256,						\
-		 "netdevs above and below that a look for captures or bridges reaches")	\
+		 "netdevs above and below that a look for captures or bridges reaches") \
 	CONSTANT(LOOK_QDISCS, 1024,						\
 		 "qdiscs and netdevs of a container that a look for shapers reaches") \
 	CONSTANT(MADS, 128,							\
-		 "MADs of RDMA_CM that a device remembers as sent before")		\
+		 "MADs of RDMA_CM that a device remembers as sent before")	\
 	CONSTANT(REFUSED_SECS, 6,						\
 		 "seconds in which no MAD is sent again to a peer that refused one") \
 	CONSTANT(ROUTE_LOCKS, 32,						\
