@@ -552,6 +552,27 @@ void fake_no_completion(struct kunit *test, struct rxe_cq *cq)
 			    "wr_id %llu status %u", wc.wr_id, wc.status);
 }
 
+/* Completions of another QP */
+static const struct ib_wc other_wc = { .wr_id = 9, .status = IB_WC_SUCCESS };
+
+u32 fake_fill_cq(struct rxe_cq *cq)
+{
+	u32 num;
+
+	for (num = 0; rxe_cq_count_flushable(cq); num++) {
+		local_bh_disable();
+		rxe_cq_post(cq, &other_wc, false);
+		local_bh_enable();
+	}
+	return num;
+}
+
+void fake_empty_cq(struct kunit *test, struct rxe_cq *cq, u32 num)
+{
+	while (num--)
+		fake_completion(test, cq, other_wc.wr_id, other_wc.status, NULL);
+}
+
 bool fake_wait_completion(struct kunit *test, struct rxe_cq *cq,
 			  struct ib_wc *wc)
 {

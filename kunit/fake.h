@@ -145,4 +145,11 @@ void fake_no_completion(struct kunit *test, struct rxe_cq *cq);
 bool fake_wait_completion(struct kunit *test, struct rxe_cq *cq,
 			  struct ib_wc *wc);
 
+/*
+ * Fill a kernel consumer's CQ with completions of another QP, until a flush must wait. Return:
+ * their number. The second function polls them
+ */
+u32 fake_fill_cq(struct rxe_cq *cq);
+void fake_empty_cq(struct kunit *test, struct rxe_cq *cq, u32 num);
+
 #endif /* RXE_KUNIT_FAKE_H */

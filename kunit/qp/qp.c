@@ -143,21 +143,14 @@ static void err_flushes(struct kunit *test)
  */
 static void err_flush_waits(struct kunit *test)
 {
-	const struct ib_wc other = { .wr_id = 9, .status = IB_WC_SUCCESS };
 	struct fake *f = fake(test);
-	u32 num = 0;
+	u32 num = fake_fill_cq(f->scq);
 
-	for (; rxe_cq_count_flushable(f->scq); num++) {
-		local_bh_disable();
-		rxe_cq_post(f->scq, &other, false);
-		local_bh_enable();
-	}
 	f->qp->slow->flush_ms = 3600 * MSEC_PER_SEC;	/* only the test runs the work */
 	fake_send(test, 2, 0, MTU);
 	to_state(test, IB_QPS_ERR);
 	fake_settle(test);
-	while (num--)
-		fake_completion(test, f->scq, 9, IB_WC_SUCCESS, NULL);
+	fake_empty_cq(test, f->scq, num);
 	fake_no_completion(test, f->scq);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&f->qp->slow->flush_work));
 	flush_delayed_work(&f->qp->slow->flush_work);

@@ -150,23 +150,17 @@ static void last_wqe(struct kunit *test)
 /* The event doesn't come before the receive has completed, which waits for room in the CQ */
 static void last_wqe_waits(struct kunit *test)
 {
-	const struct ib_wc other = { .wr_id = 9, .status = IB_WC_SUCCESS };
 	struct fake *f = fake(test);
-	u32 num = 0;
+	u32 num;
 
 	post(test, 0, 1);
 	packet(test, IB_OPCODE_RC_SEND_FIRST, PSN(0), FAKE_MTU);
-	for (; rxe_cq_count_flushable(f->rcq); num++) {
-		local_bh_disable();
-		rxe_cq_post(f->rcq, &other, false);
-		local_bh_enable();
-	}
+	num = fake_fill_cq(f->rcq);
 	f->qp->slow->flush_ms = 3600 * MSEC_PER_SEC;	/* only the test runs the work */
 	KUNIT_ASSERT_TRUE(test, rxe_qp_to_err(f->qp));
 	rxe_task_kick(&f->qp->recv_task);
 	KUNIT_EXPECT_FALSE(test, came(test, IB_EVENT_QP_LAST_WQE_REACHED));
-	while (num--)
-		fake_completion(test, f->rcq, 9, IB_WC_SUCCESS, NULL);
+	fake_empty_cq(test, f->rcq, num);
 	flush_delayed_work(&f->qp->slow->flush_work);
 	fake_settle(test);
 	fake_completion(test, f->rcq, 0, IB_WC_WR_FLUSH_ERR, NULL);
