@@ -14,13 +14,6 @@ port_count() { # NAME
 	cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"
 }
 
-# Prints the sum of one counter over all queue pairs that `rdma statistic qp show` prints
-qp_count() { # NAME [FILTER...]
-	local name=$1
-	shift
-	rdma statistic qp show link $LINK "$@" | grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
-}
-
 # Queue pairs of a type are bound as they are created, and then count in a counter of their type.  The
 # port's counter includes those of queue pairs, also of destroyed ones
 auto_type() {

@@ -150,21 +150,11 @@ loopback() {
 
 # A tun has neither a MAC address nor an Ethernet header
 tun() {
-	local ns n=1 pid
-	modprobe tun && ip netns add A && ip netns add B || return 1
-	python3 "$TESTS/py/tap_pair.py" tun A veth B veth > /tmp/tuns &
-	pid=$!
-	wait_for 60 grep -q ready /tmp/tuns || return 1
-	for ns in A B; do
-		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
-			in_netns $ns rxe_add rxe$ns veth || return 1
-		n=2
-	done
-	path veth
+	modprobe tun && taps_up tun || return 1
 	SRV_GID=$(srv gid_index rxeB v2 "$SRV4") CLI_GID=$(cli gid_index rxeA v2 "$CLI4")
 	run_rc_pingpong || return 1
-	kill $pid
-	wait $pid || true
+	kill "$PASSES"
+	wait "$PASSES" || true
 	ip netns del A && ip netns del B && wait_for 20 no_links
 }
 

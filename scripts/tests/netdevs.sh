@@ -225,19 +225,8 @@ pair_down() {
 	wait_for 20 eval '! [ -e /sys/class/infiniband/rxeA ] && ! [ -e /sys/class/infiniband/rxeB ]'
 }
 
-# Makes namespaces A and B with a tap or tun each, and a process that passes packets between them
-taps_up() { # tap_pair.py's OPTION...
-	local ns n=1
-	pair_down
-	ip netns add A && ip netns add B && rm -f /tmp/taps || return 1
-	python3 "$TESTS/py/tap_pair.py" "$@" A veth B veth > /tmp/taps & PASSES=$!
-	wait_for 60 grep -q ready /tmp/taps || return 1
-	for ns in A B; do
-		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
-			ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad && in_netns $ns rxe_add rxe$ns veth || return 1
-		n=2
-	done
-	path veth
+taps_anew() { # tap_pair.py's OPTION...
+	pair_down && taps_up "$@"
 }
 
 PASSES=''	# the process that passes packets
@@ -257,13 +246,13 @@ if [ "${RXE_MODULE:-ours}" = ours ]; then
 	try ipvlan-goes ipvlan_goes
 	for options in tap "tap --offload"; do
 		# shellcheck disable=SC2086 # words
-		try "${options/ --/-}" taps_up $options
+		try "${options/ --/-}" taps_anew $options
 		for type in v2-ipv4 v2-ipv6 v1-ipv4; do
 			try "${options/ --/-}-$type" data $type
 		done
 		try "${options/ --/-}-rping" run_rping
 	done
-	try tun taps_up tun
+	try tun taps_anew tun
 	for type in v2-ipv4 v2-ipv6; do
 		try tun-$type data $type
 	done

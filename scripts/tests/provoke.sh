@@ -149,13 +149,8 @@ spoil_bound() {
 	wait $pid && [ $status = 0 ]
 }
 
-# Prints the sums of three counters of queue pairs
 qp_errors() {
-	local name
-	for name in req_remote_access_errors resp_remote_access_errors req_cqe_error; do
-		rdma statistic qp show link rxe0/1 | grep -o " $name [0-9]*"
-	done | awk '{ sum[$1] += $2 } END {
-		print sum["req_remote_access_errors"] + 0, sum["resp_remote_access_errors"] + 0, sum["req_cqe_error"] + 0 }'
+	echo "$(qp_count req_remote_access_errors) $(qp_count resp_remote_access_errors) $(qp_count req_cqe_error)"
 }
 
 # The counters of the port include those of queue pairs that have their own

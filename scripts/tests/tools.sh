@@ -245,6 +245,27 @@ each_netns_its_devices() {
 		{ say "$(ip netns list | wc -l) namespaces have names, $(grep TCP: /proc/net/sockstat)"; return 1; }
 }
 
+# Prints the sum of one counter over all queue pairs of rxe0 that `rdma statistic qp show` prints
+qp_count() { # NAME [FILTER...]
+	local name=$1
+	shift
+	rdma statistic qp show link rxe0/1 "$@" | grep -o " $name [0-9]*" | awk '{ sum += $2 } END { print sum + 0 }'
+}
+
+# Makes namespaces A and B with a tap or tun each, and a process that passes packets between them (PASSES)
+taps_up() { # tap_pair.py's OPTION...
+	local ns n=1
+	ip netns add A && ip netns add B && rm -f /tmp/taps || return 1
+	python3 "$TESTS/py/tap_pair.py" "$@" A veth B veth > /tmp/taps & PASSES=$!
+	wait_for 60 grep -q ready /tmp/taps || return 1
+	for ns in A B; do
+		ip -n $ns link set lo up && ip -n $ns link set veth up && ip -n $ns addr add 203.0.113.$n/24 dev veth &&
+			ip -n $ns addr add 2001:db8:1::$n/64 dev veth nodad && in_netns $ns rxe_add rxe$ns veth || return 1
+		n=2
+	done
+	path veth
+}
+
 # with_loss COMMAND...: runs the command while both machines lose one packet in a hundred
 with_loss() {
 	local status=0
